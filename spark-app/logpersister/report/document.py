@@ -1,0 +1,144 @@
+"""The status as a JSON document: names in camelCase as everywhere in the resource, times in RFC 3339. Pure.
+
+docs/operations.md describes each field. The document is read by the operator, so fields are added, never renamed.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from logpersister.ranges import Range, TopicPartition
+from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent
+from logpersister.report.lag import LagSummary, PartitionLag
+from logpersister.report.status import RecentError, RecentUpload, Status
+
+Document = dict[str, Any]
+
+
+def status_document(status: Status) -> Document:
+    """Return what ``/status`` serves."""
+    identity = status.identity
+    return {
+        "group": identity.group,
+        "generation": identity.generation,
+        "revision": identity.revision,
+        "member": identity.member,
+        "version": identity.version,
+        "state": str(status.state),
+        "stateMessage": status.state_message,
+        "stateSince": rfc3339(status.state_since),
+        "startedAt": rfc3339(status.started_at),
+        "observedAt": rfc3339(status.observed_at),
+        "executors": status.executors,
+        "assignment": {
+            "count": status.assigned,
+            "partitions": [str(partition) for partition in status.assignment],
+        },
+        "lag": _lag(status.lag, status.lag_message),
+        "uploads": {
+            "objects": status.totals.objects,
+            "bytes": status.totals.bytes,
+            "records": status.totals.records,
+            "ranges": status.totals.ranges,
+            "last": rfc3339(status.last_upload),
+            "failures": status.totals.upload_failures,
+            "failuresLastHour": status.upload_failures_last_hour,
+            "recent": [_upload(upload) for upload in status.uploads],
+        },
+        "errors": {
+            "count": status.totals.range_failures,
+            "lastHour": status.failures_last_hour,
+            "last": rfc3339(status.last_failure),
+            "recent": [_error(error) for error in status.errors],
+        },
+        "pendingIntents": {"count": status.pending, "first": [_intent(intent) for intent in status.intents]},
+        "heldPartitions": {"count": status.held, "first": [_held(held) for held in status.held_partitions]},
+        "dataLoss": {
+            "offsets": status.totals.data_loss_offsets,
+            "recent": [_loss(loss) for loss in status.losses],
+        },
+        "rebalance": {
+            "count": status.rebalances.count,
+            "groupGeneration": status.rebalances.group_generation,
+            "last": rfc3339(status.rebalances.last),
+        },
+    }
+
+
+def rfc3339(time: datetime | None) -> str | None:
+    """``2026-11-21T12:00:00.123Z``, or None for None."""
+    if time is None:
+        return None
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def partition_lag_document(lag: PartitionLag) -> Document:
+    return {
+        **_partition(lag.partition),
+        "position": lag.position,
+        "end": lag.end,
+        "records": lag.records,
+        "seconds": _rounded(lag.age_seconds),
+    }
+
+
+def lag_summary_document(lag: LagSummary) -> Document:
+    """Return the totals and the worst partitions, as ``/status`` and ``logpersister lag --json`` show them."""
+    return {
+        "records": lag.records,
+        "seconds": _rounded(lag.seconds),
+        "partitions": lag.partitions,
+        "behindPartitions": lag.behind,
+        "observedAt": rfc3339(lag.observed_at),
+        "worst": [partition_lag_document(one) for one in lag.worst],
+    }
+
+
+def _lag(lag: LagSummary | None, message: str) -> Document:
+    if lag is None:
+        return {"known": False, "message": message}
+    return {"known": True, **lag_summary_document(lag)}
+
+
+def _partition(partition: TopicPartition) -> Document:
+    return {"topic": partition.topic, "partition": partition.partition}
+
+
+def _range(range_: Range) -> Document:
+    return {**_partition(range_.partition), "start": range_.start, "end": range_.end}
+
+
+def _upload(upload: RecentUpload) -> Document:
+    return {"time": rfc3339(upload.time), "key": upload.key, "bytes": upload.bytes, "records": upload.records}
+
+
+def _error(error: RecentError) -> Document:
+    failure = error.failure
+    return {
+        "time": rfc3339(error.time),
+        **_range(failure.range),
+        "kind": failure.kind,
+        "message": failure.message,
+        "upload": failure.upload,
+    }
+
+
+def _intent(intent: PendingIntent) -> Document:
+    return {
+        **_partition(intent.partition),
+        "start": intent.start,
+        "ends": list(intent.ends),
+        "revision": intent.revision,
+        "generation": intent.generation,
+    }
+
+
+def _held(held: HeldPartition) -> Document:
+    return {**_partition(held.partition), "reason": held.reason, "message": held.message}
+
+
+def _loss(loss: DataLoss) -> Document:
+    return {**_partition(loss.partition), "start": loss.start, "end": loss.end, "skipped": loss.skipped}
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)

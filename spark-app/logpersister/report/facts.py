@@ -1,0 +1,98 @@
+"""What happened to a range, as the metrics and the status board take it.
+
+The pipeline fills these in once, so that a counter and the status document can never disagree about one range.
+"""
+
+from dataclasses import dataclass
+
+from logpersister.ranges import Offset, Range, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who reports; constant for the life of a process."""
+
+    group: str
+    generation: int
+    revision: str
+    member: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenObject:
+    """One object that is durable in the bucket."""
+
+    key: str
+    bytes: int
+    """As stored, so compressed."""
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class RangeWritten:
+    """A range whose objects are durable **and** whose end is committed: from now on nobody writes it again."""
+
+    range: Range
+    objects: tuple[WrittenObject, ...]
+    """Empty when the range held no records (compaction, transaction markers, aborted records)."""
+    payload_bytes: int
+    """Of keys and values as read from Kafka, decompressed."""
+    seconds: float
+    """From the first fetch to the last byte durable, without the commit."""
+
+    @property
+    def records(self) -> int:
+        return sum(written.records for written in self.objects)
+
+    @property
+    def bytes(self) -> int:
+        return sum(written.bytes for written in self.objects)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeFailed:
+    """One attempt of a range failed; its intent is still pending and will be executed again."""
+
+    range: Range
+    kind: str
+    """A short stable word: the ``kind`` of the reader's or the storage's error, `commit`, `encode`, or `task`."""
+    message: str
+    upload: bool = False
+    """Whether the bucket refused it. Those count as upload failures too, which have their own alert and condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPartition:
+    """A partition on which the member does nothing until someone decides; the others go on."""
+
+    partition: TopicPartition
+    reason: str
+    """A short stable word, for example ``data-lost``; docs/operations.md says for each what to do."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PendingIntent:
+    """A promise in Kafka that is not yet kept: the ranges ``[start, ends[0])``, ``[ends[0], ends[1])``, …"""
+
+    partition: TopicPartition
+    start: Offset
+    ends: tuple[Offset, ...]
+    revision: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class DataLoss:
+    """Offsets ``[start, end)`` that Kafka had deleted before the group stored them."""
+
+    partition: TopicPartition
+    start: Offset
+    end: Offset
+    skipped: bool
+    """True: ``onDataLoss: skip`` went on behind it. False: the partition is held."""
+
+    @property
+    def offsets(self) -> int:
+        return self.end - self.start

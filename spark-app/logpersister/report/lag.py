@@ -1,0 +1,114 @@
+"""Lag: how far the group's stored position is behind the end of its partitions. Pure.
+
+A member summarises the partitions that it owns, ``logpersister lag`` those of the whole group.
+"""
+
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from logpersister.ranges import Offset, TopicPartition
+
+WORST = 10
+"""How many partitions a summary names, whatever their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLag:
+    """Where one partition stands. Only what was observed: a partition that could not be read has no `PartitionLag`."""
+
+    partition: TopicPartition
+    position: Offset
+    """Everything before it is stored and committed."""
+    end: Offset
+    """Log end offset; the last stable offset when reading committed records only."""
+    age_seconds: float | None
+    """Age of the oldest record that is not stored; 0 when there is none, None when it is not known."""
+
+    @property
+    def records(self) -> int:
+        """Offsets not yet stored: what Kafka tools call lag, an upper bound of the records (offsets have gaps)."""
+        return max(0, self.end - self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicLag:
+    """The partitions of one topic taken together."""
+
+    partitions: int
+    behind: int
+    """Partitions with lag."""
+    records: int
+    """Sum over the partitions."""
+    records_max: int
+    """Of the worst partition."""
+    seconds: float | None
+    """Of the worst partition; None when unknown for every partition that is behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class LagSummary:
+    """All partitions taken together; its size depends on the number of topics, never on that of partitions."""
+
+    observed_at: datetime
+    topics: Mapping[str, TopicLag]
+    worst: tuple[PartitionLag, ...]
+    """At most `WORST` partitions that are behind, oldest unstored record first, then most records."""
+
+    @property
+    def partitions(self) -> int:
+        return sum(topic.partitions for topic in self.topics.values())
+
+    @property
+    def behind(self) -> int:
+        return sum(topic.behind for topic in self.topics.values())
+
+    @property
+    def records(self) -> int:
+        return sum(topic.records for topic in self.topics.values())
+
+    @property
+    def seconds(self) -> float | None:
+        return _max(topic.seconds for topic in self.topics.values())
+
+
+def summarise(partitions: Iterable[PartitionLag], observed_at: datetime, worst: int = WORST) -> LagSummary:
+    """Summarise `partitions`, which are read once and not kept."""
+    topics: dict[str, TopicLag] = {}
+    heap: list[tuple[float, int, str, int, PartitionLag]] = []
+    for lag in partitions:
+        name = lag.partition.topic
+        topics[name] = _add(topics.get(name), lag)
+        if lag.records:
+            # The topic and the partition end every tie, so that a PartitionLag is never compared.
+            entry = (lag.age_seconds or 0.0, lag.records, name, lag.partition.partition, lag)
+            if len(heap) < worst:
+                heapq.heappush(heap, entry)
+            elif worst:
+                heapq.heappushpop(heap, entry)
+    return LagSummary(observed_at, topics, tuple(entry[-1] for entry in sorted(heap, reverse=True)))
+
+
+def _add(topic: TopicLag | None, lag: PartitionLag) -> TopicLag:
+    # A partition that is behind without a known age must not pull the topic's age to 0.
+    age = lag.age_seconds if lag.records else 0.0
+    if topic is None:
+        return TopicLag(1, int(lag.records > 0), lag.records, lag.records, age)
+    if topic.behind and not lag.records:
+        seconds = topic.seconds
+    elif lag.records and not topic.behind:
+        seconds = age
+    else:
+        seconds = _max((topic.seconds, age))
+    return TopicLag(
+        partitions=topic.partitions + 1,
+        behind=topic.behind + int(lag.records > 0),
+        records=topic.records + lag.records,
+        records_max=max(topic.records_max, lag.records),
+        seconds=seconds,
+    )
+
+
+def _max(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)

@@ -1,0 +1,173 @@
+"""Logs: events with fields, one line a fact, for people on a terminal and for machines elsewhere.
+
+structlog is the only way out. The standard library's loggers (kafka-python, botocore, py4j) are led into it at
+WARNING, their repetitions limited, so that a broker that is away for an hour does not write a gigabyte.
+"""
+
+import logging
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Callable, MutableMapping
+from datetime import timedelta
+from threading import Lock
+from typing import Any, Final, Literal, TextIO, get_args
+
+import structlog
+
+from logpersister.report.redaction import Redactor
+
+LogFormat = Literal["auto", "console", "json", "logfmt"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+FORMATS: Final = get_args(LogFormat)
+LEVELS: Final = get_args(LogLevel)
+
+redactor: Final = Redactor()
+"""Of this process. Whoever resolves a secret tells it here: ``logs.redactor.hide(value)``."""
+
+_LIBRARY_LEVELS: Final = {
+    # Fields and reasons: what a library says below these levels is about its inside, and much of it.
+    "kafka": logging.WARNING,
+    "kafka.coordinator": logging.WARNING,
+    "botocore": logging.WARNING,
+    "boto3": logging.WARNING,
+    "s3transfer": logging.WARNING,
+    "urllib3": logging.ERROR,  # each retried connection is a warning there; ours count and report retries
+    "py4j": logging.WARNING,
+    "pyspark": logging.WARNING,
+}
+
+
+class RepetitionLimit(logging.Filter):
+    """Lets `burst` lines of the same template pass in each `window`, and says later how many it held back.
+
+    The template (``"Broker %s not ready"``) is what repeats; its arguments differ. Memory is bounded: the templates
+    that were not seen for longest are forgotten.
+    """
+
+    MAX_TEMPLATES: Final = 500
+
+    def __init__(
+        self, burst: int = 5, window: timedelta = timedelta(minutes=1), clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__()
+        self._burst = burst
+        self._window = window.total_seconds()
+        self._clock = clock
+        self._lock = Lock()
+        self._seen: OrderedDict[tuple[str, int, str], list[float]] = OrderedDict()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        key = (record.name, record.levelno, str(record.msg)[:200])
+        now = self._clock()
+        with self._lock:
+            started, passed, held = self._seen.get(key, [now, 0, 0])
+            if now - started >= self._window:
+                if held:
+                    record.suppressed = int(held)
+                started, passed, held = now, 0, 0
+            allowed = passed < self._burst
+            self._seen[key] = [started, passed + allowed, held + (not allowed)]
+            self._seen.move_to_end(key)
+            while len(self._seen) > self.MAX_TEMPLATES:
+                self._seen.popitem(last=False)
+        return allowed
+
+
+def configure(
+    log_format: LogFormat = "auto",
+    level: LogLevel = "info",
+    stream: TextIO | None = None,
+    *,
+    context: MutableMapping[str, Any] | None = None,
+) -> None:
+    """Set up structlog and the standard library's logging for the whole process; may be called again.
+
+    `auto` is `console` when `stream` (default: standard error) is a terminal, else `json`. `context` is added to every
+    line (for example the group and the member).
+    """
+    out = sys.stderr if stream is None else stream
+    if log_format == "auto":
+        log_format = "console" if out.isatty() else "json"
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if context:
+        shared.insert(0, _adding(dict(context)))
+    # Tracebacks become text before the redactor, because they hold values too.
+    last: list[structlog.typing.Processor] = [
+        structlog.processors.StackInfoRenderer(),
+        structlog.processors.format_exc_info,
+        structlog.processors.UnicodeDecoder(),
+        redactor,
+        *_renderers(log_format, out),
+    ]
+    structlog.configure(
+        processors=[*shared, *last],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
+        logger_factory=_LineLoggerFactory(out),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, _library_event],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+        )
+    )
+    handler.addFilter(RepetitionLimit())
+    logging.root.handlers[:] = [handler]
+    logging.root.setLevel(logging.WARNING)
+    for name, least in _LIBRARY_LEVELS.items():
+        logging.getLogger(name).setLevel(least)
+    logging.captureWarnings(True)
+
+
+def _renderers(log_format: LogFormat, out: TextIO) -> list[structlog.typing.Processor]:
+    match log_format:
+        case "console":
+            colours = out.isatty()
+            return [structlog.dev.ConsoleRenderer(colors=colours, pad_event_to=30, sort_keys=False)]
+        case "logfmt":
+            first = ["timestamp", "level", "event"]
+            return [structlog.processors.LogfmtRenderer(key_order=first, drop_missing=True, bool_as_flag=False)]
+        case _:
+            return [_lead_with_event, structlog.processors.JSONRenderer(ensure_ascii=False, default=str)]
+
+
+def _lead_with_event(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Put what every line has first, for people who read JSON."""
+    first = {name: event.pop(name) for name in ("timestamp", "level", "event") if name in event}
+    return {**first, **event}
+
+
+def _adding(fields: dict[str, Any]) -> structlog.typing.Processor:
+    def add(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        for name, value in fields.items():
+            event.setdefault(name, value)
+        return event
+
+    return add
+
+
+def _library_event(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Make a library's free text a field of one event, so that our own event names stay a closed vocabulary."""
+    record: logging.LogRecord = event["_record"]
+    event["library"] = record.name
+    event["message"] = event["event"]
+    event["event"] = "library.message"
+    if suppressed := getattr(record, "suppressed", 0):
+        event["suppressed"] = suppressed
+    return event
+
+
+class _LineLoggerFactory:
+    """Writes whole lines under one lock that all loggers share, so that threads never mix theirs."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._logger = structlog.WriteLogger(out)
+
+    def __call__(self, *args: Any) -> structlog.WriteLogger:
+        return self._logger

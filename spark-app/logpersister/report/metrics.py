@@ -1,0 +1,250 @@
+"""The Prometheus metrics of one member, as methods: callers state facts and never touch names or labels.
+
+Every metric is explained in docs/operations.md; a test compares the page and this registry both ways.
+Labels are bounded (`labels.BoundedValues`); partitions are never labels, the status document names the worst of them.
+"""
+
+import threading
+import time
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, exposition
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from logpersister.report.facts import DataLoss, HeldPartition, Identity, RangeFailed, RangeWritten
+from logpersister.report.labels import BoundedValues
+from logpersister.report.lag import LagSummary
+from logpersister.report.processes import ProcessCollector
+
+PREFIX: Final = "logpersister"
+MAX_TOPICS: Final = 2_000
+"""Topics with series of their own; the rest share ``other``. Eleven series a topic: 22,000 at the very most."""
+MAX_KINDS: Final = 32
+
+_SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_LONG_SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0)
+
+CommitStep = Literal["promise", "keep"]
+"""The two commits of a range: its intent before the first byte, its end after the last."""
+
+
+class Metrics:
+    """One per process. Every method may be called from any thread."""
+
+    def __init__(self, identity: Identity, *, processes: bool = True) -> None:
+        """`processes`: also report CPU and memory of this process and its children (JVM, Python workers)."""
+        self.registry: Final = CollectorRegistry(auto_describe=True)
+        self._topic = BoundedValues(MAX_TOPICS)
+        self._kinds = BoundedValues(MAX_KINDS)
+        self._reasons = BoundedValues(MAX_KINDS)
+        self._held_reasons: set[str] = set()
+        self._held_lock = threading.Lock()
+        registry = self.registry
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(name, text, labels, namespace=PREFIX, registry=registry)
+
+        def gauge(name: str, text: str, *labels: str) -> Gauge:
+            return Gauge(name, text, labels, namespace=PREFIX, registry=registry)
+
+        def histogram(name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+            return Histogram(name, text, labels, namespace=PREFIX, registry=registry, buckets=buckets)
+
+        self._member = Info("member", "Who reports.", namespace=PREFIX, registry=registry)
+        self._member.info(
+            {
+                "group": identity.group,
+                "generation": str(identity.generation),
+                "revision": identity.revision,
+                "member": identity.member,
+                "version": identity.version,
+            }
+        )
+
+        self._records = counter("records", "Records stored and committed.", "topic")
+        self._payload_bytes = counter("payload_bytes", "Bytes of keys and values stored, before encoding.", "topic")
+        self._object_bytes = counter("object_bytes", "Bytes of the objects stored, as in the bucket.", "topic")
+        self._objects = counter("objects", "Objects stored and committed.", "topic")
+        self._ranges = counter("ranges", "Ranges stored and committed, also those without records.", "topic")
+        self._last_upload = gauge("last_upload_timestamp_seconds", "Time of the last object committed (Unix time).")
+
+        self._upload_failures = counter("upload_failures", "Attempts of ranges that the bucket failed.", "kind")
+        self._range_failures = counter("range_failures", "Attempts of ranges that failed for any reason.", "kind")
+        self._retries = counter("retries", "Requests and ranges tried again.", "reason")
+        self._data_loss = counter("data_loss_offsets", "Offsets deleted by Kafka before they were stored.", "topic")
+
+        self._range_seconds = histogram("range_duration_seconds", "From first fetch to durable objects.", _LONG_SECONDS)
+        self._commit_seconds = histogram("commit_duration_seconds", "Offset commits to Kafka.", _SECONDS, "step")
+        self._commit_failures = counter("commit_failures", "Offset commits that Kafka refused or lost.", "step", "kind")
+        self._cycle_seconds = histogram("cycle_duration_seconds", "Look, plan, promise and hand over.", _LONG_SECONDS)
+
+        self._rebalances = counter("rebalances", "Group generations that this member went through.")
+        self._lost_partitions = counter("lost_partitions", "Partitions taken away without a revocation.")
+        self._assigned = gauge("assigned_partitions", "Partitions that this member owns.")
+        self._jobs = gauge("jobs_in_flight", "Spark jobs that run now.")
+        self._ranges_in_flight = gauge("ranges_in_flight", "Ranges in Spark jobs that run now.")
+        self._pending = gauge("pending_intents", "Partitions with an intent that is not yet kept.")
+        self._held = gauge("held_partitions", "Partitions on which nothing is done until someone decides.", "reason")
+
+        self._lag = _LagCollector(self._topic)
+        registry.register(self._lag)
+        if processes:
+            registry.register(ProcessCollector(PREFIX))
+
+    # -- ranges
+
+    def range_written(self, written: RangeWritten) -> None:
+        """A range is stored and its end committed; call once for each range."""
+        topic = self._topic(written.range.partition.topic)
+        self._ranges.labels(topic).inc()
+        self._records.labels(topic).inc(written.records)
+        self._payload_bytes.labels(topic).inc(written.payload_bytes)
+        self._object_bytes.labels(topic).inc(written.bytes)
+        self._objects.labels(topic).inc(len(written.objects))
+        self._range_seconds.observe(written.seconds)
+        if written.objects:
+            self._last_upload.set_to_current_time()
+
+    def range_failed(self, failed: RangeFailed) -> None:
+        kind = self._kinds(failed.kind)
+        self._range_failures.labels(kind).inc()
+        if failed.upload:
+            self._upload_failures.labels(kind).inc()
+
+    def retried(self, reason: str, count: int = 1) -> None:
+        """Something was tried again: `reason` is a short stable word such as ``throttled`` or ``range``."""
+        self._retries.labels(self._reasons(reason)).inc(count)
+
+    def data_lost(self, loss: DataLoss) -> None:
+        """Call once for each gap that is found, whether it was skipped or holds the partition."""
+        self._data_loss.labels(self._topic(loss.partition.topic)).inc(loss.offsets)
+
+    # -- commits, cycles, jobs
+
+    @contextmanager
+    def commit(self, step: CommitStep) -> Iterator[None]:
+        """Time one offset commit; one that raises is counted under its error's class and not timed."""
+        started = time.perf_counter()
+        try:
+            yield
+        except Exception as error:
+            self._commit_failures.labels(step, self._kinds(type(error).__name__)).inc()
+            raise
+        self._commit_seconds.labels(step).observe(time.perf_counter() - started)
+
+    def cycle(self, seconds: float) -> None:
+        """One round of the member ended."""
+        self._cycle_seconds.observe(seconds)
+
+    @contextmanager
+    def job(self, ranges: int) -> Iterator[None]:
+        """A Spark job with so many ranges runs."""
+        self._jobs.inc()
+        self._ranges_in_flight.inc(ranges)
+        try:
+            yield
+        finally:
+            self._jobs.dec()
+            self._ranges_in_flight.dec(ranges)
+
+    # -- group and partitions
+
+    def rebalanced(self) -> None:
+        self._rebalances.inc()
+
+    def partitions_lost(self, count: int) -> None:
+        self._lost_partitions.inc(count)
+
+    def assigned(self, partitions: int) -> None:
+        self._assigned.set(partitions)
+
+    def pending(self, intents: int) -> None:
+        self._pending.set(intents)
+
+    def held(self, partitions: Iterable[HeldPartition]) -> None:
+        """All partitions that are held now; a reason that no longer occurs goes to 0."""
+        counts = Tally(self._reasons(held.reason) for held in partitions)
+        with self._held_lock:
+            self._held_reasons |= counts.keys()
+            for reason in self._held_reasons:
+                self._held.labels(reason).set(counts[reason])
+
+    def lag(self, summary: LagSummary) -> None:
+        """The lag as just observed; topics that are gone lose their series."""
+        self._lag.show(summary)
+
+    def lag_unknown(self) -> None:
+        """The lag could not be observed: its series vanish, because 0 or an old value would be a lie."""
+        self._lag.show(None)
+
+    # -- output
+
+    def render(self, accept: str = "") -> tuple[bytes, str]:
+        """Return the exposition and its content type for an ``Accept`` header."""
+        encoder, content_type = exposition.choose_encoder(accept)
+        return encoder(self.registry), content_type
+
+
+class _LagCollector(Collector):
+    """The lag of one summary, shown as it was observed: all series come from the same moment."""
+
+    def __init__(self, topic_label: Callable[[str], str]) -> None:
+        self._topic_label = topic_label
+        self._summary: LagSummary | None = None
+        self._seen: datetime | None = None
+
+    def show(self, summary: LagSummary | None) -> None:
+        self._summary = summary
+        if summary is not None:
+            self._seen = summary.observed_at
+
+    def collect(self) -> Iterator[Metric]:
+        records = _family("lag_records", "Offsets not yet stored, sum over the topic's partitions of this member.")
+        records_max = _family("lag_records_max", "Offsets not yet stored of the worst partition of the topic.")
+        seconds = _family("lag_seconds", "Age of the oldest record not yet stored, of the worst partition of the topic.")
+        behind = _family("lag_partitions", "Partitions of the topic that have records not yet stored.")
+        for topic, lag in self._by_label().items():
+            records.add_metric([topic], lag.records)
+            records_max.add_metric([topic], lag.records_max)
+            behind.add_metric([topic], lag.behind)
+            if lag.seconds is not None:
+                seconds.add_metric([topic], lag.seconds)
+        yield from (records, records_max, seconds, behind)
+        observed = GaugeMetricFamily(
+            f"{PREFIX}_lag_observed_timestamp_seconds", "Time of the last successful look at the lag (Unix time)."
+        )
+        if self._seen is not None:
+            observed.add_metric([], self._seen.timestamp())
+        yield observed
+
+    def _by_label(self) -> dict[str, "_Shown"]:
+        summary = self._summary
+        shown: dict[str, _Shown] = {}
+        for topic, lag in summary.topics.items() if summary is not None else ():
+            shown.setdefault(self._topic_label(topic), _Shown()).add(lag.records, lag.records_max, lag.seconds, lag.behind)
+        return shown
+
+
+@dataclass(slots=True)
+class _Shown:
+    records: int = 0
+    records_max: int = 0
+    seconds: float | None = None
+    behind: int = 0
+
+    def add(self, records: int, records_max: int, seconds: float | None, behind: int) -> None:
+        self.records += records
+        self.records_max = max(self.records_max, records_max)
+        self.behind += behind
+        if seconds is not None:
+            self.seconds = seconds if self.seconds is None else max(self.seconds, seconds)
+
+
+def _family(name: str, text: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=["topic"])

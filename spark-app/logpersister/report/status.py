@@ -1,0 +1,298 @@
+"""What a member knows about itself, as one JSON document of bounded size: ``/status``.
+
+The operator copies it into the resource's status, `logpersister run` draws its progress from it. The member states
+facts to a `StatusBoard` from any thread; a reader takes a `Status`, which is an immutable copy.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from logpersister.ranges import TopicPartition
+from logpersister.report.facts import DataLoss, HeldPartition, Identity, PendingIntent, RangeFailed, RangeWritten
+from logpersister.report.lag import LagSummary
+
+T = TypeVar("T")
+
+MAX_ERRORS: Final = 20
+MAX_UPLOADS: Final = 10
+MAX_INTENTS: Final = 20
+MAX_HELD: Final = 20
+MAX_LOSSES: Final = 20
+MAX_ASSIGNMENT: Final = 100
+MAX_MESSAGE: Final = 500
+"""Characters of a message; the logs have the whole."""
+
+
+class MemberState(StrEnum):
+    """What the member does now."""
+
+    STARTING = "starting"
+    """Checks, Spark, and the first poll of the group."""
+    JOINING = "joining"
+    """In no group generation: at the start, and after it was fenced or lost its session."""
+    RUNNING = "running"
+    PAUSED = "paused"
+    """In the group, but nothing is promised."""
+    DRAINING = "draining"
+    """No new promises; running jobs end, then the member leaves."""
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class RecentError:
+    time: datetime
+    failure: RangeFailed
+
+
+@dataclass(frozen=True, slots=True)
+class RecentUpload:
+    time: datetime
+    key: str
+    bytes: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Since this process started."""
+
+    ranges: int = 0
+    objects: int = 0
+    bytes: int = 0
+    records: int = 0
+    upload_failures: int = 0
+    range_failures: int = 0
+    data_loss_offsets: int = 0
+
+    def written(self, written: RangeWritten) -> "Totals":
+        return replace(
+            self,
+            ranges=self.ranges + 1,
+            objects=self.objects + len(written.objects),
+            bytes=self.bytes + written.bytes,
+            records=self.records + written.records,
+        )
+
+    def failed(self, failed: RangeFailed) -> "Totals":
+        return replace(
+            self,
+            range_failures=self.range_failures + 1,
+            upload_failures=self.upload_failures + int(failed.upload),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rebalances:
+    """Of this member, since this process started."""
+
+    count: int = 0
+    group_generation: int | None = None
+    """The group's own generation number (not ours); None while the member is in no group."""
+    last: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A copy of the board at one moment."""
+
+    identity: Identity
+    state: MemberState
+    state_message: str
+    state_since: datetime
+    started_at: datetime
+    observed_at: datetime
+    assigned: int
+    assignment: tuple[TopicPartition, ...]
+    """The first `MAX_ASSIGNMENT` of them, sorted."""
+    lag: LagSummary | None
+    """None: not known, for the reason in `lag_message`."""
+    lag_message: str
+    totals: Totals
+    last_upload: datetime | None
+    last_failure: datetime | None
+    failures_last_hour: int
+    """Failed attempts of ranges in the last 60 minutes, to the minute."""
+    upload_failures_last_hour: int
+    uploads: tuple[RecentUpload, ...]
+    """The last `MAX_UPLOADS`, newest first."""
+    errors: tuple[RecentError, ...]
+    """The last `MAX_ERRORS`, newest first."""
+    pending: int
+    intents: tuple[PendingIntent, ...]
+    held: int
+    held_partitions: tuple[HeldPartition, ...]
+    losses: tuple[DataLoss, ...]
+    rebalances: Rebalances
+    executors: int | None
+    """Spark executors alive; None when Spark runs inside this process."""
+
+
+class _HourlyCount:
+    """Events of the last 60 minutes in 61 minute-buckets: constant size, exact to the minute."""
+
+    def __init__(self) -> None:
+        self._buckets: deque[tuple[int, int]] = deque()
+
+    def add(self, now: datetime) -> None:
+        minute = int(now.timestamp()) // 60
+        if self._buckets and self._buckets[-1][0] >= minute:
+            last, count = self._buckets.pop()
+            self._buckets.append((last, count + 1))
+        else:
+            self._buckets.append((minute, 1))
+        self._forget(minute)
+
+    def count(self, now: datetime) -> int:
+        self._forget(int(now.timestamp()) // 60)
+        return sum(count for _, count in self._buckets)
+
+    def _forget(self, minute: int) -> None:
+        while self._buckets and self._buckets[0][0] <= minute - 60:
+            self._buckets.popleft()
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class StatusBoard:
+    """Thread-safe holder of a member's status. Every method is cheap and keeps nothing unbounded."""
+
+    def __init__(self, identity: Identity, clock: Callable[[], datetime] = utc_now) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        now = clock()
+        self._all_failures = _HourlyCount()
+        self._upload_failures = _HourlyCount()
+        self._uploads: deque[RecentUpload] = deque(maxlen=MAX_UPLOADS)
+        self._errors: deque[RecentError] = deque(maxlen=MAX_ERRORS)
+        self._losses: deque[DataLoss] = deque(maxlen=MAX_LOSSES)
+        self._status = Status(
+            identity=identity,
+            state=MemberState.STARTING,
+            state_message="",
+            state_since=now,
+            started_at=now,
+            observed_at=now,
+            assigned=0,
+            assignment=(),
+            lag=None,
+            lag_message="not observed yet",
+            totals=Totals(),
+            last_upload=None,
+            last_failure=None,
+            failures_last_hour=0,
+            upload_failures_last_hour=0,
+            uploads=(),
+            errors=(),
+            pending=0,
+            intents=(),
+            held=0,
+            held_partitions=(),
+            losses=(),
+            rebalances=Rebalances(),
+            executors=None,
+        )
+
+    def state(self, state: MemberState, message: str = "") -> None:
+        """State what the member does now; the time since when moves only when the state changes."""
+        with self._lock:
+            since = self._status.state_since if state == self._status.state else self._clock()
+            self._set(state=state, state_message=_short(message), state_since=since)
+
+    def assigned(self, partitions: Collection[TopicPartition]) -> None:
+        """All partitions that the member owns now."""
+        first = tuple(sorted(partitions)[:MAX_ASSIGNMENT])
+        with self._lock:
+            self._set(assigned=len(partitions), assignment=first)
+
+    def rebalanced(self, group_generation: int | None) -> None:
+        """The member went into another group generation, or (None) out of the group."""
+        with self._lock:
+            count = self._status.rebalances.count + int(group_generation is not None)
+            self._set(rebalances=Rebalances(count, group_generation, self._clock()))
+
+    def lag(self, summary: LagSummary) -> None:
+        with self._lock:
+            self._set(lag=summary, lag_message="")
+
+    def lag_unknown(self, message: str) -> None:
+        """The lag could not be observed, and why. The last known one is forgotten: it is never shown as current."""
+        with self._lock:
+            self._set(lag=None, lag_message=_short(message))
+
+    def range_written(self, written: RangeWritten) -> None:
+        """A range is stored and its end committed; call once for each range."""
+        with self._lock:
+            now = self._clock()
+            self._uploads.extend(RecentUpload(now, one.key, one.bytes, one.records) for one in written.objects)
+            self._set(
+                totals=self._status.totals.written(written),
+                last_upload=now if written.objects else self._status.last_upload,
+            )
+
+    def range_failed(self, failed: RangeFailed) -> None:
+        with self._lock:
+            now = self._clock()
+            self._errors.append(RecentError(now, replace(failed, message=_short(failed.message))))
+            self._all_failures.add(now)
+            if failed.upload:
+                self._upload_failures.add(now)
+            self._set(totals=self._status.totals.failed(failed), last_failure=now)
+
+    def pending(self, intents: Iterable[PendingIntent]) -> None:
+        """All intents that are not yet kept, of the member's partitions."""
+        count, first = _bounded(intents, MAX_INTENTS)
+        with self._lock:
+            self._set(pending=count, intents=first)
+
+    def held(self, partitions: Iterable[HeldPartition]) -> None:
+        """All partitions that are held now."""
+        count, first = _bounded(partitions, MAX_HELD)
+        with self._lock:
+            self._set(held=count, held_partitions=tuple(replace(one, message=_short(one.message)) for one in first))
+
+    def data_lost(self, loss: DataLoss) -> None:
+        """Call once for each gap that is found."""
+        with self._lock:
+            totals = self._status.totals
+            self._losses.append(loss)
+            self._set(totals=replace(totals, data_loss_offsets=totals.data_loss_offsets + loss.offsets))
+
+    def executors(self, count: int | None) -> None:
+        with self._lock:
+            self._set(executors=count)
+
+    def snapshot(self) -> Status:
+        with self._lock:
+            now = self._clock()
+            return replace(
+                self._status,
+                observed_at=now,
+                uploads=tuple(reversed(self._uploads)),
+                errors=tuple(reversed(self._errors)),
+                losses=tuple(reversed(self._losses)),
+                failures_last_hour=self._all_failures.count(now),
+                upload_failures_last_hour=self._upload_failures.count(now),
+            )
+
+    def _set(self, **changes: Any) -> None:
+        self._status = replace(self._status, **changes)
+
+
+def _short(message: str) -> str:
+    return message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 1] + "…"
+
+
+def _bounded(items: Iterable[T], limit: int) -> tuple[int, tuple[T, ...]]:
+    """Return how many there are and the first `limit` of them."""
+    iterator = iter(items)
+    first = tuple(islice(iterator, limit))
+    return len(first) + sum(1 for _ in iterator), first
