@@ -1,0 +1,7 @@
+"""The manifest: one pydantic model of the LogPersister resource, how it is read, and what identifies a revision of it."""
+
+from logpersister.manifest.load import load, parse, parse_text
+from logpersister.manifest.problems import ManifestError, Problem
+from logpersister.manifest.resource import LogPersister, Spec
+
+__all__ = ["LogPersister", "ManifestError", "Problem", "Spec", "load", "parse", "parse_text"]

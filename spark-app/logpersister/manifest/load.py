@@ -1,0 +1,81 @@
+"""From a YAML file, or a document that the API server gave, to the model."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from logpersister.manifest import document as yaml_document
+from logpersister.manifest.problems import LineOf, ManifestError, PathStep, Problem, problems_of
+from logpersister.manifest.resource import LogPersister
+
+LARGEST_MANIFEST = 1_000_000
+"""Bytes; about what etcd takes, and more than any manifest has."""
+
+
+def load(path: str | Path) -> LogPersister:
+    """Read a manifest from a YAML (or JSON) file; raise `ManifestError` naming file and line of all that is wrong with it."""
+    source = str(path)
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LARGEST_MANIFEST + 1)
+    except OSError as error:
+        problem = Problem("", f"cannot be read ({error.strerror or error})", "name a manifest that exists and is readable")
+        raise ManifestError([problem], source) from None
+    return parse_text(content, source)
+
+
+def parse_text(content: str | bytes, source: str | None = None) -> LogPersister:
+    """Parse the text of a manifest; raise `ManifestError`. ``source`` is how messages name the text."""
+    if len(content) > LARGEST_MANIFEST:
+        raise ManifestError([Problem("", f"is larger than {LARGEST_MANIFEST} bytes", "name a manifest")], source)
+    document = yaml_document.read(content, source)
+    return _validate(document.value, source, document.line_of)
+
+
+def parse(document: Any) -> LogPersister:
+    """Validate a document of dicts, lists and scalars, as JSON has them; raise `ManifestError`. It is not changed."""
+    return _validate(document, None, lambda steps: None)
+
+
+def _validate(document: Any, source: str | None, line_of: LineOf) -> LogPersister:
+    if not isinstance(document, dict):
+        problem = Problem("", "is not a mapping", "begin with apiVersion, kind, metadata and spec")
+        raise ManifestError([problem], source)
+    try:
+        return LogPersister.model_validate(_without_nulls(document), by_alias=True, by_name=False)
+    except ValidationError as error:
+        problems = problems_of(error.errors(include_url=False), fields_at, line_of)
+    # Outside the except block: pydantic's error holds the values, and must not be the context of ours.
+    raise ManifestError(problems, source)
+
+
+def _without_nulls(value: Any) -> Any:
+    """Drop fields that are null: Kubernetes does the same, so a field set to nothing has its default."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(entry) for key, entry in value.items() if entry is not None}
+    if isinstance(value, list):
+        return [_without_nulls(entry) for entry in value]
+    return value
+
+
+def fields_at(steps: Sequence[PathStep], model: type[BaseModel] = LogPersister) -> list[str]:
+    """Return the names of the fields that the model has at a path, as YAML has them; none where it has no model."""
+    for step in steps:
+        if isinstance(step, int):
+            continue
+        field = next((field for name, field in model.model_fields.items() if step in (name, field.alias)), None)
+        below = None if field is None else next(_models_in(field.annotation), None)
+        if below is None:
+            return []
+        model = below
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models that an annotation such as ``tuple[PartitionRule, ...] | None`` is about."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel) and get_origin(annotation) is None:
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)

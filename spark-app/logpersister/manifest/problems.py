@@ -1,0 +1,215 @@
+"""What is wrong with a manifest, said so that it can be put right: one line a problem, and never a secret.
+
+Each problem names where it is, what was found there, what was expected and what to do::
+
+    clicks.yaml:21: spec.upload.maxBytes: "12 parsecs" is not a size; write for example 256Mi (Kubernetes quantity)
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+PathStep = str | int
+LineOf = Callable[[Sequence[PathStep]], int | None]
+KnownFields = Callable[[Sequence[PathStep]], Sequence[str]]
+
+_SENSITIVE = re.compile(r"secret|password|passwd|token|credential|private|access.?key|security", re.IGNORECASE)
+_SENSITIVE_BUT_HARMLESS = frozenset({"protocol", "mechanism", "verifyHostname"})
+_LONGEST_VALUE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong, as one line."""
+
+    path: str
+    """Where in the manifest: ``spec.upload.overrides[0].maxAge``; empty for the document as a whole."""
+    expectation: str
+    """What is wrong with what was found: ``is not a size``."""
+    remedy: str
+    """What to do: ``write for example 256Mi (Kubernetes quantity)``."""
+    found: str | None = None
+    """The offending value as JSON; None when it says nothing, or when it could be a secret."""
+    line: int | None = None
+    """Line of the YAML file, from 1."""
+
+    def __str__(self) -> str:
+        statement = self.expectation if self.found is None else f"{self.found} {self.expectation}"
+        return f"{self.path}: {statement}; {self.remedy}" if self.path else f"{statement}; {self.remedy}"
+
+
+class ManifestError(Exception):
+    """A manifest that cannot be used, with every problem that was found."""
+
+    def __init__(self, problems: Iterable[Problem], source: str | None = None) -> None:
+        self.problems = list(problems)
+        self.source = source
+        """The file, as the user named it."""
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        return "\n".join(self._line(problem) for problem in self.problems)
+
+    def __reduce__(self) -> tuple[type["ManifestError"], tuple[list[Problem], str | None]]:
+        return type(self), (self.problems, self.source)
+
+    def _line(self, problem: Problem) -> str:
+        if self.source is None:
+            return str(problem)
+        return f"{self.source}: {problem}" if problem.line is None else f"{self.source}:{problem.line}: {problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule of the model says about the value that it looks at, or about a field below it."""
+
+    expectation: str
+    remedy: str
+    at: tuple[PathStep, ...] = ()
+    """The field below, as YAML has it: ``("overrides", 0, "maxAge")``; empty for the value itself."""
+    found: str | None = None
+    """The value of that field when it helps and cannot be a secret; for the value itself `problems_of` adds it."""
+
+
+class Refused(ValueError):
+    """Raised by parsers and by validators of the model; pydantic carries it to `problems_of`."""
+
+    def __init__(self, *findings: Finding) -> None:
+        super().__init__("; ".join(f"{finding.expectation}; {finding.remedy}" for finding in findings))
+        self.findings = findings
+
+
+def refuse(expectation: str, remedy: str, *at: PathStep) -> Refused:
+    """Return the exception for one finding: ``raise refuse("is not a size", "write for example 256Mi")``."""
+    return Refused(Finding(expectation, remedy, at))
+
+
+def refuse_all(findings: Sequence[Finding]) -> None:
+    """Raise when a cross-field rule found anything."""
+    if findings:
+        raise Refused(*findings)
+
+
+def path_text(steps: Sequence[PathStep]) -> str:
+    """``("spec", "topics", 0)`` is ``spec.topics[0]``; a key with a dot in it is ``conf["spark.x"]``."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif "." in step:
+            text += f"[{json.dumps(step)}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+def show(value: object, steps: Sequence[PathStep] = ()) -> str | None:
+    """Return a value as a message may quote it: short, on one line; None when it may hold a secret.
+
+    Mappings and lists are never quoted (their inside is not known), nor what may be an address with a password in it.
+    """
+    if any(_is_sensitive(step) for step in steps) or (isinstance(value, str) and "@" in value):
+        return None
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    text = json.dumps(value, ensure_ascii=False, default=lambda other: type(other).__name__)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…{text[-1]}"
+
+
+def _is_sensitive(step: PathStep) -> bool:
+    return isinstance(step, str) and _SENSITIVE.search(step) is not None
+
+
+def problems_of(errors: Iterable[Any], known_fields: KnownFields, line_of: LineOf = lambda steps: None) -> list[Problem]:
+    """Translate pydantic's errors (``ValidationError.errors()``) into problems, in the order of the file.
+
+    ``known_fields`` returns the fields that exist in the mapping at a path, to suggest a name for an unknown one.
+    """
+    problems: list[Problem] = []
+    for error in errors:
+        steps: tuple[PathStep, ...] = error["loc"]
+        if error["type"] == "default_factory_not_called":
+            continue  # a consequence of another error, which is listed
+        refused = error.get("ctx", {}).get("error")
+        if isinstance(refused, Refused):
+            for finding in refused.findings:
+                problem = _problem_of_finding(finding, steps, error["input"])
+                problems.append(replace(problem, line=line_of((*steps, *finding.at))))
+        else:
+            problems.append(replace(_problem_of_builtin(error, steps, known_fields), line=line_of(steps)))
+    return sorted(problems, key=lambda problem: problem.line or 0)
+
+
+def _problem_of_finding(finding: Finding, steps: tuple[PathStep, ...], value: object) -> Problem:
+    found = finding.found
+    if found is None and not finding.at:
+        found = show(value, _steps_to_judge(steps))
+    return Problem(path_text((*steps, *finding.at)), finding.expectation, finding.remedy, found)
+
+
+def _steps_to_judge(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
+    """Nothing of ``security`` is quoted, except what can be only one of a few words."""
+    return () if steps and steps[-1] in _SENSITIVE_BUT_HARMLESS else steps
+
+
+def _problem_of_builtin(error: Any, steps: tuple[PathStep, ...], known_fields: KnownFields) -> Problem:
+    kind: str = error["type"]
+    context: dict[str, Any] = error.get("ctx", {})
+    problem = Problem(path_text(steps), "", "", show(error["input"], _steps_to_judge(steps)))
+    if kind == "missing":
+        return replace(problem, found=None, expectation="is missing", remedy="it has no default, so set it")
+    if kind == "extra_forbidden":
+        return _unknown_field(problem, steps, known_fields)
+    if kind == "literal_error":
+        words = context["expected"].replace("'", "").replace(" or ", ", ")
+        return replace(problem, expectation="is not allowed here", remedy=f"write one of: {words}")
+    if kind in _BOUNDS:
+        wording, bound = _BOUNDS[kind]
+        limit = f"{wording} {context[bound]}"
+        return replace(problem, expectation=f"is out of bounds: {limit} is expected", remedy=f"write {limit}")
+    if kind in ("too_short", "too_long"):
+        limit = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
+        return replace(problem, found=None, expectation=f"has {context['actual_length']} entries", remedy=f"give {limit}")
+    for prefix, (expectation, remedy) in _TYPES.items():
+        if kind.startswith(prefix):
+            return replace(problem, expectation=expectation, remedy=remedy)
+    return replace(problem, found=None, expectation=f"is not valid ({kind})", remedy="see docs/manifest.md")
+
+
+_BOUNDS = {
+    "greater_than_equal": ("at least", "ge"),
+    "less_than_equal": ("at most", "le"),
+    "greater_than": ("more than", "gt"),
+    "less_than": ("less than", "lt"),
+}
+
+_TYPES = {
+    "invalid_key": ("has a key that is not text", "put the key in quotes"),
+    "int_": ("is not a whole number", "write it in digits, without quotes"),
+    "bool_": ("is neither true nor false", "write true or false, without quotes"),
+    "string_": ("is not text", "put it in quotes"),
+    "model_": ("is not a mapping", "write its fields below it, as `name: value` lines"),
+    "dict_": ("is not a mapping", "write its entries below it, as `name: value` lines"),
+    "tuple_": ("is not a list", "write [a, b], or one `- entry` line each"),
+    "list_": ("is not a list", "write [a, b], or one `- entry` line each"),
+}
+
+
+def _unknown_field(problem: Problem, steps: tuple[PathStep, ...], known_fields: KnownFields) -> Problem:
+    name = str(steps[-1])
+    known = known_fields(steps[:-1])
+    by_fold = {other.lower(): other for other in known}
+    close = get_close_matches(name.lower().replace("_", ""), by_fold, n=1, cutoff=0.75)
+    if close:
+        remedy = f"did you mean {by_fold[close[0]]}?"
+    elif _is_sensitive(name) and name != "security":
+        remedy = "secrets do not belong in a manifest: put it in the Secret that secretName names (docs/manifest.md)"
+    else:
+        remedy = f"known here: {', '.join(known)}" if known else "remove it"
+    # Never the value: a misplaced field is where a password would be.
+    return replace(problem, found=None, expectation="is an unknown field", remedy=remedy)

@@ -1,0 +1,95 @@
+"""The revision: what identifies a running application, and what a member of another version needs to finish its work.
+
+The hash is over the canonical JSON of the resolved spec, the resource's name and the version of our code. The document
+is stored in the bucket before the first intent of the revision, so that whoever takes over executes the intent as it
+was meant (design: exactly once by intents). It never holds a secret: the spec only names them.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from logpersister.manifest.load import parse
+from logpersister.manifest.problems import ManifestError
+from logpersister.manifest.resource import API_VERSION, KIND, LogPersister
+
+HASH_DIGITS = 12
+
+EXCLUDED_FROM_SPEC = frozenset({"members"})
+"""Fields of the spec that make no new revision.
+
+``members`` says how many processes do the work, not what a process does: the operator adds or removes some of the same
+revision. Everything else is part of the revision, also what names no object and fills no byte (``upload``, ``spark``,
+``cycleInterval``): a running process takes it up only by being replaced, and replacing is what a new revision is.
+Of the metadata only the name counts: it is the default of the group. Labels and annotations change nothing, and a
+rotated Secret keeps its name.
+"""
+
+
+class RevisionError(Exception):
+    """A stored revision that this version cannot execute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A resolved resource with the code that runs it."""
+
+    hash: str
+    """First 12 hexadecimal digits of the SHA-256 of `canonical_json` of the document."""
+    document: dict[str, Any]
+    """``{"apiVersion", "kind", "metadata": {"name"}, "spec", "codeVersion"}`` of JSON values, defaults filled in."""
+
+    def canonical_json(self) -> bytes:
+        """The document as it is hashed and stored."""
+        return _canonical_json(self.document)
+
+
+def revision_of(resource: LogPersister, code_version: str) -> Revision:
+    """Return the revision of a resource that is run by a version of our code."""
+    spec = resource.spec.model_dump(mode="json", by_alias=True, exclude_none=True)
+    spec = {key: value for key, value in spec.items() if key not in EXCLUDED_FROM_SPEC}
+    # Defaults that depend on another part: resolved here, so that the document means the same without it.
+    spec["kafka"]["groupId"] = resource.group_id
+    spec["storage"]["pathStyle"] = resource.spec.storage.uses_path_style
+    return revision_of_document(
+        {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "metadata": {"name": resource.name},
+            "spec": spec,
+            "codeVersion": code_version,
+        }
+    )
+
+
+def revision_of_document(document: Mapping[str, Any]) -> Revision:
+    """Return the revision of a stored document as it is, of whatever version: its hash tells whether it is whole."""
+    copy: dict[str, Any] = json.loads(_canonical_json(document))
+    return Revision(hashlib.sha256(_canonical_json(copy)).hexdigest()[:HASH_DIGITS], copy)
+
+
+def resource_of(document: Mapping[str, Any]) -> LogPersister:
+    """Rebuild the resource from the document of a revision, perhaps one that another version wrote.
+
+    Fields that were added since have their default, so a new field's default must mean what older versions did.
+    Raises `RevisionError` when the document has what this version does not know: executing it without would write
+    other bytes than were promised.
+    """
+    if not isinstance(document, Mapping) or not isinstance(document.get("codeVersion"), str):
+        raise RevisionError("the revision has no codeVersion; it was not written by logpersister, or is damaged")
+    version = document["codeVersion"]
+    try:
+        return parse({key: value for key, value in document.items() if key != "codeVersion"})
+    except ManifestError as error:
+        reason = str(error)
+    raise RevisionError(
+        f"the revision was written by logpersister {version} and this version cannot execute it; "
+        f"run a member of version {version} until its intents are done. What is wrong:\n{reason}"
+    )
+
+
+def _canonical_json(document: Mapping[str, Any]) -> bytes:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode()

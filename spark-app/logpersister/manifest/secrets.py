@@ -1,0 +1,167 @@
+"""Secrets by name, resolved the same way inside and outside Kubernetes, and kept out of everything that is printed.
+
+A key ``password`` of a Secret ``clicks-kafka`` is looked for in
+
+1. the file ``$LOGPERSISTER_SECRETS_DIR/clicks-kafka/password`` (a mounted Secret of Kubernetes has this shape),
+2. the environment variable ``LOGPERSISTER_SECRET_CLICKS_KAFKA_PASSWORD`` (upper case, ``-`` and ``.`` as ``_``).
+
+It is read again at each use, so a rotated Secret is seen without a restart. Whoever needs a secret resolves it in its
+own process: nothing here can be pickled, so that no secret travels in a Spark closure.
+"""
+
+import hmac
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from logpersister.manifest.problems import ManifestError, Problem
+from logpersister.manifest.storage import StorageSpec
+
+DIRECTORY_VARIABLE = "LOGPERSISTER_SECRETS_DIR"
+VARIABLE_PREFIX = "LOGPERSISTER_SECRET_"
+LARGEST_SECRET = 1_000_000
+"""Bytes; Kubernetes limits a Secret to 1 MiB."""
+
+
+class SecretValue:
+    """A value that only `reveal` shows. Its repr says where it comes from."""
+
+    __slots__ = ("_origin", "_value")
+
+    def __init__(self, value: str, origin: str) -> None:
+        self._value = value
+        self._origin = origin
+
+    def reveal(self) -> str:
+        """Return the secret itself, to hand it to a client library, and to nothing else."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return f"<secret {self._origin}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SecretValue):
+            return NotImplemented
+        return hmac.compare_digest(self._value.encode(), other._value.encode())
+
+    def __hash__(self) -> int:
+        return hash(self._origin)
+
+    def __copy__(self) -> "SecretValue":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "SecretValue":
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} must not be pickled: resolve the secret in the process that needs it")
+
+
+class Secrets:
+    """Finds secrets in a directory and in environment variables."""
+
+    def __init__(self, directory: Path | None, environment: Mapping[str, str]) -> None:
+        self._directory = directory
+        self._environment = environment
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> "Secrets":
+        """Return the secrets of this process: directory from ``LOGPERSISTER_SECRETS_DIR``, and its variables."""
+        variables = os.environ if environment is None else environment
+        directory = variables.get(DIRECTORY_VARIABLE)
+        return cls(Path(directory) if directory else None, variables)
+
+    def __repr__(self) -> str:
+        return f"Secrets(directory={str(self._directory) if self._directory else None!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Secrets must not be pickled: use Secrets.from_environment() in the process that needs them")
+
+    def get(self, name: str, key: str) -> SecretValue | None:
+        """Return a key of a Secret, or None when neither place has it.
+
+        Line breaks at the end are dropped: editors and ``echo`` add them. Raises `ManifestError` for a file that is
+        there but cannot be used.
+        """
+        value = self._from_file(name, key)
+        if value is None:
+            value = self._environment.get(variable_name(name, key))
+        return None if value is None else SecretValue(value.rstrip("\r\n"), f"{name}/{key}")
+
+    def require(self, name: str, key: str, path: str) -> SecretValue:
+        """Return a key of a Secret that must be there and not empty.
+
+        ``path`` is the field of the manifest that names the Secret, for the message of the `ManifestError`.
+        """
+        value = self.get(name, key)
+        if value is None:
+            raise _error(path, f"names the Secret {name}, whose key {key} was not found", self._where_to_put(name, key))
+        if not value.reveal():
+            raise _error(path, f"names the Secret {name}, whose key {key} is empty", self._where_to_put(name, key))
+        return value
+
+    def _from_file(self, name: str, key: str) -> str | None:
+        if self._directory is None:
+            return None
+        file = self._directory / name / key
+        try:
+            with file.open("rb") as content:
+                value = content.read(LARGEST_SECRET + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise _error("", f"the secret file {file} cannot be read ({error.strerror})", "make it a readable file") from None
+        if len(value) > LARGEST_SECRET:
+            raise _error("", f"the secret file {file} is larger than {LARGEST_SECRET} bytes", "put only the value in it")
+        try:
+            text = value.decode()
+        except UnicodeDecodeError:
+            text = None
+        if text is None:  # outside the except block, whose exception holds the bytes
+            raise _error("", f"the secret file {file} is not text (UTF-8)", "put the value in it as text; PEM for certificates")
+        return text
+
+    def _where_to_put(self, name: str, key: str) -> str:
+        variable = variable_name(name, key)
+        if self._directory is not None:
+            return f"put it in the file {self._directory / name / key}, or in the variable {variable}"
+        return f"put it in the variable {variable}, or set {DIRECTORY_VARIABLE} and put it in the file {name}/{key} there"
+
+
+def variable_name(name: str, key: str) -> str:
+    """Return the environment variable of a key of a Secret."""
+    return VARIABLE_PREFIX + f"{name}_{key}".upper().replace("-", "_").replace(".", "_")
+
+
+def _error(path: str, expectation: str, remedy: str) -> ManifestError:
+    return ManifestError([Problem(path, expectation, remedy)])
+
+
+@dataclass(frozen=True, slots=True)
+class StorageCredentials:
+    """What the storage client logs in with, resolved."""
+
+    access_key_id: SecretValue
+    secret_access_key: SecretValue
+    session_token: SecretValue | None
+
+
+def storage_credentials(storage: StorageSpec, secrets: Secrets) -> StorageCredentials | None:
+    """Return the credentials that ``spec.storage.secretName`` names; None: the SDK's own chain is wanted."""
+    if storage.secret_name is None:
+        return None
+    path = "spec.storage.secretName"
+    return StorageCredentials(
+        access_key_id=secrets.require(storage.secret_name, "AWS_ACCESS_KEY_ID", path),
+        secret_access_key=secrets.require(storage.secret_name, "AWS_SECRET_ACCESS_KEY", path),
+        session_token=secrets.get(storage.secret_name, "AWS_SESSION_TOKEN"),
+    )
+
+
+def storage_authority(storage: StorageSpec, secrets: Secrets) -> str | None:
+    """Return the PEM of the authority that ``spec.storage.caSecretName`` names; None: the public ones."""
+    if storage.ca_secret_name is None:
+        return None
+    return secrets.require(storage.ca_secret_name, "ca.crt", "spec.storage.caSecretName").reveal()

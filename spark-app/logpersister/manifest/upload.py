@@ -1,0 +1,76 @@
+"""``spec.upload``: when records become an object."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from logpersister.manifest.constraint import Duration, Model, Regex, Size
+from logpersister.manifest.problems import PathStep, refuse
+
+MaxBytes = Annotated[int, Size("64Ki", "5Ti")]
+MaxAge = Annotated[timedelta, Duration("1s", "30d")]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What applies to one topic."""
+
+    max_bytes: int
+    """Size of a stored object at which a range is due."""
+    max_age: timedelta
+    """Age of the oldest record at which a range is due."""
+
+
+class UploadOverride(Model):
+    """Other limits for some topics."""
+
+    topic_pattern: Regex
+    """Topics that it applies to: a regular expression, found anywhere in the name unless anchored with ^ and $."""
+
+    max_bytes: MaxBytes | None = None
+    """In place of `upload.maxBytes`."""
+
+    max_age: MaxAge | None = None
+    """In place of `upload.maxAge`."""
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.max_bytes is None and self.max_age is None:
+            raise refuse("changes nothing", "set maxBytes, maxAge or both, or remove it")
+        return self
+
+
+class UploadSpec(Model):
+    """When records become an object: as soon as one of the limits is reached."""
+
+    max_bytes: MaxBytes = 256 * 2**20
+    """Size of the stored object, after compression. Larger: fewer objects, faster queries. Smaller: records of busy topics
+    are visible sooner. It does not change how much memory is needed."""
+
+    max_age: MaxAge = timedelta(minutes=15)
+    """Age of the oldest record not yet stored; how long records of a slow topic wait at most (and up to one `cycleInterval`
+    more). Shorter: fresher data, and more and smaller objects."""
+
+    overrides: Annotated[tuple[UploadOverride, ...], Field(max_length=100)] = ()
+    """Other limits for some topics; the first entry whose pattern matches a topic applies."""
+
+    def for_topic(self, topic: str) -> Limits:
+        """Return the limits of a topic: those of the first matching override, the general ones for what it leaves out."""
+        for override in self.overrides:
+            if re.search(override.topic_pattern, topic):
+                return Limits(
+                    self.max_bytes if override.max_bytes is None else override.max_bytes,
+                    self.max_age if override.max_age is None else override.max_age,
+                )
+        return Limits(self.max_bytes, self.max_age)
+
+    def sizes(self) -> Iterator[tuple[tuple[PathStep, ...], int]]:
+        """Yield each ``maxBytes`` with its field."""
+        yield ("maxBytes",), self.max_bytes
+        for index, override in enumerate(self.overrides):
+            if override.max_bytes is not None:
+                yield ("overrides", index, "maxBytes"), override.max_bytes
