@@ -1,0 +1,1 @@
+"""Tests; `stack` starts the real Kafka and S3 servers that they use."""

@@ -1,0 +1,109 @@
+"""Fixtures on real servers: one Kafka and one MinIO for the session, topics and buckets for each test."""
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from tests.stack import KafkaBroker, MinioServer
+from tests.stack.topics import create_topic
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+_numbers = itertools.count(1)
+_Servers = tuple[KafkaBroker, MinioServer]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.integration)
+
+
+@pytest.fixture(scope="session")
+def _servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Servers]:
+    """Both at once: they start side by side, in the time of the slower one."""
+    directory = tmp_path_factory.mktemp("stack")
+    kafka = KafkaBroker(directory / "kafka")
+    minio = MinioServer(directory / "minio")
+    kafka.launch()
+    minio.launch()
+    try:
+        kafka.wait()
+        minio.wait()
+        yield kafka, minio
+    finally:
+        kafka.kill()
+        minio.kill()
+
+
+@pytest.fixture(scope="session")
+def kafka(_servers: _Servers) -> KafkaBroker:
+    """The session's broker. A test that kills or freezes it must leave it serving."""
+    return _servers[0]
+
+
+@pytest.fixture(scope="session")
+def minio(_servers: _Servers) -> MinioServer:
+    """The session's S3 server. A test that stops or freezes it must leave it serving."""
+    return _servers[1]
+
+
+@pytest.fixture
+def unique(request: pytest.FixtureRequest) -> str:
+    """A name of this test alone: valid for topics, groups and buckets."""
+    test = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40].strip("-")
+    return f"{test}-{next(_numbers)}"
+
+
+@pytest.fixture
+def topic(kafka: KafkaBroker, unique: str) -> Callable[..., str]:
+    """``topic(partitions=1, **configs)`` creates a topic and returns its name.
+
+    Dots of configuration names are written as underscores: ``cleanup_policy="compact"``.
+    """
+    numbers = itertools.count(1)
+
+    def create(partitions: int = 1, **configs: str | int) -> str:
+        name = f"{unique}.{next(numbers)}"
+        dotted = {key.replace("_", "."): str(value) for key, value in configs.items()}
+        create_topic(kafka.bootstrap, name, partitions=partitions, configs=dotted)
+        return name
+
+    return create
+
+
+@pytest.fixture(scope="session")
+def s3(minio: MinioServer) -> "Iterator[S3Client]":
+    """boto3's client of the session's S3 server."""
+    client = boto3.client(
+        "s3",
+        endpoint_url=minio.endpoint,
+        region_name=minio.region,
+        aws_access_key_id=minio.access_key,
+        aws_secret_access_key=minio.secret_key,
+        config=Config(s3={"addressing_style": "path"}, retries={"mode": "standard", "max_attempts": 5}),
+    )
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def bucket(s3: "S3Client", unique: str) -> str:
+    """An empty bucket."""
+    s3.create_bucket(Bucket=unique)
+    return unique
+
+
+@pytest.fixture
+def s3_secret(minio: MinioServer, secrets_dir: Path) -> str:
+    """The ``secretName`` under which a manifest finds the keys of the session's S3 server."""
+    minio.write_secret(secrets_dir, "s3")
+    return "s3"

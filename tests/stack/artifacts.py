@@ -1,0 +1,40 @@
+"""Where ``make setup`` has put what the servers run."""
+
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache"
+
+
+class MissingArtifactError(Exception):
+    """Something that ``make setup`` fetches or builds is not there."""
+
+
+def java() -> str:
+    """Path of the Java launcher."""
+    found = shutil.which("java")
+    if found is None:
+        raise MissingArtifactError("java is not on the PATH; install a Java runtime, 17 or newer")
+    return found
+
+
+def kafka_classpath() -> str:
+    """Class path of the broker and its tools, as Java's wildcard."""
+    return str(_existing(CACHE / "kafka") / "*")
+
+
+def minio_binary() -> Path:
+    """Path of the MinIO server."""
+    return _existing(CACHE / "minio" / "minio")
+
+
+def spark_kafka_jars() -> list[Path]:
+    """The jars of Spark's own Kafka source, a second opinion in differential tests (for ``spark.jars``)."""
+    return sorted(_existing(CACHE / "spark-kafka").glob("*.jar"))
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        raise MissingArtifactError(f"{path} does not exist; run `make setup` in {ROOT}")
+    return path

@@ -1,0 +1,63 @@
+"""A MinIO server on loopback: the S3 of tests and of the demo."""
+
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.stack import artifacts
+from tests.stack.ports import LOOPBACK
+from tests.stack.server import START_TIMEOUT, Server
+
+
+class MinioServer(Server):
+    """MinIO with its buckets in ``directory``; restarts keep port, keys and data.
+
+    The keys are made up and good for nothing else, so they may be the same everywhere.
+    """
+
+    name = "minio"
+    region = "us-east-1"
+    access_key = "logpersister"
+    secret_key = "logpersister-secret"
+
+    @property
+    def endpoint(self) -> str:
+        """URL for S3 clients (path style)."""
+        return f"http://{LOOPBACK}:{self.port}"
+
+    def start(self, timeout: float = START_TIMEOUT) -> str:
+        """Start, wait until it serves, return the endpoint."""
+        self.launch()
+        self.wait(timeout)
+        return self.endpoint
+
+    def write_secret(self, secrets_dir: Path, name: str = "s3") -> Path:
+        """Write the keys as the mounted Secret ``name``, the way a manifest's ``secretName`` finds them."""
+        secret = secrets_dir / name
+        secret.mkdir(parents=True, exist_ok=True)
+        (secret / "AWS_ACCESS_KEY_ID").write_text(self.access_key)
+        (secret / "AWS_SECRET_ACCESS_KEY").write_text(self.secret_key)
+        return secret
+
+    def _command(self) -> Sequence[str]:
+        data = self.directory / "data"
+        data.mkdir(exist_ok=True)
+        address = f"{LOOPBACK}:{self.port}"
+        return [str(artifacts.minio_binary()), "server", "--quiet", "--address", address, str(data)]
+
+    def _environment(self) -> Mapping[str, str]:
+        return {
+            "MINIO_ROOT_USER": self.access_key,
+            "MINIO_ROOT_PASSWORD": self.secret_key,
+            "MINIO_REGION_NAME": self.region,
+            "MINIO_BROWSER": "off",
+            "MINIO_UPDATE": "off",  # never asks the network for newer versions
+        }
+
+    def _serves(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.endpoint}/minio/health/ready", timeout=2) as response:
+                return bool(response.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False

@@ -1,0 +1,243 @@
+"""What tests do to topics: create and change them, write records and transactions, read everything back.
+
+Every function takes the bootstrap address and opens its own connection; ``security`` are further keyword arguments
+of kafka-python clients (``security_protocol=…``).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import KafkaConsumer, KafkaProducer
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
+
+from tests.stack.kafka import KafkaBroker
+
+_FLUSH_SECONDS = 120
+_READ_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record to write, or one read back (then ``offset`` is set)."""
+
+    value: bytes | None
+    key: bytes | None = None
+    partition: int | None = None
+    timestamp: int | None = None
+    """Milliseconds since the epoch; when writing, None is now."""
+    headers: Sequence[tuple[str, bytes]] = ()
+    offset: int | None = None
+
+
+@contextmanager
+def admin(bootstrap: str, **security: Any) -> Iterator[KafkaAdminClient]:
+    """Open kafka-python's admin client for what has no helper here."""
+    with KafkaAdminClient(bootstrap_servers=bootstrap, **security) as client:
+        yield client
+
+
+def create_topic(
+    bootstrap: str, name: str, *, partitions: int = 1, configs: Mapping[str, str] | None = None, **security: Any
+) -> None:
+    """Create a topic (``configs`` as in ``cleanup.policy``) and wait until each partition has a leader."""
+    with admin(bootstrap, **security) as client:
+        client.create_topics(
+            {name: {"num_partitions": partitions, "replication_factor": 1, "configs": dict(configs or {})}},
+            wait_for_metadata=True,
+        )
+
+
+def delete_topic(bootstrap: str, name: str, **security: Any) -> None:
+    """Delete a topic; the broker does it in the background."""
+    with admin(bootstrap, **security) as client:
+        client.delete_topics([name])
+
+
+def add_partitions(bootstrap: str, name: str, total: int, **security: Any) -> None:
+    """Grow a topic to ``total`` partitions."""
+    with admin(bootstrap, **security) as client:
+        client.create_partitions({name: total})
+
+
+def alter_topic(bootstrap: str, name: str, configs: Mapping[str, str], **security: Any) -> None:
+    """Set topic configurations such as ``segment.bytes``; others stay."""
+    with admin(bootstrap, **security) as client:
+        client.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, dict(configs))])
+
+
+def delete_records(bootstrap: str, name: str, before: Mapping[int, int], **security: Any) -> None:
+    """Move the log start of partitions: ``before`` maps a partition to its first offset that stays."""
+    with admin(bootstrap, **security) as client:
+        client.delete_records({KafkaTopicPartition(name, number): offset for number, offset in before.items()})
+
+
+def end_offsets(bootstrap: str, name: str, *, committed: bool = False, **security: Any) -> dict[int, int]:
+    """Return partition → end offset: the high watermark, or the last stable offset when ``committed``."""
+    with _consumer(bootstrap, committed=committed, **security) as consumer:
+        ends: dict[KafkaTopicPartition, int] = consumer.end_offsets(_partitions(consumer, name))
+        return {partition.partition: offset for partition, offset in ends.items()}
+
+
+def produce(
+    bootstrap: str,
+    topic: str,
+    records: Iterable[Record | bytes],
+    *,
+    compression: str | None = None,
+    batch_size: int = 256 * 1024,
+    **options: Any,
+) -> list[tuple[int, int]]:
+    """Write records, wait for the broker, return (partition, offset) of each in order.
+
+    Around 30,000 records/s; `produce_many` is for bulk. ``options`` are kafka-python's for producers.
+    """
+    with _producer(bootstrap, compression_type=compression, batch_size=batch_size, **options) as producer:
+        return _send(producer, topic, records)
+
+
+def produce_many(
+    broker: KafkaBroker,
+    topic: str,
+    *,
+    records: int,
+    record_bytes: int,
+    compression: str = "none",
+    properties: Mapping[str, str] | None = None,
+) -> None:
+    """Write many random records at full speed with Kafka's own performance tool, spread over all partitions."""
+    settings = {
+        "bootstrap.servers": broker.bootstrap,
+        "compression.type": compression,
+        "batch.size": "131072",
+        "linger.ms": "20",
+        **(properties or {}),
+    }
+    broker.run_tool(
+        "org.apache.kafka.tools.ProducerPerformance",
+        *("--topic", topic, "--num-records", str(records), "--record-size", str(record_bytes), "--throughput", "-1"),
+        *("--producer-props", *(f"{key}={value}" for key, value in settings.items())),
+    )
+
+
+class Transaction:
+    """An open transaction of `transaction`."""
+
+    def __init__(self, producer: KafkaProducer) -> None:
+        self._producer = producer
+        self._open = True
+
+    def produce(self, topic: str, records: Iterable[Record | bytes]) -> list[tuple[int, int]]:
+        """Write records and wait until they are in the log, not yet committed."""
+        return _send(self._producer, topic, records)
+
+    def abort(self) -> None:
+        """Abort now; nothing can be written to this transaction afterwards."""
+        self._producer.abort_transaction()
+        self._open = False
+
+    def commit(self) -> None:
+        """Commit now; nothing can be written to this transaction afterwards."""
+        self._producer.commit_transaction()
+        self._open = False
+
+    @property
+    def open(self) -> bool:
+        return self._open
+
+
+@contextmanager
+def transaction(bootstrap: str, transactional_id: str, **options: Any) -> Iterator[Transaction]:
+    """Open a transaction that is committed at the end of the block, or aborted by an exception or `abort`."""
+    with _producer(bootstrap, transactional_id=transactional_id, **options) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        current = Transaction(producer)
+        try:
+            yield current
+        except BaseException:
+            if current.open:
+                current.abort()
+            raise
+        if current.open:
+            current.commit()
+
+
+def read_all(bootstrap: str, topic: str, *, committed: bool = True, **security: Any) -> dict[int, list[Record]]:
+    """Return partition → its records in offset order, up to the present end, read by kafka-python's consumer."""
+    with _consumer(bootstrap, committed=committed, **security) as consumer:
+        partitions = _partitions(consumer, topic)
+        ends = consumer.end_offsets(partitions)
+        consumer.assign(partitions)
+        consumer.seek_to_beginning(*partitions)
+        found: dict[int, list[Record]] = {partition.partition: [] for partition in partitions}
+        behind = set(partitions)
+        while behind := {partition for partition in behind if consumer.position(partition) < ends[partition]}:
+            polled = consumer.poll(timeout_ms=_READ_SECONDS * 1000)
+            if not polled and any(consumer.position(partition) < ends[partition] for partition in behind):
+                raise TimeoutError(f"nothing came from {sorted(behind)} within {_READ_SECONDS} s")
+            for partition, records in polled.items():
+                found[partition.partition] += [_record(record) for record in records]
+        return found
+
+
+def _record(record: Any) -> Record:
+    return Record(
+        value=record.value,
+        key=record.key,
+        partition=record.partition,
+        timestamp=record.timestamp,
+        headers=tuple(record.headers),
+        offset=record.offset,
+    )
+
+
+def _send(producer: KafkaProducer, topic: str, records: Iterable[Record | bytes]) -> list[tuple[int, int]]:
+    futures = []
+    for entry in records:
+        record = Record(entry) if isinstance(entry, bytes) else entry
+        futures.append(
+            producer.send(
+                topic,
+                value=record.value,
+                key=record.key,
+                partition=record.partition,
+                timestamp_ms=record.timestamp,
+                headers=list(record.headers),
+            )
+        )
+    producer.flush(timeout=_FLUSH_SECONDS)
+    written = [future.get(timeout=_FLUSH_SECONDS) for future in futures]  # raises what the broker refused
+    return [(metadata.partition, metadata.offset) for metadata in written]
+
+
+@contextmanager
+def _producer(bootstrap: str, **options: Any) -> Iterator[KafkaProducer]:
+    producer = KafkaProducer(bootstrap_servers=bootstrap, **{"linger_ms": 5, **options})
+    try:
+        yield producer
+    finally:
+        producer.close(timeout=_FLUSH_SECONDS)
+
+
+@contextmanager
+def _consumer(bootstrap: str, *, committed: bool, **security: Any) -> Iterator[KafkaConsumer]:
+    consumer = KafkaConsumer(
+        bootstrap_servers=bootstrap,
+        isolation_level="read_committed" if committed else "read_uncommitted",
+        enable_auto_commit=False,
+        **security,
+    )
+    try:
+        yield consumer
+    finally:
+        consumer.close()
+
+
+def _partitions(consumer: KafkaConsumer, topic: str) -> list[KafkaTopicPartition]:
+    numbers = consumer.partitions_for_topic(topic)
+    if not numbers:
+        raise LookupError(f"topic {topic} does not exist")
+    return [KafkaTopicPartition(topic, number) for number in sorted(numbers)]
