@@ -74,7 +74,7 @@ class HeldPartition:
 
 @dataclass(frozen=True, slots=True)
 class PendingIntent:
-    """A promise in Kafka that is not yet kept: the ranges ``[start, ends[0])``, ``[ends[0], ends[1])``, …"""
+    """A promise in Kafka that is not yet kept: ``[start, ends[0])``, ``[ends[0], ends[1])`` and so on."""
 
     partition: TopicPartition
     start: Offset

@@ -2,7 +2,8 @@
 
 A component proves that it lives by a **heartbeat** (`Probe.beat`) which may not be older than its limit, and by its
 thread, if it names one. What must have happened once or must hold now before the member counts as ready is a
-**condition** (`Condition.set`). Nothing here waits or asks a component anything, so a wedged one cannot wedge the answer.
+**condition** (`Condition.meet`). Nothing here waits or asks a component anything, so a wedged one cannot wedge the
+answer.
 """
 
 import threading
@@ -82,13 +83,14 @@ class Probe:
             now = self._clock()
             age = now - (self._created if self._last is None else self._last)
             if self._stopped:
-                return ComponentHealth(self.component, True, "stopped as asked", age)
+                return ComponentHealth(self.component, ok=True, message="stopped as asked", since_seconds=age)
             if self._failure is not None:
                 since, message = self._failure
-                return ComponentHealth(self.component, False, message, now - since)
+                return ComponentHealth(self.component, ok=False, message=message, since_seconds=now - since)
             # A thread that has not been started has no ident; it is not dead yet.
             if self._thread is not None and self._thread.ident is not None and not self._thread.is_alive():
-                return ComponentHealth(self.component, False, f"thread {self._thread.name} is dead", age)
+                message = f"thread {self._thread.name} is dead"
+                return ComponentHealth(self.component, ok=False, message=message, since_seconds=age)
             if self._last is None:
                 ok = age <= self._startup
                 message = f"no heartbeat yet, {age:.1f} s after the start (limit {self._startup:g} s)"
@@ -99,7 +101,7 @@ class Probe:
 
 
 class Condition:
-    """Something that must hold for the member to be ready; not met until `set` says so."""
+    """Something that must hold for the member to be ready; not met until `meet` says so."""
 
     def __init__(self, component: str, clock: Callable[[], float]) -> None:
         self.component = component
@@ -109,18 +111,25 @@ class Condition:
         self._message = "not yet"
         self._since = clock()
 
-    def set(self, met: bool, message: str = "") -> None:
-        """State whether it holds; only a change of `met` restarts the time since when."""
-        with self._lock:
-            if met != self._met:
-                self._since = self._clock()
-            self._met = met
-            self._message = message or ("met" if met else "not met")
+    def meet(self, message: str = "met") -> None:
+        """It holds. The time since when moves only when it did not hold before."""
+        self._set(met=True, message=message)
+
+    def miss(self, message: str) -> None:
+        """It does not hold, and why."""
+        self._set(met=False, message=message)
 
     @property
     def met(self) -> bool:
         with self._lock:
             return self._met
+
+    def _set(self, *, met: bool, message: str) -> None:
+        with self._lock:
+            if met != self._met:
+                self._since = self._clock()
+            self._met = met
+            self._message = message
 
     def health(self) -> ComponentHealth:
         with self._lock:
@@ -142,8 +151,10 @@ class Health:
         self._conditions: dict[str, Condition] = {}
 
     def probe(self, component: str, max_age: timedelta, startup: timedelta | None = None) -> Probe:
-        """Register a heartbeat. `startup` is the time until the first one (default: `max_age`), because to start
-        Spark takes longer than to answer. A name that is registered again replaces the earlier probe."""
+        """Register a heartbeat; a name that is registered again replaces the earlier probe.
+
+        `startup` is the time until the first one (default: `max_age`): to start Spark takes longer than to answer.
+        """
         probe = Probe(component, max_age, max_age if startup is None else startup, self._clock)
         with self._lock:
             self._probes[component] = probe

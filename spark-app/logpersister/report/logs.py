@@ -122,7 +122,7 @@ def configure(
     logging.root.setLevel(logging.WARNING)
     for name, least in _LIBRARY_LEVELS.items():
         logging.getLogger(name).setLevel(least)
-    logging.captureWarnings(True)
+    logging.captureWarnings(capture=True)
 
 
 def _renderers(log_format: LogFormat, out: TextIO) -> list[structlog.typing.Processor]:
@@ -137,14 +137,14 @@ def _renderers(log_format: LogFormat, out: TextIO) -> list[structlog.typing.Proc
             return [_lead_with_event, structlog.processors.JSONRenderer(ensure_ascii=False, default=str)]
 
 
-def _lead_with_event(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _lead_with_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Put what every line has first, for people who read JSON."""
     first = {name: event.pop(name) for name in ("timestamp", "level", "event") if name in event}
     return {**first, **event}
 
 
 def _adding(fields: dict[str, Any]) -> structlog.typing.Processor:
-    def add(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    def add(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         for name, value in fields.items():
             event.setdefault(name, value)
         return event
@@ -152,7 +152,7 @@ def _adding(fields: dict[str, Any]) -> structlog.typing.Processor:
     return add
 
 
-def _library_event(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _library_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Make a library's free text a field of one event, so that our own event names stay a closed vocabulary."""
     record: logging.LogRecord = event["_record"]
     event["library"] = record.name
@@ -169,5 +169,5 @@ class _LineLoggerFactory:
     def __init__(self, out: TextIO) -> None:
         self._logger = structlog.WriteLogger(out)
 
-    def __call__(self, *args: Any) -> structlog.WriteLogger:
+    def __call__(self, *_args: Any) -> structlog.WriteLogger:
         return self._logger

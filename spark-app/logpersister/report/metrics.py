@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 
 from logpersister.report.facts import DataLoss, HeldPartition, Identity, RangeFailed, RangeWritten
 from logpersister.report.labels import BoundedValues
-from logpersister.report.lag import LagSummary
+from logpersister.report.lag import LagSummary, TopicLag
 from logpersister.report.processes import ProcessCollector
 
 PREFIX: Final = "logpersister"
@@ -207,7 +207,7 @@ class _LagCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         records = _family("lag_records", "Offsets not yet stored, sum over the topic's partitions of this member.")
         records_max = _family("lag_records_max", "Offsets not yet stored of the worst partition of the topic.")
-        seconds = _family("lag_seconds", "Age of the oldest record not yet stored, of the worst partition of the topic.")
+        seconds = _family("lag_seconds", "Age of the oldest record not yet stored of the topic.")
         behind = _family("lag_partitions", "Partitions of the topic that have records not yet stored.")
         for topic, lag in self._by_label().items():
             records.add_metric([topic], lag.records)
@@ -227,7 +227,7 @@ class _LagCollector(Collector):
         summary = self._summary
         shown: dict[str, _Shown] = {}
         for topic, lag in summary.topics.items() if summary is not None else ():
-            shown.setdefault(self._topic_label(topic), _Shown()).add(lag.records, lag.records_max, lag.seconds, lag.behind)
+            shown.setdefault(self._topic_label(topic), _Shown()).add(lag)
         return shown
 
 
@@ -238,12 +238,12 @@ class _Shown:
     seconds: float | None = None
     behind: int = 0
 
-    def add(self, records: int, records_max: int, seconds: float | None, behind: int) -> None:
-        self.records += records
-        self.records_max = max(self.records_max, records_max)
-        self.behind += behind
-        if seconds is not None:
-            self.seconds = seconds if self.seconds is None else max(self.seconds, seconds)
+    def add(self, lag: TopicLag) -> None:
+        self.records += lag.records
+        self.records_max = max(self.records_max, lag.records_max)
+        self.behind += lag.behind
+        if lag.seconds is not None:
+            self.seconds = lag.seconds if self.seconds is None else max(self.seconds, lag.seconds)
 
 
 def _family(name: str, text: str) -> GaugeMetricFamily:

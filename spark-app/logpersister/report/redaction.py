@@ -15,8 +15,8 @@ MIN_LENGTH: Final = 4
 _DEPTH: Final = 6
 
 _SECRET_FIELD: Final = re.compile(
-    r"(^|[_.\-])(password|passwd|passphrase|secret|secret_?(access_?)?key|access_?key(_?id)?|private_?key|api_?key"
-    r"|session_?token|(access_|bearer_|refresh_)?token|authorization|credentials?)$",
+    r"(^|[_.\-])(password|passwd|passphrase|secret|secret[_-]?(access[_-]?)?key|access[_-]?key([_-]?id)?"
+    r"|private[_-]?key|api[_-]?key|session[_-]?token|(access_|bearer_|refresh_)?token|authorization|credentials?)$",
     re.IGNORECASE,
 )
 _PHRASES: Final = (
@@ -32,7 +32,10 @@ _PHRASES: Final = (
         r"\g<keep>" + HIDDEN,
     ),
     (re.compile(r"(?P<keep>\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=\-]{8,}"), r"\g<keep>" + HIDDEN),
-    (re.compile(r"(?P<keep>\b(?:X-Amz-(?:Signature|Credential|Security-Token)|Signature)=)[^\s&,\"']+"), r"\g<keep>" + HIDDEN),
+    (
+        re.compile(r"(?P<keep>\b(?:X-Amz-(?:Signature|Credential|Security-Token)|Signature)=)[^\s&,\"']+"),
+        r"\g<keep>" + HIDDEN,
+    ),
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), HIDDEN),
 )
 
@@ -58,7 +61,7 @@ class Redactor:
             text = pattern.sub(replacement, text)
         return text
 
-    def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    def __call__(self, _logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         for name in event:
             event[name] = self._field(name, event[name], 0)
         return event

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -29,8 +30,11 @@ SOCKET_SECONDS: Final = 5.0
 """For one read or write."""
 REQUEST_SECONDS: Final = 15.0
 """For a whole connection, so that a client which sends a byte now and then cannot keep a thread."""
+POLL_SECONDS: Final = 0.1
+"""How soon a stop and overdue connections are noticed."""
 
 TEXT: Final = "text/plain; charset=utf-8"
+ANY_INTERFACE: Final = "0.0.0.0"  # noqa: S104 - only for who leaves the host out, as in --http :8080
 JSON: Final = "application/json; charset=utf-8"
 PATHS: Final = ("/metrics", "/healthz", "/readyz", "/status")
 
@@ -41,6 +45,8 @@ class BindError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """An HTTP answer."""
+
     status: HTTPStatus
     content_type: str
     body: bytes
@@ -91,7 +97,9 @@ class ReportServer:
                 f"--http {self._host}:{self._port}: cannot listen there: {error.strerror or error}; "
                 "give another HOST:PORT, or port 0 for a free one"
             ) from error
-        self._thread = threading.Thread(target=self._server.serve_forever, name="report-server", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(POLL_SECONDS,), name="report-server", daemon=True
+        )
         self._thread.start()
         host, port = self._server.server_address[:2]
         return str(host), int(port)
@@ -119,7 +127,7 @@ def parse_address(address: str) -> tuple[str, int]:
     host, colon, port = address.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise BindError(f'--http "{address}" is not an address; write HOST:PORT, for example 127.0.0.1:8080')
-    return host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port)
+    return host.removeprefix("[").removesuffix("]") or ANY_INTERFACE, int(port)
 
 
 class _Server(HTTPServer):
@@ -151,7 +159,7 @@ class _Server(HTTPServer):
             self.shutdown_request(request)
 
     def service_actions(self) -> None:
-        """Called twice a second by the accepting loop: cut connections that are over their time."""
+        """Called by the accepting loop every `POLL_SECONDS`: cut connections that are over their time."""
         now = time.monotonic()
         with self._lock:
             for request, deadline in self._open.values():
@@ -188,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._answer(with_body=False)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *_: Any) -> None:
         """Probes and scrapes are not worth a line each."""
 
     def _answer(self, *, with_body: bool) -> None:
@@ -216,7 +224,5 @@ def _lines(*lines: str) -> bytes:
 
 
 def _cut(request: socket.socket) -> None:
-    try:
+    with suppress(OSError):  # it is closed already
         request.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass  # it is closed already

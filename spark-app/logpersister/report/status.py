@@ -47,12 +47,16 @@ class MemberState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecentError:
+    """A failure and when the board heard of it."""
+
     time: datetime
     failure: RangeFailed
 
 
 @dataclass(frozen=True, slots=True)
 class RecentUpload:
+    """An object and when the board heard of it."""
+
     time: datetime
     key: str
     bytes: int

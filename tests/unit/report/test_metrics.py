@@ -1,0 +1,216 @@
+import re
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from prometheus_client import REGISTRY
+from prometheus_client.parser import text_string_to_metric_families
+
+from logpersister.report.facts import DataLoss, HeldPartition
+from logpersister.report.labels import OTHER, BoundedValues
+from logpersister.report.lag import PartitionLag, summarise
+from logpersister.report.metrics import MAX_KINDS, MAX_TOPICS, Metrics
+from tests.unit.report.samples import IDENTITY, NOON, failed, partition, written
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "operations.md"
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics(IDENTITY, processes=False)
+
+
+def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(f"logpersister_{name}", labels)
+
+
+def names(metrics: Metrics) -> set[str]:
+    """Of all metrics, as samples are called: counters with _total."""
+    return {
+        family.name + {"counter": "_total", "info": "_info"}.get(family.type, "")
+        for family in metrics.registry.collect()
+    }
+
+
+def test_a_written_range_is_counted_by_topic(metrics: Metrics) -> None:
+    metrics.range_written(written("clicks", records=10, objects=3))
+    metrics.range_written(written("clicks", records=5))
+
+    assert value(metrics, "ranges_total", topic="clicks") == 2
+    assert value(metrics, "objects_total", topic="clicks") == 4
+    assert value(metrics, "records_total", topic="clicks") == 35
+    assert value(metrics, "object_bytes_total", topic="clicks") == 400
+    assert value(metrics, "payload_bytes_total", topic="clicks") == 2_000
+    assert value(metrics, "range_duration_seconds_count") == 2
+    assert (value(metrics, "last_upload_timestamp_seconds") or 0) > 0
+
+
+def test_a_range_without_records_is_no_upload(metrics: Metrics) -> None:
+    metrics.range_written(written("clicks", objects=0))
+
+    assert value(metrics, "ranges_total", topic="clicks") == 1
+    assert value(metrics, "objects_total", topic="clicks") == 0
+    assert value(metrics, "last_upload_timestamp_seconds") == 0
+
+
+def test_only_the_buckets_failures_are_upload_failures(metrics: Metrics) -> None:
+    metrics.range_failed(failed(upload=True))
+    metrics.range_failed(failed(upload=False))
+
+    assert value(metrics, "range_failures_total", kind="timeout") == 2
+    assert value(metrics, "upload_failures_total", kind="timeout") == 1
+
+
+def test_kinds_from_executors_cannot_make_series_without_end(metrics: Metrics) -> None:
+    for number in range(MAX_KINDS + 50):
+        metrics.range_failed(replace(failed(), kind=f"kind-{number}"))
+
+    family = next(one for one in metrics.registry.collect() if one.name == "logpersister_range_failures")
+    kinds = {sample.labels["kind"] for sample in family.samples}
+    assert len(kinds) == MAX_KINDS + 1
+    assert value(metrics, "range_failures_total", kind=OTHER) == 50
+
+
+def test_topics_above_the_bound_share_a_series() -> None:
+    bounded = BoundedValues(2)
+    assert [bounded(topic) for topic in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
+
+
+def test_lag_is_shown_by_topic(metrics: Metrics) -> None:
+    lags = [PartitionLag(partition("clicks", 0), 0, 10, 5.0), PartitionLag(partition("clicks", 1), 0, 4, 9.0)]
+    metrics.lag(summarise(lags, NOON))
+
+    assert value(metrics, "lag_records", topic="clicks") == 14
+    assert value(metrics, "lag_records_max", topic="clicks") == 10
+    assert value(metrics, "lag_seconds", topic="clicks") == 9
+    assert value(metrics, "lag_partitions", topic="clicks") == 2
+    assert value(metrics, "lag_observed_timestamp_seconds") == NOON.timestamp()
+
+
+def test_a_topic_that_is_gone_has_no_lag_series(metrics: Metrics) -> None:
+    metrics.lag(summarise([PartitionLag(partition("old"), 0, 10, 5.0)], NOON))
+    metrics.lag(summarise([PartitionLag(partition("new"), 0, 10, 5.0)], NOON))
+
+    assert value(metrics, "lag_records", topic="old") is None
+
+
+def test_unknown_lag_is_absent_and_never_zero(metrics: Metrics) -> None:
+    metrics.lag(summarise([PartitionLag(partition("clicks"), 0, 10, None)], NOON))
+    assert value(metrics, "lag_seconds", topic="clicks") is None
+    metrics.lag_unknown()
+
+    assert value(metrics, "lag_records", topic="clicks") is None
+    assert value(metrics, "lag_observed_timestamp_seconds") == NOON.timestamp(), "tells since when"
+
+
+def test_lag_of_topics_above_the_bound_is_added_up(metrics: Metrics) -> None:
+    lags = [PartitionLag(partition(f"topic-{number}"), 0, 1, 1.0) for number in range(MAX_TOPICS + 3)]
+    metrics.lag(summarise(lags, NOON))
+
+    assert value(metrics, "lag_records", topic=OTHER) == 3
+
+
+def test_held_partitions_go_back_to_zero(metrics: Metrics) -> None:
+    metrics.held([HeldPartition(partition("clicks", number), "data-lost", "gone") for number in range(3)])
+    assert value(metrics, "held_partitions", reason="data-lost") == 3
+    metrics.held([])
+    assert value(metrics, "held_partitions", reason="data-lost") == 0
+
+
+def test_data_loss_counts_offsets(metrics: Metrics) -> None:
+    metrics.data_lost(DataLoss(partition("clicks"), 100, 150, skipped=True))
+    assert value(metrics, "data_loss_offsets_total", topic="clicks") == 50
+
+
+def test_commits_are_timed_and_failures_counted_by_class(metrics: Metrics) -> None:
+    with metrics.commit("promise"):
+        pass
+    with pytest.raises(TimeoutError), metrics.commit("keep"):
+        raise TimeoutError
+
+    assert value(metrics, "commit_duration_seconds_count", step="promise") == 1
+    assert value(metrics, "commit_duration_seconds_count", step="keep") is None or not value(
+        metrics, "commit_duration_seconds_count", step="keep"
+    )
+    assert value(metrics, "commit_failures_total", step="keep", kind="TimeoutError") == 1
+
+
+def test_jobs_in_flight_go_down_when_a_job_fails(metrics: Metrics) -> None:
+    def job() -> None:
+        with metrics.job(ranges=7):
+            assert value(metrics, "jobs_in_flight") == 1
+            assert value(metrics, "ranges_in_flight") == 7
+            raise ValueError("lost")
+
+    with pytest.raises(ValueError, match="lost"):
+        job()
+
+    assert value(metrics, "jobs_in_flight") == 0
+    assert value(metrics, "ranges_in_flight") == 0
+
+
+def test_gauges_and_counters_of_the_group(metrics: Metrics) -> None:
+    metrics.rebalanced()
+    metrics.partitions_lost(4)
+    metrics.assigned(12)
+    metrics.pending(3)
+    metrics.retried("throttled", 5)
+    metrics.cycle(1.5)
+
+    assert value(metrics, "rebalances_total") == 1
+    assert value(metrics, "lost_partitions_total") == 4
+    assert value(metrics, "assigned_partitions") == 12
+    assert value(metrics, "pending_intents") == 3
+    assert value(metrics, "retries_total", reason="throttled") == 5
+    assert value(metrics, "cycle_duration_seconds_sum") == 1.5
+
+
+def test_nothing_reaches_the_global_registry(metrics: Metrics) -> None:
+    assert not [one for one in REGISTRY.collect() if one.name.startswith("logpersister")]
+
+
+def test_the_exposition_is_valid_in_both_formats(metrics: Metrics) -> None:
+    metrics.range_written(written('a"b\\c'))
+    plain, plain_type = metrics.render("*/*")
+    open_metrics, open_type = metrics.render("application/openmetrics-text; version=1.0.0")
+
+    assert plain_type.startswith("text/plain")
+    assert {family.name for family in text_string_to_metric_families(plain.decode())} >= {"logpersister_records"}
+    assert open_type.startswith("application/openmetrics-text")
+    assert open_metrics.endswith(b"# EOF\n")
+
+
+def test_names_follow_the_conventions_of_prometheus() -> None:
+    for family in Metrics(IDENTITY).registry.collect():
+        assert re.fullmatch(r"logpersister(_[a-z]+)+", family.name), family.name
+        assert not re.search(r"_(ms|millis|minutes|kb|mb)(_|$)", family.name), "base units: seconds and bytes"
+        assert family.documentation.endswith("."), family.name
+
+
+def test_methods_may_be_called_from_many_threads(metrics: Metrics) -> None:
+    def work() -> None:
+        for _ in range(200):
+            metrics.range_written(written("clicks", records=1))
+            metrics.held([HeldPartition(partition(), "data-lost", "")])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert value(metrics, "records_total", topic="clicks") == 800
+
+
+def test_every_metric_is_documented_and_every_documented_metric_exists() -> None:
+    documented = set(re.findall(r"^\| `(logpersister_[a-z_]+)", DOCUMENT.read_text(), re.MULTILINE))
+    assert documented == names(Metrics(IDENTITY))
+
+
+def test_alerts_in_the_documentation_name_real_metrics() -> None:
+    samples = {sample.name for family in Metrics(IDENTITY).registry.collect() for sample in family.samples}
+    known = names(Metrics(IDENTITY)) | samples
+    histograms = {name for name in known if name.endswith("_seconds")}
+    known |= {f"{name}_{suffix}" for name in histograms for suffix in ("bucket", "sum", "count")}
+    used = set(re.findall(r"\blogpersister_[a-z_]+\b", DOCUMENT.read_text()))
+    assert used <= known, used - known

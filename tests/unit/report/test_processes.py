@@ -1,0 +1,56 @@
+import os
+import subprocess
+import sys
+
+import psutil
+import pytest
+from prometheus_client import CollectorRegistry
+
+from logpersister.report.processes import ProcessCollector
+
+
+def observe(registry: CollectorRegistry, name: str, process: str) -> float:
+    value = registry.get_sample_value(f"logpersister_{name}", {"process": process})
+    assert value is not None
+    return value
+
+
+@pytest.fixture
+def registry() -> CollectorRegistry:
+    registry = CollectorRegistry()
+    registry.register(ProcessCollector("logpersister"))
+    return registry
+
+
+def test_the_driver_is_this_process(registry: CollectorRegistry) -> None:
+    assert observe(registry, "processes", "driver") == 1
+    assert observe(registry, "resident_memory_bytes", "driver") == pytest.approx(
+        psutil.Process().memory_info().rss, rel=0.5
+    )
+    times = psutil.Process().cpu_times()
+    assert observe(registry, "cpu_seconds_total", "driver") == pytest.approx(times.user + times.system, abs=1.0)
+
+
+def test_workers_are_seen_and_their_cpu_is_kept_when_they_end(registry: CollectorRegistry) -> None:
+    burn = "import time\nwhile time.process_time() < 0.15: pass\nprint(flush=True)\ninput()"
+    worker = subprocess.Popen([sys.executable, "-c", burn], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert worker.stdout is not None
+        worker.stdout.readline()
+        assert observe(registry, "processes", "worker") >= 1
+        used = observe(registry, "cpu_seconds_total", "worker")
+        assert used >= 0.1  # the kernel counts in hundredths
+    finally:
+        worker.communicate(b"\n")
+
+    assert observe(registry, "cpu_seconds_total", "worker") >= used
+
+
+def test_a_tree_that_is_gone_is_no_error() -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    registry = CollectorRegistry()
+    registry.register(ProcessCollector("logpersister", root=process.pid))
+
+    assert observe(registry, "processes", "driver") == 0
+    assert process.pid != os.getpid()

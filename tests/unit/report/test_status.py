@@ -1,0 +1,181 @@
+import json
+from datetime import timedelta
+
+import pytest
+
+from logpersister.report import status
+from logpersister.report.document import rfc3339, status_document
+from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent
+from logpersister.report.lag import PartitionLag, summarise
+from logpersister.report.status import MemberState, StatusBoard
+from tests.unit.report.samples import IDENTITY, NOON, Clock, failed, partition, written
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def board(clock: Clock) -> StatusBoard:
+    return StatusBoard(IDENTITY, clock.now)
+
+
+def test_a_new_board_knows_nothing_and_says_so(board: StatusBoard) -> None:
+    document = status_document(board.snapshot())
+
+    assert document["group"] == "clicks-backup"
+    assert (document["generation"], document["revision"], document["member"]) == (2, "0123456789ab", "clicks-backup-0")
+    assert document["state"] == "starting"
+    assert document["lag"] == {"known": False, "message": "not observed yet"}
+    assert document["uploads"]["last"] is None
+    assert document["startedAt"] == "2026-11-21T12:00:00.000Z"
+
+
+def test_state_since_moves_only_when_the_state_changes(board: StatusBoard, clock: Clock) -> None:
+    board.state(MemberState.RUNNING)
+    clock.forward(5)
+    board.state(MemberState.RUNNING, "still")
+
+    document = status_document(board.snapshot())
+    assert document["stateMessage"] == "still"
+    assert document["stateSince"] == "2026-11-21T12:00:00.000Z"
+    assert document["observedAt"] == "2026-11-21T12:00:05.000Z"
+
+
+def test_written_ranges_are_totalled_and_the_last_objects_named_newest_first(board: StatusBoard, clock: Clock) -> None:
+    for start in range(0, 200, 10):
+        clock.forward(1)
+        board.range_written(written(start=start))
+
+    document = status_document(board.snapshot())["uploads"]
+    assert (document["objects"], document["bytes"], document["records"], document["ranges"]) == (20, 2_000, 200, 20)
+    assert document["last"] == "2026-11-21T12:00:20.000Z"
+    assert len(document["recent"]) == status.MAX_UPLOADS
+    assert document["recent"][0]["key"] == "raw/clicks/190-0"
+
+
+def test_a_range_without_records_is_no_upload(board: StatusBoard) -> None:
+    board.range_written(written(objects=0))
+
+    document = status_document(board.snapshot())["uploads"]
+    assert (document["ranges"], document["objects"], document["last"]) == (1, 0, None)
+
+
+def test_errors_are_bounded_and_shortened_newest_first(board: StatusBoard) -> None:
+    for start in range(0, 500, 10):
+        board.range_failed(failed(start=start, message="x" * 10_000, upload=start == 0))
+
+    document = status_document(board.snapshot())
+    assert document["errors"]["count"] == 50
+    assert document["uploads"]["failures"] == 1
+    assert len(document["errors"]["recent"]) == status.MAX_ERRORS
+    first = document["errors"]["recent"][0]
+    assert (first["topic"], first["partition"], first["start"], first["end"], first["kind"]) == (
+        "clicks",
+        0,
+        490,
+        500,
+        "timeout",
+    )
+    assert len(first["message"]) == status.MAX_MESSAGE
+
+
+def test_failures_of_the_last_hour_are_forgotten_by_the_minute(board: StatusBoard, clock: Clock) -> None:
+    board.range_failed(failed(upload=True))
+    clock.forward(30 * 60)
+    board.range_failed(failed())
+    document = status_document(board.snapshot())
+    assert (document["errors"]["lastHour"], document["uploads"]["failuresLastHour"]) == (2, 1)
+
+    clock.forward(31 * 60)
+    document = status_document(board.snapshot())
+    assert (document["errors"]["lastHour"], document["uploads"]["failuresLastHour"]) == (1, 0)
+    assert document["errors"]["count"] == 2
+
+
+def test_the_hour_survives_a_clock_that_steps_back(board: StatusBoard, clock: Clock) -> None:
+    board.range_failed(failed())
+    clock.forward(-600)
+    board.range_failed(failed())
+    assert board.snapshot().failures_last_hour == 2
+
+
+def test_lag_shows_the_worst_and_an_unknown_one_is_not_the_last_known(board: StatusBoard) -> None:
+    board.lag(
+        summarise([PartitionLag(partition(number=number), 0, number, float(number)) for number in range(50)], NOON)
+    )
+    lag = status_document(board.snapshot())["lag"]
+    assert (lag["known"], lag["records"], lag["seconds"], lag["behindPartitions"]) == (True, 1225, 49.0, 49)
+    assert lag["worst"][0] == {
+        "topic": "clicks",
+        "partition": 49,
+        "position": 0,
+        "end": 49,
+        "records": 49,
+        "seconds": 49.0,
+    }
+    assert len(lag["worst"]) == 10
+
+    board.lag_unknown("broker-1:9092 did not answer")
+    assert status_document(board.snapshot())["lag"] == {"known": False, "message": "broker-1:9092 did not answer"}
+
+
+def test_rebalances_are_counted_and_leaving_is_not_one(board: StatusBoard, clock: Clock) -> None:
+    board.rebalanced(7)
+    clock.forward(3)
+    board.rebalanced(None)
+
+    assert status_document(board.snapshot())["rebalance"] == {
+        "count": 1,
+        "groupGeneration": None,
+        "last": "2026-11-21T12:00:03.000Z",
+    }
+
+
+def test_the_document_is_small_whatever_the_number_of_partitions(board: StatusBoard) -> None:
+    many = [partition(f"a-topic-with-a-rather-long-name-{number % 50}", number) for number in range(20_000)]
+    long = "why " * 10_000
+    board.assigned(many)
+    board.lag(summarise((PartitionLag(one, 0, 10**12, 1e6) for one in many), NOON))
+    board.pending(PendingIntent(one, 0, tuple(range(1, 65)), "0123456789ab", 1) for one in many)
+    board.held(HeldPartition(one, "data-lost", long) for one in many)
+    for one in many[:1000]:
+        board.data_lost(DataLoss(one, 0, 10, skipped=True))
+        board.range_failed(failed(one.topic, message=long))
+        board.range_written(written(one.topic, objects=50))
+    board.state(MemberState.RUNNING, long)
+
+    document = status_document(board.snapshot())
+    assert len(json.dumps(document)) < 60_000
+    assert document["assignment"]["count"] == 20_000
+    assert document["pendingIntents"]["count"] == 20_000
+    assert document["heldPartitions"]["count"] == 20_000
+    assert document["dataLoss"]["offsets"] == 10_000
+
+
+def test_a_snapshot_does_not_change_afterwards(board: StatusBoard) -> None:
+    before = board.snapshot()
+    board.range_written(written())
+    board.executors(3)
+    assert before.totals.objects == 0
+    assert before.uploads == ()
+    assert board.snapshot().executors == 3
+
+
+def test_intents_and_held_partitions_are_described(board: StatusBoard) -> None:
+    board.pending([PendingIntent(partition(), 5, (9, 12), "abc", 3)])
+    board.held([HeldPartition(partition(number=4), "topic-recreated", "raise spec.generation")])
+    document = status_document(board.snapshot())
+
+    assert document["pendingIntents"]["first"] == [
+        {"topic": "clicks", "partition": 0, "start": 5, "ends": [9, 12], "revision": "abc", "generation": 3}
+    ]
+    assert document["heldPartitions"]["first"] == [
+        {"topic": "clicks", "partition": 4, "reason": "topic-recreated", "message": "raise spec.generation"}
+    ]
+
+
+def test_times_are_utc_with_milliseconds() -> None:
+    assert rfc3339(NOON + timedelta(milliseconds=7)) == "2026-11-21T12:00:00.007Z"
+    assert rfc3339(None) is None
