@@ -1,0 +1,84 @@
+# `make` alone prints the targets below from their `##` comments.
+
+PYTHON ?= python3
+BIN := .venv/bin
+CARGO := cargo
+NATIVE := spark-app/native
+SOURCES := spark-app/logpersister operator bench examples scripts tests
+ARGS ?=
+
+export PYTHONDONTWRITEBYTECODE ?= 1
+TIMED := $(PYTHON) scripts/timed.py
+UV := .cache/uv/uv
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest unit bench format lock clean distclean
+
+help: ## show the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## prepare everything (Python, native decoder, Kafka, MinIO); does nothing when all is there
+	@$(PYTHON) scripts/prepare.py
+
+demo: setup ## Kafka and S3 on free ports, sample topics, one member until it is current, and what it stored
+	@$(BIN)/python -m examples.demo $(ARGS)
+
+stack: setup ## start Kafka and MinIO to develop with and print their addresses
+	@$(BIN)/python -m tests.stack up
+
+stack-down: setup ## stop them; topics and buckets stay (ARGS=--wipe forgets them)
+	@$(BIN)/python -m tests.stack down $(ARGS)
+
+stack-status: setup ## show whether they run, and where
+	@$(BIN)/python -m tests.stack status
+
+test: setup ## everything that must hold: style, types, layers, Rust, all tests with a coverage floor
+	@$(TIMED) lint $(MAKE) --no-print-directory lint
+	@$(TIMED) types $(MAKE) --no-print-directory types
+	@$(TIMED) layers $(MAKE) --no-print-directory layers
+	@$(TIMED) rust $(MAKE) --no-print-directory rust
+	@$(TIMED) pytest $(MAKE) --no-print-directory pytest
+
+lint: setup ## style of Python
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: setup ## static types of Python
+	@$(BIN)/mypy
+
+layers: setup ## which package may import which
+	@$(BIN)/lint-imports
+
+rust: setup ## style, lints and tests of the native decoder
+	@$(CARGO) fmt --manifest-path $(NATIVE)/Cargo.toml --check
+	@$(CARGO) clippy --quiet --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- --deny warnings
+	@$(CARGO) test --quiet --manifest-path $(NATIVE)/Cargo.toml
+
+pytest: setup ## all Python tests with coverage (ARGS='-k name' for some)
+	@$(BIN)/pytest --cov $(ARGS)
+
+unit: setup ## only the fast tests, without coverage
+	@$(BIN)/pytest tests/unit $(ARGS)
+
+bench: setup ## measure throughput, CPU and memory (ARGS=--help for its options)
+	@$(BIN)/python -m bench $(ARGS)
+
+format: setup ## bring Python and Rust into shape
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+	@$(CARGO) fmt --manifest-path $(NATIVE)/Cargo.toml
+
+lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproject.toml allows)
+	@$(PYTHON) scripts/prepare.py uv
+	@$(COMPILE) --no-annotate $(ARGS) --output-file requirements-uv.lock requirements-uv.in
+	@$(COMPILE) $(ARGS) --group dev --output-file requirements.lock pyproject.toml
+
+clean: ## remove what tests and builds leave; the environment and downloads stay
+	@rm -rf .coverage .coverage.* htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .cache/demo .cache/log build dist spark-warehouse $(NATIVE)/target
+	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+distclean: clean ## remove the environment and downloads too (stops the servers of `make stack`)
+	@if [ -x $(BIN)/python ] && [ -d .cache/stack ]; then $(BIN)/python -m tests.stack down --wipe; fi
+	@rm -rf .venv .cache

@@ -1,0 +1,1 @@
+"""The Kubernetes operator: observes `LogPersister` resources, decides, and applies what runs them."""
