@@ -1,0 +1,37 @@
+# Types of src/python.rs, which says what each of these is.
+
+from collections.abc import Sequence
+from typing import final
+
+import pyarrow as pa
+
+class CorruptBatchError(Exception):
+    args: tuple[int, str]
+
+@final
+class Run:
+    @property
+    def batch(self) -> pa.RecordBatch: ...
+    @property
+    def next_offset(self) -> int: ...
+    @property
+    def record_batches(self) -> int: ...
+    @property
+    def bytes_used(self) -> int: ...
+    @property
+    def cut_off_bytes(self) -> int | None: ...
+    @property
+    def legacy(self) -> list[tuple[int, int, int]]: ...
+
+def decode(
+    data: bytes,
+    start: int,
+    end: int,
+    *,
+    aborted: Sequence[tuple[int, int]],
+    headers: bool,
+    keys: bool,
+    max_bytes: int,
+    max_batch_bytes: int,
+) -> Run: ...
+def decompress(codec: int, data: bytes, *, limit: int) -> bytes: ...

@@ -1,0 +1,22 @@
+//! Decodes Kafka record batches into Arrow buffers.
+//!
+//! [`decode`] takes the bytes of one partition of a fetch response and returns its records as columns. It is total: any
+//! bytes give rows or a [`CorruptBatch`], never a panic, and memory in proportion to the data (docs/design/native-decoder.md).
+//!
+//! The crate is a plain Rust library; with the feature `python` it is the Python package `logpersister_native`.
+
+mod batch;
+mod columns;
+mod compression;
+mod cursor;
+mod decoder;
+mod error;
+#[cfg(feature = "python")]
+mod python;
+mod records;
+mod transactions;
+
+pub use compression::{Codec, Decompressor};
+pub use decoder::{Legacy, Request, Run, decode};
+pub use error::{CorruptBatch, Reason};
+pub use transactions::Aborted;

@@ -1,0 +1,84 @@
+//! The Python package `logpersister_native`; its types are in `logpersister_native.pyi`.
+
+use arrow_pyarrow::ToPyArrow;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+
+use crate::{Aborted, Codec, Decompressor, Legacy, Request};
+
+pyo3::create_exception!(
+    logpersister_native,
+    CorruptBatchError,
+    pyo3::exceptions::PyException,
+    "Bytes that cannot be a record batch of a broker. `args` are its base offset (-1: unknown) and the reason."
+);
+
+/// What was decoded.
+#[pyclass(frozen, get_all, module = "logpersister_native")]
+struct Run {
+    /// Offset, timestamp, key, value and, when asked for, headers.
+    batch: Py<PyAny>,
+    /// First offset not yet seen, at least `start`.
+    next_offset: i64,
+    /// Whole record batches looked at.
+    record_batches: usize,
+    /// Bytes of those.
+    bytes_used: usize,
+    /// Size of the record batch in which the data ended; 0: unknown; None: none was cut off.
+    cut_off_bytes: Option<usize>,
+    /// Record batches of magic 0 and 1, not decoded: the row before which they belong, and their bytes, from and to.
+    legacy: Vec<(usize, usize, usize)>,
+}
+
+/// Decode the records of one partition of a fetch response.
+///
+/// Raises CorruptBatchError, and ValueError for arguments that contradict each other.
+#[pyfunction]
+#[pyo3(signature = (data, start, end, *, aborted, headers, keys, max_bytes, max_batch_bytes))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+fn decode(
+    py: Python<'_>,
+    data: PyBackedBytes,
+    start: i64,
+    end: i64,
+    aborted: Vec<(i64, i64)>,
+    headers: bool,
+    keys: bool,
+    max_bytes: usize,
+    max_batch_bytes: usize,
+) -> PyResult<Run> {
+    let aborted =
+        aborted.into_iter().map(|(producer_id, first_offset)| Aborted { producer_id, first_offset }).collect();
+    let request = Request { wanted: start..end, aborted, keys, headers, max_bytes, max_batch_bytes };
+    request.check().map_err(PyValueError::new_err)?;
+    let run = py
+        .detach(|| crate::decode(&data, request))
+        .map_err(|error| CorruptBatchError::new_err((error.offset, error.reason.to_string())))?;
+    Ok(Run {
+        batch: run.batch.to_pyarrow(py)?.unbind(),
+        next_offset: run.next_offset,
+        record_batches: run.record_batches,
+        bytes_used: run.bytes_used,
+        cut_off_bytes: run.cut_off_bytes,
+        legacy: run.legacy.into_iter().map(|Legacy { row, bytes }| (row, bytes.start, bytes.end)).collect(),
+    })
+}
+
+/// Decompress the records of a batch; `codec` is the id in its attributes. Raises CorruptBatchError, also beyond `limit`.
+#[pyfunction]
+#[pyo3(signature = (codec, data, *, limit))]
+fn decompress(py: Python<'_>, codec: u8, data: PyBackedBytes, limit: usize) -> PyResult<Bound<'_, PyBytes>> {
+    let failed = |reason: crate::Reason| CorruptBatchError::new_err((-1, reason.to_string()));
+    let codec = Codec::from_id(codec).map_err(failed)?;
+    let mut decompressor = Decompressor::default();
+    let bytes = py.detach(|| decompressor.decompress(codec, &data, limit)).map_err(failed)?;
+    Ok(PyBytes::new(py, bytes))
+}
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{CorruptBatchError, Run, decode, decompress};
+}

@@ -1,0 +1,336 @@
+"""`decode` on batches made by hand, one rule after the other."""
+
+import pickle
+import struct
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from logpersister.pipeline.reader.decode import Aborted, CorruptBatchError, Decoded, decode
+from logpersister.records.schema import RECORDS, RECORDS_WITH_HEADERS
+from tests.unit.reader import record_batches as made
+from tests.unit.reader.record_batches import CODECS, Batch, Record
+
+ALL = 1 << 62
+
+
+def decode_all(data: bytes, **options: Any) -> Decoded:
+    options = {"start": 0, "end": ALL, "read_committed": True, "headers": False} | options
+    return decode(data, options.pop("start"), options.pop("end"), **options)
+
+
+def offsets(decoded: Decoded) -> list[int | None]:
+    return decoded.batch["offset"].to_pylist()
+
+
+def values(decoded: Decoded) -> list[bytes | None]:
+    return decoded.batch["value"].to_pylist()
+
+
+THREE = Batch([Record(b"a", b"1"), Record(b"b", b"2"), Record(b"c", b"3")], base_offset=10)
+
+
+@pytest.mark.parametrize("headers", [False, True])
+def test_schema_is_the_one_of_records(headers: bool) -> None:
+    for data in (b"", THREE.encode(), made.legacy(1, 0, 5, [(1, None, b"v")])):
+        batch = decode_all(data, headers=headers).batch
+        assert batch.schema == (RECORDS_WITH_HEADERS if headers else RECORDS)
+        batch.validate(full=True)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_every_codec(codec: int) -> None:
+    records = [
+        Record(f"key-{i}".encode(), f"value number {i} ".encode() * (i % 7), timestamp_delta=i) for i in range(500)
+    ]
+    decoded = decode_all(Batch(records, base_offset=1000, codec=codec).encode())
+    assert offsets(decoded) == list(range(1000, 1500))
+    assert values(decoded) == [record.value for record in records]
+    assert decoded.batch["key"].to_pylist() == [record.key for record in records]
+    assert decoded.batch["timestamp"].to_pylist() == [1_700_000_000_000 + i for i in range(500)]
+    assert (decoded.next_offset, decoded.record_batches, decoded.cut_off_bytes) == (1500, 1, None)
+
+
+def test_batches_of_several_codecs_follow_each_other() -> None:
+    data = b"".join(
+        Batch([Record(value=b"x" * (10 ** (i % 5)))], base_offset=i, codec=codec).encode()
+        for i, codec in enumerate(CODECS * 3)
+    )
+    decoded = decode_all(data)
+    assert values(decoded) == [b"x" * (10 ** (i % 5)) for i in range(18)]
+    assert decoded.bytes_used == len(data)
+
+
+def test_null_is_not_empty() -> None:
+    decoded = decode_all(Batch([Record(None, None), Record(b"", b""), Record(None, b""), Record(b"", None)]).encode())
+    assert decoded.batch["key"].to_pylist() == [None, b"", None, b""]
+    assert values(decoded) == [None, b"", b"", None]
+
+
+def test_headers_keep_bytes_order_and_nulls() -> None:
+    headers = ((b"k", b"1"), (b"k", None), (b"", b""), (b"\xff\xfe", b"not UTF-8"))
+    decoded = decode_all(Batch([Record(headers=headers), Record(), Record(headers=headers[:1])]).encode(), headers=True)
+    assert decoded.batch["headers"].to_pylist() == [
+        [{"key": key, "value": value} for key, value in headers],
+        [],
+        [{"key": b"k", "value": b"1"}],
+    ]
+
+
+def test_without_keys_the_column_is_null() -> None:
+    decoded = decode_all(THREE.encode() + made.legacy(1, 0, 13, [(1, b"k", b"4")]), keys=False)
+    assert decoded.batch["key"].to_pylist() == [None] * 4
+    assert values(decoded) == [b"1", b"2", b"3", b"4"]
+
+
+def test_memoryview_is_taken() -> None:
+    view = memoryview(bytearray(b"--" + THREE.encode()))[2:]
+    assert offsets(decode(view, 0, ALL, read_committed=False, headers=False)) == [10, 11, 12]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected", "next_offset"),
+    [
+        (0, 100, [10, 11, 12], 13),
+        (10, 13, [10, 11, 12], 13),
+        (11, 12, [11], 13),
+        (12, 100, [12], 13),
+        (13, 100, [], 13),
+        (20, 100, [], 20),
+        (5, 10, [], 10),
+        (5, 8, [], 10),
+        (5, 11, [10], 13),
+    ],
+)
+def test_only_wanted_offsets(start: int, end: int, expected: list[int], next_offset: int) -> None:
+    decoded = decode_all(THREE.encode(), start=start, end=end)
+    assert (offsets(decoded), decoded.next_offset) == (expected, next_offset)
+
+
+def test_stops_behind_the_end() -> None:
+    first, wrong = THREE.encode(), b"\0" * 16 + b"\7" * 60
+    assert decode_all(first + wrong, end=12).record_batches == 1
+    with pytest.raises(CorruptBatchError):
+        decode_all(first + wrong, end=14)
+
+
+def test_a_gap_up_to_the_end_is_seen_from_the_batch_behind_it() -> None:
+    behind = Batch(base_offset=50).encode()
+    for data in (behind, behind[:17]):
+        decoded = decode_all(THREE.encode() + data, end=20)
+        assert (offsets(decoded), decoded.next_offset, decoded.cut_off_bytes) == ([10, 11, 12], 50, None)
+
+
+def test_partial_last_batch() -> None:
+    first, second = THREE.encode(), Batch(base_offset=13).encode()
+    for cut in range(1, len(second)):
+        decoded = decode_all(first + second[:cut])
+        assert (offsets(decoded), decoded.next_offset, decoded.bytes_used) == ([10, 11, 12], 13, len(first))
+        assert decoded.cut_off_bytes == (0 if cut < 12 else len(second))
+
+
+def test_first_batch_cut_off() -> None:
+    data = THREE.encode()
+    decoded = decode_all(data[:-1], start=10)
+    assert (decoded.batch.num_rows, decoded.next_offset, decoded.cut_off_bytes) == (0, 10, len(data))
+
+
+def test_no_data() -> None:
+    decoded = decode_all(b"", start=7)
+    assert (decoded.batch.num_rows, decoded.next_offset, decoded.record_batches, decoded.cut_off_bytes) == (
+        0,
+        7,
+        0,
+        None,
+    )
+
+
+def test_compacted_batches() -> None:
+    sparse = Batch(
+        [Record(value=b"2", offset_delta=2), Record(value=b"5", offset_delta=5)], base_offset=100, last_offset_delta=9
+    )
+    empty = Batch([], base_offset=110, last_offset_delta=9)
+    decoded = decode_all(sparse.encode() + empty.encode())
+    assert (offsets(decoded), decoded.next_offset, decoded.record_batches) == ([102, 105], 120, 2)
+
+
+def test_log_append_time_is_that_of_the_batch() -> None:
+    records = [Record(timestamp_delta=1), Record(timestamp_delta=2)]
+    decoded = decode_all(Batch(records, attributes=made.LOG_APPEND_TIME, max_timestamp=42).encode())
+    assert decoded.batch["timestamp"].to_pylist() == [42, 42]
+
+
+def test_deltas_count_from_the_delete_horizon() -> None:
+    # The cleaner writes the horizon into the base timestamp and recomputes the deltas from it (KIP-534).
+    records = [Record(timestamp_delta=-5), Record(timestamp_delta=3)]
+    decoded = decode_all(Batch(records, attributes=made.DELETE_HORIZON, base_timestamp=1000).encode())
+    assert decoded.batch["timestamp"].to_pylist() == [995, 1003]
+
+
+def test_no_timestamp() -> None:
+    assert decode_all(Batch(base_timestamp=-1).encode()).batch["timestamp"].to_pylist() == [-1]
+
+
+@pytest.mark.parametrize("read_committed", [False, True])
+def test_control_batches_are_dropped(read_committed: bool) -> None:
+    data = Batch(base_offset=0).encode() + made.marker(1, 9, abort=False) + made.marker(2, 9, abort=True)
+    decoded = decode_all(data, read_committed=read_committed)
+    assert (offsets(decoded), decoded.next_offset) == ([0], 3)
+
+
+def transactional(base_offset: int, producer_id: int, flags: int = made.TRANSACTIONAL) -> bytes:
+    return Batch([Record(), Record()], base_offset=base_offset, attributes=flags, producer_id=producer_id).encode()
+
+
+INTERLEAVED = b"".join(
+    [
+        transactional(0, 1),  # aborted at 8
+        transactional(2, 2),  # committed at 6
+        transactional(4, 3, flags=0),  # idempotent, not transactional
+        made.marker(6, 2, abort=False),
+        Batch(base_offset=7).encode(),  # without a producer id
+        made.marker(8, 1, abort=True),
+        transactional(9, 1),  # committed at 11
+        made.marker(11, 1, abort=False),
+        transactional(12, 1),  # aborted at 14
+        made.marker(14, 1, abort=True),
+        transactional(15, 1),  # the next transaction, committed
+    ]
+)
+ABORTED = [Aborted(1, 12), Aborted(1, 0)]
+
+
+def test_aborted_transactions() -> None:
+    assert offsets(decode_all(INTERLEAVED, aborted=ABORTED)) == [2, 3, 4, 5, 7, 9, 10, 15, 16]
+
+
+def test_read_uncommitted_takes_aborted_records() -> None:
+    decoded = decode_all(INTERLEAVED, aborted=ABORTED, read_committed=False)
+    assert offsets(decoded) == [0, 1, 2, 3, 4, 5, 7, 9, 10, 12, 13, 15, 16]
+
+
+@pytest.mark.parametrize("start", range(18))
+def test_any_start_in_the_same_response_gives_the_same_rest(start: int) -> None:
+    everything = offsets(decode_all(INTERLEAVED, aborted=ABORTED))
+    decoded = decode_all(INTERLEAVED, aborted=ABORTED, start=start)
+    assert offsets(decoded) == [offset for offset in everything if offset >= start]
+    assert decoded.next_offset == max(start, 17)
+
+
+def test_a_transaction_begun_before_the_response_is_aborted() -> None:
+    data = transactional(500, 1) + made.marker(502, 1, abort=True) + transactional(503, 1)
+    assert offsets(decode_all(data, aborted=[Aborted(1, 3)])) == [503, 504]
+
+
+def test_an_emptied_marker_ends_nothing() -> None:
+    emptied = Batch([], base_offset=2, attributes=made.CONTROL | made.TRANSACTIONAL, producer_id=1).encode()
+    data = transactional(0, 1) + emptied + transactional(3, 1)
+    assert offsets(decode_all(data, aborted=[Aborted(1, 0)])) == []
+
+
+def test_decoding_stops_at_max_bytes_and_goes_on_from_there() -> None:
+    data = b"".join(Batch([Record(value=b"x" * 1000)], base_offset=i, codec=made.GZIP).encode() for i in range(10))
+    first = decode_all(data, max_bytes=2500)
+    assert (offsets(first), first.next_offset, first.cut_off_bytes) == ([0, 1, 2], 3, None)
+    seen: list[int | None] = []
+    start = 0
+    while start < 10:
+        decoded = decode_all(data, start=start, max_bytes=1)
+        seen += offsets(decoded)
+        assert decoded.next_offset > start
+        start = decoded.next_offset
+    assert seen == list(range(10))
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_batch_beyond_the_limit_is_refused(codec: int) -> None:
+    bomb = Batch([Record(value=bytes(5_000_000))], base_offset=3, codec=codec).encode()
+    with pytest.raises(CorruptBatchError, match="more than 4000000 bytes when decompressed") as caught:
+        decode_all(bomb, max_batch_bytes=4_000_000)
+    assert caught.value.offset == 3
+    assert decode_all(bomb, max_batch_bytes=6_000_000).batch.num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (THREE.encode()[:-1] + b"\1", "CRC-32C is"),
+        (Batch(attributes=5).encode(), "codec 5 is unknown"),
+        (Batch(count=2).encode(), "2 records do not fit"),
+        (Batch(count=1_000_000_000).encode(), "1000000000 records do not fit"),
+        (Batch(count=-1).encode(), "number of records is -1"),
+        (Batch(count=0).encode(), "12 bytes follow the last of 0 records"),
+        (Batch(last_offset_delta=-1).encode(), "last offset delta is -1"),
+        (Batch([Record(value=bytes(20))] * 2, count=1).encode(), "27 bytes follow the last of 1 records"),
+        (Batch([Record(offset_delta=1), Record(offset_delta=1)]).encode(), "offset delta 1 follows 1"),
+        (Batch([Record(offset_delta=5)], last_offset_delta=4).encode(), "delta 5 follows -1 in a batch whose last is 4"),
+        (Batch([Record(offset_delta=-1)], last_offset_delta=4).encode(), "offset delta -1 follows -1"),
+        (Batch(payload=made.varint(90) + bytes(20)).encode(), "more than the 20 bytes left"),
+        (Batch(payload=made.varint(-2) + bytes(20)).encode(), "length is malformed"),
+        (Batch(payload=b"\xff" * 30).encode(), "length is malformed"),
+        (Batch(payload=made.varint(20) + b"\0" + b"\xff" * 19).encode(), "varint is too long"),
+        (Batch(payload=made.varint(9) + b"\0\0\0\1" + made.varint(80) + bytes(3)).encode(), "beyond its record"),
+        (Batch(payload=made.varint(6) + b"\0\0\0\1\1" + made.varint(3)).encode(), "headers is 3, with 0 bytes"),
+        (Batch(payload=made.varint(6) + b"\0\0\0\1\1" + made.varint(-1)).encode(), "number of headers is -1"),
+        (Batch(payload=made.varint(8) + b"\0\0\0\1\1\2\1\1").encode(), "key of a header is null"),
+        (Batch(payload=made.varint(8) + b"\0\0\0\1\1\2\4\1").encode(), "header reaches beyond its record"),
+        (Batch(payload=made.varint(8) + b"\0\0\0\1\1\0\0\0").encode(), "2 bytes follow its last header"),
+        (made.assemble(b"\0" * 40, attributes=made.GZIP), "malformed"),
+        (made.assemble(b"\xff" * 40, attributes=made.SNAPPY), "malformed"),
+        (made.assemble(b"\xff\xff\xff\xff\x07" + b"\0" * 40, attributes=made.SNAPPY), "claims to hold 2147483647"),
+        (made.assemble(made.xerial(b"")[:16] + b"\x7f\0\0\0", attributes=made.SNAPPY), "block reaches beyond"),
+        (made.assemble(b"\0" * 40, attributes=made.LZ4), "begins with 00000000"),
+        (made.assemble(made.compress(made.LZ4, bytes(99))[:-5], attributes=made.LZ4), "cut off"),
+        (made.assemble(made.compress(made.ZSTD, bytes(99))[:-5], attributes=made.ZSTD), "malformed"),
+        (made.assemble(made.compress(made.GZIP, bytes(99))[:-9], attributes=made.GZIP), "malformed"),
+        (THREE.encode() + THREE.encode(), "follows a batch that ended at offset 12"),
+        (struct.pack(">qiib", 0, 100, 0, 3) + bytes(95), "magic 3"),
+        (struct.pack(">qiib", 0, 48, 0, 2) + bytes(95), "length 48 is less than the 49 bytes"),
+        (struct.pack(">qiib", 0, -1, 0, 2) + bytes(95), "length -1"),
+        (struct.pack(">qiib", -5, 100, 0, 2) + bytes(95), "offset -5 is negative"),
+        (Batch(base_offset=(1 << 63) - 2, last_offset_delta=1, records=[]).encode(), "beyond 64 bits"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("headers", [False, True])
+def test_what_cannot_be(broken: bytes, reason: str, headers: bool) -> None:
+    with pytest.raises(CorruptBatchError, match=reason):
+        decode_all(broken, end=(1 << 63) - 1, headers=headers)
+
+
+def test_a_malformed_marker_of_an_open_transaction() -> None:
+    for key in (None, b"\0", struct.pack(">hh", -1, 0)):
+        flags = made.CONTROL | made.TRANSACTIONAL
+        wrong = Batch([Record(key)], base_offset=2, attributes=flags, producer_id=1).encode()
+        with pytest.raises(CorruptBatchError, match="control record"):
+            decode_all(transactional(0, 1) + wrong, aborted=[Aborted(1, 0)])
+
+
+def test_the_error_says_where() -> None:
+    second = bytearray(Batch(base_offset=13).encode())
+    second[-1] ^= 1
+    with pytest.raises(CorruptBatchError, match=r"^corrupt record batch at offset 13: its CRC-32C is") as caught:
+        decode_all(THREE.encode() + second)
+    assert caught.value.offset == 13
+    copied = pickle.loads(pickle.dumps(caught.value))
+    assert (copied.offset, copied.reason, str(copied)) == (13, caught.value.reason, str(caught.value))
+
+
+@pytest.mark.parametrize(("start", "end"), [(5, 5), (6, 5), (-1, 5)])
+def test_an_empty_range_is_a_mistake_of_the_caller(start: int, end: int) -> None:
+    with pytest.raises(ValueError, match="expected 0 <= start < end"):
+        decode_all(b"", start=start, end=end)
+
+
+def test_limits_must_fit_arrow() -> None:
+    with pytest.raises(ValueError, match="at most 2147483647"):
+        decode_all(b"", max_bytes=1 << 30, max_batch_bytes=1 << 30)
+
+
+def test_values_are_handed_over_without_a_copy() -> None:
+    batch = decode_all(Batch([Record(value=bytes(1000))] * 100).encode()).batch
+    before = pa.total_allocated_bytes()
+    data = batch["value"].buffers()[2]
+    assert data is not None
+    assert data.size == 100_000
+    assert pa.total_allocated_bytes() == before
