@@ -2,7 +2,7 @@
 
 A component proves that it lives by a **heartbeat** (`Probe.beat`) which may not be older than its limit, and by its
 thread, if it names one. What must have happened once or must hold now before the member counts as ready is a
-**condition** (`Condition.meet`). Nothing here waits or asks a component anything, so a wedged one cannot wedge the
+**condition** (`Condition.set`). Nothing here waits or asks a component anything, so a wedged one cannot wedge the
 answer.
 """
 
@@ -101,7 +101,7 @@ class Probe:
 
 
 class Condition:
-    """Something that must hold for the member to be ready; not met until `meet` says so."""
+    """Something that must hold for the member to be ready; not met until `set` says so."""
 
     def __init__(self, component: str, clock: Callable[[], float]) -> None:
         self.component = component
@@ -111,25 +111,18 @@ class Condition:
         self._message = "not yet"
         self._since = clock()
 
-    def meet(self, message: str = "met") -> None:
-        """It holds. The time since when moves only when it did not hold before."""
-        self._set(met=True, message=message)
-
-    def miss(self, message: str) -> None:
-        """It does not hold, and why."""
-        self._set(met=False, message=message)
+    def set(self, met: bool, message: str = "") -> None:  # noqa: FBT001 - the value, not a mode
+        """State whether it holds. The time since when moves only when that changes."""
+        with self._lock:
+            if met != self._met:
+                self._since = self._clock()
+            self._met = met
+            self._message = message or ("met" if met else "not met")
 
     @property
     def met(self) -> bool:
         with self._lock:
             return self._met
-
-    def _set(self, *, met: bool, message: str) -> None:
-        with self._lock:
-            if met != self._met:
-                self._since = self._clock()
-            self._met = met
-            self._message = message
 
     def health(self) -> ComponentHealth:
         with self._lock:

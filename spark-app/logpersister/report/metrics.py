@@ -127,31 +127,33 @@ class Metrics:
 
     # -- commits, cycles, jobs
 
+    def committed(self, step: CommitStep, seconds: float) -> None:
+        """One request that committed offsets succeeded."""
+        self._commit_seconds.labels(step).observe(seconds)
+
+    def commit_failed(self, step: CommitStep, error: Exception) -> None:
+        """One request that committed offsets was refused, or its outcome is unknown."""
+        self._commit_failures.labels(step, self._kinds(type(error).__name__)).inc()
+
     @contextmanager
     def commit(self, step: CommitStep) -> Iterator[None]:
-        """Time one offset commit; one that raises is counted under its error's class and not timed."""
+        """Time one request that commits offsets; one that raises is counted as failed and not timed."""
         started = time.perf_counter()
         try:
             yield
         except Exception as error:
-            self._commit_failures.labels(step, self._kinds(type(error).__name__)).inc()
+            self.commit_failed(step, error)
             raise
-        self._commit_seconds.labels(step).observe(time.perf_counter() - started)
+        self.committed(step, time.perf_counter() - started)
 
     def cycle(self, seconds: float) -> None:
         """One round of the member ended."""
         self._cycle_seconds.observe(seconds)
 
-    @contextmanager
-    def job(self, ranges: int) -> Iterator[None]:
-        """A Spark job with so many ranges runs."""
-        self._jobs.inc()
-        self._ranges_in_flight.inc(ranges)
-        try:
-            yield
-        finally:
-            self._jobs.dec()
-            self._ranges_in_flight.dec(ranges)
+    def jobs(self, jobs: int, ranges: int) -> None:
+        """So many Spark jobs with so many ranges run now."""
+        self._jobs.set(jobs)
+        self._ranges_in_flight.set(ranges)
 
     # -- group and partitions
 

@@ -101,8 +101,15 @@ class ReportServer:
             target=self._server.serve_forever, args=(POLL_SECONDS,), name="report-server", daemon=True
         )
         self._thread.start()
-        host, port = self._server.server_address[:2]
-        return str(host), int(port)
+        return self._server.bound
+
+    @property
+    def address(self) -> str:
+        """``host:port`` as bound; empty while it does not serve."""
+        if self._server is None:
+            return ""
+        host, port = self._server.bound
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def stop(self) -> None:
         """Stop accepting, cut what is open, free the port. May be called twice, and without `start`."""
@@ -147,6 +154,11 @@ class _Server(HTTPServer):
         # HTTPServer would look up the host's name in DNS here, which may take long and is not used.
         super(HTTPServer, self).server_bind()
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
+
+    @property
+    def bound(self) -> tuple[str, int]:
+        host, port = self.server_address[:2]
+        return str(host), int(port)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:

@@ -98,7 +98,7 @@ class Rebalances:
 
     count: int = 0
     group_generation: int | None = None
-    """The group's own generation number (not ours); None while the member is in no group."""
+    """The group's own generation number (not ours); None when it is not known."""
     last: datetime | None = None
 
 
@@ -217,11 +217,10 @@ class StatusBoard:
         with self._lock:
             self._set(assigned=len(partitions), assignment=first)
 
-    def rebalanced(self, group_generation: int | None) -> None:
-        """The member went into another group generation, or (None) out of the group."""
+    def rebalanced(self, group_generation: int | None = None) -> None:
+        """The member's assignment changed, in a new group generation if that is known."""
         with self._lock:
-            count = self._status.rebalances.count + int(group_generation is not None)
-            self._set(rebalances=Rebalances(count, group_generation, self._clock()))
+            self._set(rebalances=Rebalances(self._status.rebalances.count + 1, group_generation, self._clock()))
 
     def lag(self, summary: LagSummary) -> None:
         with self._lock:

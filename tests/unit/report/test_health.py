@@ -86,24 +86,24 @@ def test_ready_needs_life_and_every_condition(health: Health, clock: Clock) -> N
     observed = health.condition("observed")
     assert not health.ready().ok
 
-    joined.meet("group generation 3")
+    joined.set(True, "group generation 3")
     assert not health.ready().ok
-    observed.meet()
+    observed.set(True)
     assert health.ready().ok
 
     clock.forward(11)
     assert not health.ready().ok, "not ready when not alive"
     probe.beat()
-    joined.miss("session timed out")
+    joined.set(False, "session timed out")
     assert "FAILED joined: session timed out" in str(health.ready())
     assert health.live().ok, "a condition is no reason for a restart"
 
 
 def test_since_moves_only_when_a_condition_changes(health: Health, clock: Clock) -> None:
     joined = health.condition("joined")
-    joined.meet("generation 1")
+    joined.set(True, "generation 1")
     clock.forward(5)
-    joined.meet("generation 2")
+    joined.set(True, "generation 2")
 
     assert joined.met
     assert joined.health().since_seconds == 5

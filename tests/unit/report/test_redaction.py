@@ -2,7 +2,6 @@ import pytest
 
 from logpersister.report.redaction import HIDDEN, Redactor
 
-
 SECRET_FIELDS = [
     "password",
     "sasl_plain_password",

@@ -71,7 +71,7 @@ def test_healthz_follows_the_probes(address: Address, health: Health) -> None:
 def test_readyz_follows_the_conditions(address: Address, health: Health) -> None:
     joined = health.condition("joined")
     assert ask(address, "/readyz")[0] == 503
-    joined.meet()
+    joined.set(True)
     assert ask(address, "/readyz")[0] == 200
 
 
@@ -128,6 +128,14 @@ def test_stop_frees_the_port_and_may_be_repeated(health: Health) -> None:
     open_connection.close()
     assert time.monotonic() - started < 4, "does not wait for clients"
     with ReportServer(f"{host}:{port}", Metrics(IDENTITY, processes=False), StatusBoard(IDENTITY), health):
+        assert ask((host, port), "/healthz")[0] == 200
+
+
+def test_the_address_is_known_while_it_serves(health: Health) -> None:
+    server = ReportServer("127.0.0.1:0", Metrics(IDENTITY, processes=False), StatusBoard(IDENTITY), health)
+    assert server.address == ""
+    with server:
+        host, port = parse_address(server.address)
         assert ask((host, port), "/healthz")[0] == 200
 
 

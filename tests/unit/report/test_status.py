@@ -121,13 +121,13 @@ def test_lag_shows_the_worst_and_an_unknown_one_is_not_the_last_known(board: Sta
     assert status_document(board.snapshot())["lag"] == {"known": False, "message": "broker-1:9092 did not answer"}
 
 
-def test_rebalances_are_counted_and_leaving_is_not_one(board: StatusBoard, clock: Clock) -> None:
+def test_rebalances_are_counted(board: StatusBoard, clock: Clock) -> None:
     board.rebalanced(7)
     clock.forward(3)
-    board.rebalanced(None)
+    board.rebalanced()
 
     assert status_document(board.snapshot())["rebalance"] == {
-        "count": 1,
+        "count": 2,
         "groupGeneration": None,
         "last": "2026-11-21T12:00:03.000Z",
     }
