@@ -1,4 +1,4 @@
-"""The manifest: one pydantic model of the LogPersister resource, how it is read, and what identifies a revision of it."""
+"""The manifest: a pydantic model of the LogPersister resource, how it is read, what its revision is."""
 
 from logpersister.manifest.load import load, parse, parse_text
 from logpersister.manifest.problems import ManifestError, Problem

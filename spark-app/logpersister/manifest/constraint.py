@@ -53,7 +53,7 @@ class Text:
     remedy: str
     longest: int = 253
     check: Callable[[str], None] | None = None
-    """A further rule that no pattern can say; raises `Refused`."""
+    """A further rule that no pattern can say; raises `RefusedError`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self.validate, core_schema.str_schema(strict=True))
@@ -82,13 +82,19 @@ class Size:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
             self.validate,
-            serialization=core_schema.plain_serializer_function_ser_schema(format_size, return_schema=core_schema.str_schema()),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                format_size, return_schema=core_schema.str_schema()
+            ),
         )
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"anyOf": [{"type": "integer"}, {"type": "string"}], "pattern": SIZE_PATTERN, "x-kubernetes-int-or-string": True}
+        return {
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "pattern": SIZE_PATTERN,
+            "x-kubernetes-int-or-string": True,
+        }
 
-    def validate(self, value: str | int) -> int:
+    def validate(self, value: object) -> int:
         size = parse_size(value)
         if size < parse_size(self.least):
             raise refuse(f"is too small: at least {self.least} is expected", f"write {self.least} or more")
@@ -115,7 +121,7 @@ class Duration:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"type": "string", "pattern": DURATION_PATTERN}
 
-    def validate(self, value: str | timedelta) -> timedelta:
+    def validate(self, value: object) -> timedelta:
         duration = value if isinstance(value, timedelta) else parse_duration(value)
         if duration < parse_duration(self.least):
             raise refuse(f"is too short: at least {self.least} is expected", f"write {self.least} or more")
@@ -128,7 +134,9 @@ def _compiles(pattern: str) -> None:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise refuse(f"is not a regular expression: {error.msg}", "correct it (Python syntax, docs.python.org/library/re)") from None
+        raise refuse(
+            f"is not a regular expression: {error.msg}", "correct it (Python syntax, docs.python.org/library/re)"
+        ) from None
     if re.search(r"\\[1-9]|\(\?P=", pattern):
         raise refuse("refers back to a group", "write the pattern without back references")
     if re.match(r"\(\?[a-zA-Z]+\)", pattern):
@@ -136,7 +144,10 @@ def _compiles(pattern: str) -> None:
 
 
 Regex = Annotated[
-    str, Text(r"^[^\r\n]+$", "is empty or has a line break", 'write a regular expression such as "^web\\."', 1000, _compiles)
+    str,
+    Text(
+        r"^[^\r\n]+$", "is empty or has a line break", 'write a regular expression such as "^web\\."', 1000, _compiles
+    ),
 ]
 SecretName = Annotated[
     str,

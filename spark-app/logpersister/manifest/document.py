@@ -19,7 +19,7 @@ _MOST_NODES = 100_000
 class _Loader(yaml.SafeLoader):
     """SafeLoader with the scalars of YAML 1.2's core schema."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  (as the base class declares it)
 
 
 for _tag, _pattern, _first in [
@@ -54,7 +54,7 @@ class Document:
 def read(content: str | bytes, source: str | None = None) -> Document:
     """Parse exactly one YAML document; raise `ManifestError` with the line of what is wrong."""
     try:
-        nodes = [node for node in yaml.compose_all(content, Loader=_Loader) if node is not None and not _is_empty(node)]
+        nodes = [node for node in yaml.compose_all(content, Loader=_Loader) if not _is_empty(node)]
         if len(nodes) != 1:
             raise ManifestError([_not_one_document(nodes)], source)
         problems = list(_structure_problems(nodes[0]))
@@ -73,7 +73,7 @@ def _construct(node: yaml.Node) -> Any:
     try:
         return loader.construct_document(node)
     finally:
-        loader.dispose()  # type: ignore[no-untyped-call]
+        loader.dispose()
 
 
 def _is_empty(node: yaml.Node) -> bool:
@@ -96,7 +96,9 @@ def _yaml_problem(error: yaml.YAMLError) -> Problem:
         context = f" {error.context}" if error.context else ""
         if isinstance(error, yaml.constructor.ConstructorError):
             return Problem("", "has a tag or key that a manifest cannot have", remedy, line=mark.line + 1)
-        return Problem("", f"is not YAML: column {mark.column + 1}:{context} {error.problem}", remedy, line=mark.line + 1)
+        return Problem(
+            "", f"is not YAML: column {mark.column + 1}:{context} {error.problem}", remedy, line=mark.line + 1
+        )
     if isinstance(error, yaml.reader.ReaderError):
         return Problem("", "is not YAML: it has bytes that are not text", "save the file as UTF-8")
     return Problem("", "is not YAML", remedy)
@@ -112,7 +114,9 @@ def _structure_problems(root: yaml.Node) -> Iterator[Problem]:
         seen += 1
         line = node.start_mark.line + 1
         if seen > _MOST_NODES:
-            yield Problem("", "has too many values, or aliases that multiply", "write a manifest as in examples/", line=line)
+            yield Problem(
+                "", "has too many values, or aliases that multiply", "write a manifest as in examples/", line=line
+            )
             return
         if id(node) in above:
             yield Problem(path_text(steps), "contains itself", "remove the alias", line=line)

@@ -36,7 +36,7 @@ class Address:
 
 
 def parse_addresses(text: str) -> tuple[Address, ...]:
-    """Return the addresses of ``host:port,host:port``; raise `Refused` naming the first that is none."""
+    """Return the addresses of ``host:port,host:port``; raise `RefusedError` naming the first that is none."""
     addresses = tuple(_address(entry.strip()) for entry in text.split(","))
     if len(set(addresses)) != len(addresses):
         raise refuse("names a broker twice", "remove the repetition")
@@ -50,14 +50,17 @@ def _address(entry: str) -> Address:
         raise refuse("has credentials in it", "put them in the Secret that spec.kafka.security.secretName names")
     host, separator, port = entry.rpartition(":")
     if not separator or _HOST.fullmatch(host) is None or not re.fullmatch("[0-9]{1,5}", port):
-        raise refuse(f"has an entry that is not an address ({entry[:80]!r})", "write host:port,host:port, for example broker-1:9092")
+        raise refuse(
+            f"has an entry that is not an address ({entry[:80]!r})",
+            "write host:port,host:port, for example broker-1:9092",
+        )
     if not 1 <= int(port) <= 65535:
         raise refuse(f"has a port outside 1..65535 ({port})", "write the port of the broker's listener, often 9092")
     return Address(host.strip("[]"), int(port))
 
 
 def parse_time(text: str) -> datetime:
-    """Return the instant of an RFC 3339 text, in UTC; raise `Refused` for anything else."""
+    """Return the instant of an RFC 3339 text, in UTC; raise `RefusedError` for anything else."""
     remedy = "write earliest, latest, or a time with its offset such as 2026-11-21T00:00:00Z"
     if _TIME.fullmatch(text) is None:
         raise refuse("is neither earliest, latest nor an RFC 3339 time", remedy)
@@ -87,7 +90,8 @@ def _check_topic(name: str) -> None:
 
 
 BootstrapServers = Annotated[
-    str, Text(r"^\S(.*\S)?$", "is empty", "write host:port,host:port, for example broker-1:9092", 4000, _check_addresses)
+    str,
+    Text(r"^\S(.*\S)?$", "is empty", "write host:port,host:port, for example broker-1:9092", 4000, _check_addresses),
 ]
 GroupId = Annotated[
     str,
@@ -118,7 +122,9 @@ StartFrom = Annotated[
         _check_start,
     ),
 ]
-Rack = Annotated[str, Text(r"^[!-~]+$", "is not a rack", "write the broker.rack of this member's zone, such as eu-west-1a", 249)]
+Rack = Annotated[
+    str, Text(r"^[!-~]+$", "is not a rack", "write the broker.rack of this member's zone, such as eu-west-1a", 249)
+]
 
 
 class SecuritySpec(Model):
@@ -157,10 +163,16 @@ class SecuritySpec(Model):
 
     def _contradictions(self) -> Iterator[Finding]:
         if self.uses_sasl and self.mechanism is None:
-            yield Finding(f"is missing: protocol {self.protocol} needs a way to log in", "set it, for example to SCRAM-SHA-512", ("mechanism",))
+            yield Finding(
+                f"is missing: protocol {self.protocol} needs a way to log in",
+                "set it, for example to SCRAM-SHA-512",
+                ("mechanism",),
+            )
         if self.uses_sasl and self.secret_name is None:
             yield Finding(
-                f"is missing: protocol {self.protocol} needs credentials", "name the Secret that holds them", ("secretName",)
+                f"is missing: protocol {self.protocol} needs credentials",
+                "name the Secret that holds them",
+                ("secretName",),
             )
         if not self.uses_sasl and self.mechanism is not None:
             yield Finding(
@@ -211,16 +223,16 @@ class KafkaSpec(Model):
     before a member saw them is not stored."""
 
     isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
-    """Whether records of aborted transactions are left out. `read_uncommitted` stores them too, and does not wait for open
-    transactions: for topics whose hanging transactions hold back the age of files."""
+    """Whether records of aborted transactions are left out. `read_uncommitted` stores them too, and does not wait
+    for open transactions: for topics whose hanging transactions hold back the age of files."""
 
     on_data_loss: Literal["fail", "skip"] = "fail"
-    """What to do when Kafka has deleted records before they were stored (retention too short, or a long stop). `fail` holds
-    the partition and reports the missing range; `skip` records the loss and goes on behind it."""
+    """What to do when Kafka has deleted records before they were stored (retention too short, or a long stop).
+    `fail` holds the partition and reports the missing range; `skip` records the loss and goes on behind it."""
 
     client_rack: Rack | None = None
-    """Rack (availability zone) of the members, to fetch from the closest replica. Set it where traffic between zones costs,
-    and brokers have a `replica.selector.class`."""
+    """Rack (availability zone) of the members, to fetch from the closest replica. Set it where traffic between
+    zones costs, and brokers have a `replica.selector.class`."""
 
     session_timeout: Annotated[timedelta, Duration("6s", "30m")] = timedelta(seconds=45)
     """How long a member may be silent before its partitions go to others. Shorter: a dead member is replaced sooner.
@@ -268,11 +280,19 @@ class KafkaSpec(Model):
         if self.topics is not None and self.topic_pattern is not None:
             yield Finding("contradicts topics: only one of them can be set", "remove one of them", ("topicPattern",))
         if self.exclude_topic_pattern is not None and self.topic_pattern is None:
-            yield Finding("needs topicPattern: there is nothing to exclude from", "remove it, or use topicPattern", ("excludeTopicPattern",))
+            yield Finding(
+                "needs topicPattern: there is nothing to exclude from",
+                "remove it, or use topicPattern",
+                ("excludeTopicPattern",),
+            )
         for name in sorted({name for name in self.topics or () if (self.topics or ()).count(name) > 1}):
             yield Finding(f"names {name} twice", "remove the repetition", ("topics",))
         if self.topic_pattern is not None and self.topics is None:
             try:
                 re.compile(self.subscription_pattern)
             except re.error as error:
-                yield Finding(f"cannot be combined with excludeTopicPattern: {error.msg}", "name groups differently", ("topicPattern",))
+                yield Finding(
+                    f"cannot be combined with excludeTopicPattern: {error.msg}",
+                    "name groups differently",
+                    ("topicPattern",),
+                )

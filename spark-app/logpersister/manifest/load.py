@@ -15,13 +15,15 @@ LARGEST_MANIFEST = 1_000_000
 
 
 def load(path: str | Path) -> LogPersister:
-    """Read a manifest from a YAML (or JSON) file; raise `ManifestError` naming file and line of all that is wrong with it."""
+    """Read a manifest from a YAML (or JSON) file; raise `ManifestError` with file and line of all that is wrong."""
     source = str(path)
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             content = file.read(LARGEST_MANIFEST + 1)
     except OSError as error:
-        problem = Problem("", f"cannot be read ({error.strerror or error})", "name a manifest that exists and is readable")
+        problem = Problem(
+            "", f"cannot be read ({error.strerror or error})", "name a manifest that exists and is readable"
+        )
         raise ManifestError([problem], source) from None
     return parse_text(content, source)
 
@@ -36,7 +38,7 @@ def parse_text(content: str | bytes, source: str | None = None) -> LogPersister:
 
 def parse(document: Any) -> LogPersister:
     """Validate a document of dicts, lists and scalars, as JSON has them; raise `ManifestError`. It is not changed."""
-    return _validate(document, None, lambda steps: None)
+    return _validate(document, None, lambda _: None)
 
 
 def _validate(document: Any, source: str | None, line_of: LineOf) -> LogPersister:

@@ -3,8 +3,10 @@
 A new format is: its name in `Format`, a row in `COMPRESSIONS`, a block of its own settings in `OutputSpec`.
 """
 
-import zoneinfo
+import re
 from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -17,17 +19,20 @@ Compression = Literal["none", "gzip", "deflate", "zstd"]
 
 COMPRESSIONS: Mapping[str, tuple[Compression, ...]] = {
     "text": ("gzip", "zstd", "none"),
-    "sequencefile": ("deflate", "zstd", "none"),
+    "sequencefile": ("deflate", "none"),
 }
 """What each format allows; its default first."""
 
 
+@cache
+def _timezones() -> frozenset[str]:
+    """Return the names that the pinned tzdata knows: never the machine's own files, which differ between machines."""
+    return frozenset(resources.files("tzdata").joinpath("zones").read_text().split())
+
+
 def _check_timezone(name: str) -> None:
-    remedy = "write UTC, or a name of the IANA database such as Europe/Berlin"
-    try:
-        zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        raise refuse("is not a time zone", remedy) from None
+    if name not in _timezones():
+        raise refuse("is not a time zone", "write UTC, or a name of the IANA database such as Europe/Berlin")
 
 
 def _check_delimiter(text: str) -> None:
@@ -46,7 +51,13 @@ TimeZone = Annotated[
     ),
 ]
 FolderPrefix = Annotated[
-    str, Text(r"^[A-Za-z0-9_.-]*=?$", "has a character that does not belong in a folder's name", "write for example dt=", 64)
+    str,
+    Text(
+        r"^([A-Za-z0-9][A-Za-z0-9_.-]*=?)?$",
+        "cannot begin a folder's name",
+        "write for example dt= (letters, digits, -, ., _, and = at the end)",
+        64,
+    ),
 ]
 Delimiter = Annotated[str, Text(r"^[\s\S]*$", "is not text", 'write for example "\\n"', 16, _check_delimiter)]
 
@@ -58,28 +69,38 @@ class TextSpec(Model):
     """What follows each value. Set it when values contain line breaks, for example to `"\\u001e"`."""
 
     delimiter_in_value: Literal["keep", "escape"] = "keep"
-    """What happens to a delimiter inside a value. `keep` stores the value as it is, and a reader sees two lines; `escape`
-    makes every file unambiguous (docs/formats.md)."""
+    """What happens to a delimiter inside a value. `keep` stores the value as it is, and a reader sees two lines;
+    `escape` makes every file unambiguous (docs/formats.md)."""
 
     tombstones: Literal["skip", "empty"] = "skip"
-    """What happens to a record whose value is null. `skip` leaves it out; `empty` writes an empty line, which no reader can
-    tell from an empty value."""
+    """What happens to a record whose value is null. `skip` leaves it out; `empty` writes an empty line, which no
+    reader can tell from an empty value."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.delimiter_in_value == "escape" and re.search(r"[A-Za-z0-9\\\\]", self.delimiter):
+            raise refuse(
+                "has a letter, digit or backslash, which escapes themselves contain",
+                "choose another, or set delimiterInValue to keep",
+                "delimiter",
+            )
+        return self
 
 
 class SequenceFileSpec(Model):
     """Settings of format ``sequencefile``: Hadoop's container of keys and values."""
 
     key: Literal["longwritable", "messagepack"] = "longwritable"
-    """What is kept beside the value. `longwritable`: the offset. `messagepack`: a map of offset, timestamp and the record's
-    key (docs/formats.md)."""
+    """What is kept beside the value. `longwritable`: the offset. `messagepack`: a map of offset, timestamp and the
+    record's key (docs/formats.md)."""
 
     compression_type: Literal["record", "block"] = "block"
-    """What is compressed at once: one value, or many records. `block` is much smaller; `record` is for readers that need
-    it. Only with a compression."""
+    """What is compressed at once: one value, or many records. `block` is much smaller; `record` is for readers that
+    need it. Only with a compression."""
 
     tombstones: Literal["skip", "empty"] = "empty"
-    """What happens to a record whose value is null. `skip` leaves it out; `empty` writes an empty value, which no reader can
-    tell from one that was empty."""
+    """What happens to a record whose value is null. `skip` leaves it out; `empty` writes an empty value, which no
+    reader can tell from one that was empty."""
 
 
 class DateRule(Model):
@@ -92,7 +113,8 @@ class DateRule(Model):
     """IANA time zone in which days and hours begin."""
 
     prefix: FolderPrefix | None = None
-    """What precedes the value in the folder's name. Default: `dt=` for a day, `hr=` for an hour, `min=` for a minute."""
+    """What precedes the value in the folder's name. Default: `dt=` for a day, `hr=` for an hour, `min=` for a
+    minute."""
 
 
 class OffsetRule(Model):
@@ -134,11 +156,12 @@ class OutputSpec(Model):
     """What is written. A change of anything here that readers would notice is a new ``generation``."""
 
     format: Format = "text"
-    """File format. `text`: one value a line, for every tool. `sequencefile`: Hadoop's, keeps offsets, keys and any bytes."""
+    """File format. `text`: one value a line, for every tool. `sequencefile`: Hadoop's, keeps offsets, keys and any
+    bytes."""
 
     compression: Compression = Field(default_factory=_default_compression)
-    """Compression. For `text`: `gzip` (default; every tool reads it), `zstd` (smaller), `none`. For `sequencefile`: `deflate`
-    (default), `zstd`, `none`."""
+    """Compression. For `text`: `gzip` (default; every tool reads it), `zstd` (smaller), `none`. For `sequencefile`:
+    `deflate` (default), `zstd`, `none`."""
 
     text: TextSpec | None = Field(default_factory=_default_text)
     """Settings of format `text`; only with it."""
@@ -147,8 +170,8 @@ class OutputSpec(Model):
     """Settings of format `sequencefile`; only with it."""
 
     partition_by: Annotated[tuple[PartitionRule, ...], Field(max_length=4)] = ()
-    """Levels of folders below the topic, outermost first; `[]` for none. A range of offsets becomes one object per folder,
-    so fine folders make small objects when timestamps are mixed."""
+    """Levels of folders below the topic, outermost first; `[]` for none. A range of offsets becomes one object per
+    folder, so fine folders make small objects when timestamps are mixed."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -167,13 +190,12 @@ class OutputSpec(Model):
         for block in COMPRESSIONS:
             if block != self.format and getattr(self, block) is not None:
                 yield Finding(f"contradicts format {self.format}", f"remove it, or set format to {block}", (block,))
-        block_settings = self.sequencefile
-        if block_settings and self.compression == "none" and "compression_type" in block_settings.model_fields_set:
+        if self.sequencefile and self.compression == "none" and self.sequencefile.compression_type != "block":
             yield Finding(
                 "contradicts compression none",
                 "remove it, or choose a compression",
                 ("sequencefile", "compressionType"),
-                f'"{block_settings.compression_type}"',
+                f'"{self.sequencefile.compression_type}"',
             )
         if len(set(self.partition_by)) != len(self.partition_by):
             yield Finding("has the same level twice", "remove the repetition", ("partitionBy",))

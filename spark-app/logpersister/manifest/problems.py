@@ -74,7 +74,7 @@ class Finding:
     """The value of that field when it helps and cannot be a secret; for the value itself `problems_of` adds it."""
 
 
-class Refused(ValueError):
+class RefusedError(ValueError):
     """Raised by parsers and by validators of the model; pydantic carries it to `problems_of`."""
 
     def __init__(self, *findings: Finding) -> None:
@@ -82,15 +82,15 @@ class Refused(ValueError):
         self.findings = findings
 
 
-def refuse(expectation: str, remedy: str, *at: PathStep) -> Refused:
-    """Return the exception for one finding: ``raise refuse("is not a size", "write for example 256Mi")``."""
-    return Refused(Finding(expectation, remedy, at))
+def refuse(expectation: str, remedy: str, *at: PathStep) -> RefusedError:
+    """Make the exception for one finding; ``at`` is the field below the value, if it is about one."""
+    return RefusedError(Finding(expectation, remedy, at))
 
 
 def refuse_all(findings: Sequence[Finding]) -> None:
     """Raise when a cross-field rule found anything."""
     if findings:
-        raise Refused(*findings)
+        raise RefusedError(*findings)
 
 
 def path_text(steps: Sequence[PathStep]) -> str:
@@ -125,7 +125,7 @@ def _is_sensitive(step: PathStep) -> bool:
     return isinstance(step, str) and _SENSITIVE.search(step) is not None
 
 
-def problems_of(errors: Iterable[Any], known_fields: KnownFields, line_of: LineOf = lambda steps: None) -> list[Problem]:
+def problems_of(errors: Iterable[Any], known_fields: KnownFields, line_of: LineOf = lambda _: None) -> list[Problem]:
     """Translate pydantic's errors (``ValidationError.errors()``) into problems, in the order of the file.
 
     ``known_fields`` returns the fields that exist in the mapping at a path, to suggest a name for an unknown one.
@@ -136,7 +136,7 @@ def problems_of(errors: Iterable[Any], known_fields: KnownFields, line_of: LineO
         if error["type"] == "default_factory_not_called":
             continue  # a consequence of another error, which is listed
         refused = error.get("ctx", {}).get("error")
-        if isinstance(refused, Refused):
+        if isinstance(refused, RefusedError):
             for finding in refused.findings:
                 problem = _problem_of_finding(finding, steps, error["input"])
                 problems.append(replace(problem, line=line_of((*steps, *finding.at))))
@@ -159,36 +159,27 @@ def _steps_to_judge(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
 
 def _problem_of_builtin(error: Any, steps: tuple[PathStep, ...], known_fields: KnownFields) -> Problem:
     kind: str = error["type"]
-    context: dict[str, Any] = error.get("ctx", {})
     problem = Problem(path_text(steps), "", "", show(error["input"], _steps_to_judge(steps)))
-    if kind == "missing":
-        return replace(problem, found=None, expectation="is missing", remedy="it has no default, so set it")
     if kind == "extra_forbidden":
         return _unknown_field(problem, steps, known_fields)
+    prefix = next((prefix for prefix in _WORDINGS if kind.startswith(prefix)), None)
+    if prefix is None:
+        return replace(problem, found=None, expectation=f"is not valid ({kind})", remedy="see docs/manifest.md")
+    expectation, remedy = _WORDINGS[prefix]
+    context = {key: str(value) for key, value in error.get("ctx", {}).items()}
     if kind == "literal_error":
-        words = context["expected"].replace("'", "").replace(" or ", ", ")
-        return replace(problem, expectation="is not allowed here", remedy=f"write one of: {words}")
-    if kind in _BOUNDS:
-        wording, bound = _BOUNDS[kind]
-        limit = f"{wording} {context[bound]}"
-        return replace(problem, expectation=f"is out of bounds: {limit} is expected", remedy=f"write {limit}")
-    if kind in ("too_short", "too_long"):
-        limit = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
-        return replace(problem, found=None, expectation=f"has {context['actual_length']} entries", remedy=f"give {limit}")
-    for prefix, (expectation, remedy) in _TYPES.items():
-        if kind.startswith(prefix):
-            return replace(problem, expectation=expectation, remedy=remedy)
-    return replace(problem, found=None, expectation=f"is not valid ({kind})", remedy="see docs/manifest.md")
+        context["expected"] = context["expected"].replace("'", "").replace(" or ", ", ")
+    found = None if kind in _WITHOUT_VALUE else problem.found
+    return replace(problem, found=found, expectation=expectation.format(**context), remedy=remedy.format(**context))
 
 
-_BOUNDS = {
-    "greater_than_equal": ("at least", "ge"),
-    "less_than_equal": ("at most", "le"),
-    "greater_than": ("more than", "gt"),
-    "less_than": ("less than", "lt"),
-}
-
-_TYPES = {
+_WORDINGS = {
+    "missing": ("is missing", "it has no default, so set it"),
+    "literal_error": ("is not allowed here", "write one of: {expected}"),
+    "greater_than_equal": ("is too small: at least {ge} is expected", "write {ge} or more"),
+    "less_than_equal": ("is too large: at most {le} is expected", "write {le} or less"),
+    "too_short": ("has {actual_length} entries", "give at least {min_length}"),
+    "too_long": ("has {actual_length} entries", "give at most {max_length}"),
     "invalid_key": ("has a key that is not text", "put the key in quotes"),
     "int_": ("is not a whole number", "write it in digits, without quotes"),
     "bool_": ("is neither true nor false", "write true or false, without quotes"),
@@ -196,8 +187,10 @@ _TYPES = {
     "model_": ("is not a mapping", "write its fields below it, as `name: value` lines"),
     "dict_": ("is not a mapping", "write its entries below it, as `name: value` lines"),
     "tuple_": ("is not a list", "write [a, b], or one `- entry` line each"),
-    "list_": ("is not a list", "write [a, b], or one `- entry` line each"),
 }
+"""What is said for the error types of pydantic that begin so."""
+
+_WITHOUT_VALUE = frozenset({"missing", "too_short", "too_long"})
 
 
 def _unknown_field(problem: Problem, steps: tuple[PathStep, ...], known_fields: KnownFields) -> Problem:

@@ -28,8 +28,8 @@ _LARGEST_SIZE = 2**63 - 1
 _LONGEST = timedelta(days=3650)
 
 
-def parse_size(text: str | int) -> int:
-    """Return the bytes that a quantity means; raise `Refused` for anything else, also for parts of a byte."""
+def parse_size(text: object) -> int:
+    """Return the bytes that a quantity means; raise `RefusedError` for anything else, also for parts of a byte."""
     if isinstance(text, bool) or not isinstance(text, str | int):
         raise refuse("is not a size", "write for example 256Mi (Kubernetes quantity)")
     found = _SIZE.fullmatch(str(text).strip())
@@ -52,7 +52,7 @@ def _size_remedy(text: str) -> str:
 
 
 def format_size(size: int) -> str:
-    """Return the canonical text: the largest binary suffix that leaves a whole number, else a decimal one, else digits."""
+    """Return the canonical text: the largest suffix that leaves a whole number, binary ones first, else digits."""
     if size == 0:
         return "0"
     for suffixes in (_BINARY, _DECIMAL):
@@ -62,10 +62,10 @@ def format_size(size: int) -> str:
     return str(size)
 
 
-def parse_duration(text: str) -> timedelta:
-    """Return the time that a duration means, whole milliseconds; raise `Refused` for anything else."""
+def parse_duration(text: object) -> timedelta:
+    """Return the time that a duration means, whole milliseconds; raise `RefusedError` for anything else."""
     usual = "write for example 15m, 1h30m or 90s"
-    if isinstance(text, bool) or not isinstance(text, str):
+    if not isinstance(text, str):
         raise refuse("is not a duration", f"{usual}, with its unit")
     stripped = text.strip()
     if stripped == "0":

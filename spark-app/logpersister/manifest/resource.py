@@ -47,7 +47,8 @@ class Metadata(Model):
     model_config = ConfigDict(extra="allow")
 
     name: Name
-    """Name of the resource, unique in its namespace; also the consumer group unless `spec.kafka.groupId` says otherwise."""
+    """Name of the resource, unique in its namespace; also the consumer group unless `spec.kafka.groupId` says
+    otherwise."""
 
     namespace: Namespace | None = None
     """Namespace, for Kubernetes; without meaning outside it."""
@@ -63,8 +64,8 @@ class Spec(Model):
     """What the user wants."""
 
     generation: Annotated[Integer, Field(ge=1, le=2**31 - 1)] = 1
-    """Part of every object's name. Raise it when the output changes in a way that readers notice (format, layout): from that
-    point on objects have the new number, beginning exactly where the old ones end. Never lower it."""
+    """Part of every object's name. Raise it when the output changes in a way that readers notice (format, layout):
+    from that point on objects have the new number, beginning exactly where the old ones end. Never lower it."""
 
     kafka: KafkaSpec
     """Where records come from."""
@@ -79,19 +80,19 @@ class Spec(Model):
     """When records become an object."""
 
     members: Annotated[Integer, Field(ge=1, le=1000)] = 1
-    """Processes of the group; partitions are shared out among them. Two or more go on without a pause when one dies. Outside
-    Kubernetes each `logpersister run` is one, whatever is written here."""
+    """Processes of the group; partitions are shared out among them. Two or more go on without a pause when one
+    dies. Outside Kubernetes each `logpersister run` is one, whatever is written here."""
 
     spark: SparkSpec = SparkSpec()
     """Where the work runs."""
 
     shutdown_grace: Annotated[timedelta, Duration("0s", "1h")] = timedelta(seconds=30)
-    """How long running uploads may go on after SIGTERM. What does not end in time is finished by the next member; nothing is
-    lost or stored twice. Longer saves that work, shorter stops sooner."""
+    """How long running uploads may go on after SIGTERM. What does not end in time is finished by the next member;
+    nothing is lost or stored twice. Longer saves that work, shorter stops sooner."""
 
     cycle_interval: Annotated[timedelta, Duration("100ms", "5m")] = timedelta(seconds=5)
-    """How often a member looks for ranges that are due, and so what may be added to `upload.maxAge`. Shorter when `maxAge` is
-    a few seconds; longer for fewer and larger Spark jobs over thousands of slow partitions."""
+    """How often a member looks for ranges that are due, and so what may be added to `upload.maxAge`. Shorter when
+    `maxAge` is a few seconds; longer for fewer and larger Spark jobs over thousands of slow partitions."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

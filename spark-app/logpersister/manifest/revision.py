@@ -77,9 +77,9 @@ def resource_of(document: Mapping[str, Any]) -> LogPersister:
     Raises `RevisionError` when the document has what this version does not know: executing it without would write
     other bytes than were promised.
     """
-    if not isinstance(document, Mapping) or not isinstance(document.get("codeVersion"), str):
-        raise RevisionError("the revision has no codeVersion; it was not written by logpersister, or is damaged")
-    version = document["codeVersion"]
+    version = document.get("codeVersion")
+    if not isinstance(version, str):
+        raise RevisionError("the revision has no codeVersion: it was not written by logpersister, or is damaged")
     try:
         return parse({key: value for key, value in document.items() if key != "codeVersion"})
     except ManifestError as error:

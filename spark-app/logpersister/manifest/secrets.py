@@ -62,22 +62,17 @@ class SecretValue:
 class Secrets:
     """Finds secrets in a directory and in environment variables."""
 
-    def __init__(self, directory: Path | None, environment: Mapping[str, str]) -> None:
-        self._directory = directory
-        self._environment = environment
-
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None) -> "Secrets":
-        """Return the secrets of this process: directory from ``LOGPERSISTER_SECRETS_DIR``, and its variables."""
-        variables = os.environ if environment is None else environment
-        directory = variables.get(DIRECTORY_VARIABLE)
-        return cls(Path(directory) if directory else None, variables)
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        """Take directory and values from environment variables: those of this process unless others are given."""
+        self._environment = os.environ if environment is None else environment
+        directory = self._environment.get(DIRECTORY_VARIABLE)
+        self._directory = Path(directory) if directory else None
 
     def __repr__(self) -> str:
-        return f"Secrets(directory={str(self._directory) if self._directory else None!r})"
+        return f"<secrets of {self._directory or 'environment variables'}>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("Secrets must not be pickled: use Secrets.from_environment() in the process that needs them")
+        raise TypeError("Secrets must not be pickled: make Secrets() in the process that needs them")
 
     def get(self, name: str, key: str) -> SecretValue | None:
         """Return a key of a Secret, or None when neither place has it.
@@ -112,22 +107,30 @@ class Secrets:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise _error("", f"the secret file {file} cannot be read ({error.strerror})", "make it a readable file") from None
+            raise _error(
+                "", f"the secret file {file} cannot be read ({error.strerror})", "make it a readable file"
+            ) from None
         if len(value) > LARGEST_SECRET:
-            raise _error("", f"the secret file {file} is larger than {LARGEST_SECRET} bytes", "put only the value in it")
+            raise _error(
+                "", f"the secret file {file} is larger than {LARGEST_SECRET} bytes", "put only the value in it"
+            )
         try:
             text = value.decode()
         except UnicodeDecodeError:
             text = None
         if text is None:  # outside the except block, whose exception holds the bytes
-            raise _error("", f"the secret file {file} is not text (UTF-8)", "put the value in it as text; PEM for certificates")
+            raise _error(
+                "", f"the secret file {file} is not text (UTF-8)", "put the value in it as text; PEM for certificates"
+            )
         return text
 
     def _where_to_put(self, name: str, key: str) -> str:
         variable = variable_name(name, key)
         if self._directory is not None:
             return f"put it in the file {self._directory / name / key}, or in the variable {variable}"
-        return f"put it in the variable {variable}, or set {DIRECTORY_VARIABLE} and put it in the file {name}/{key} there"
+        return (
+            f"put it in the variable {variable}, or set {DIRECTORY_VARIABLE} and put it in the file {name}/{key} there"
+        )
 
 
 def variable_name(name: str, key: str) -> str:

@@ -37,8 +37,8 @@ class SparkSpec(Model):
     """Where the work runs."""
 
     executors: Annotated[Integer, Field(ge=0, le=1000)] = 0
-    """Executor pods of each member; 0 runs the work inside the member's own process. Add some when one machine's cores or
-    network cannot keep up; adding `members` helps as well, and fails over faster."""
+    """Executor pods of each member; 0 runs the work inside the member's own process. Add some when one machine's
+    cores or network cannot keep up; adding `members` helps as well, and fails over faster."""
 
     conf: Annotated[dict[String, String], Field(max_length=200)] = Field(default_factory=dict)
     """Further Spark settings, for example `spark.executor.memory: 2g`; values in quotes when they look like numbers.

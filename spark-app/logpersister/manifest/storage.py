@@ -17,12 +17,23 @@ MAX_PARTS = 10_000
 """Parts that one multipart upload of S3 can have."""
 
 _AWS_STORAGE_CLASSES = frozenset(
-    "STANDARD REDUCED_REDUNDANCY STANDARD_IA ONEZONE_IA INTELLIGENT_TIERING GLACIER GLACIER_IR DEEP_ARCHIVE OUTPOSTS SNOW".split()
+    [
+        "STANDARD",
+        "REDUCED_REDUNDANCY",
+        "STANDARD_IA",
+        "ONEZONE_IA",
+        "INTELLIGENT_TIERING",
+        "GLACIER",
+        "GLACIER_IR",
+        "DEEP_ARCHIVE",
+        "OUTPOSTS",
+        "SNOW",
+    ]
 )
 
 
 def _check_bucket(name: str) -> None:
-    """Rules of https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html that a pattern cannot say."""
+    """Check what no pattern can say (docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html)."""
     remedy = "write the bucket's name as `aws s3 ls` prints it"
     if len(name) < 3:
         raise refuse("is shorter than 3 characters", remedy)
@@ -106,13 +117,28 @@ Endpoint = Annotated[
     ),
 ]
 Region = Annotated[
-    str, Text(r"^[A-Za-z0-9][A-Za-z0-9-]*$", "is not a region", "write it as the storage names it, for example eu-central-1", 64)
+    str,
+    Text(
+        r"^[A-Za-z0-9][A-Za-z0-9-]*$",
+        "is not a region",
+        "write it as the storage names it, for example eu-central-1",
+        64,
+    ),
 ]
 StorageClass = Annotated[
-    str, Text(r"^[A-Za-z0-9_-]+$", "is not a storage class", "write it as the storage names it, for example STANDARD_IA", 64)
+    str,
+    Text(
+        r"^[A-Za-z0-9_-]+$", "is not a storage class", "write it as the storage names it, for example STANDARD_IA", 64
+    ),
 ]
 KeyId = Annotated[
-    str, Text(r"^[A-Za-z0-9:/_-]+$", "is not the id, alias or ARN of a KMS key", "write it as `aws kms list-keys` prints it", 2048)
+    str,
+    Text(
+        r"^[A-Za-z0-9:/_-]+$",
+        "is not the id, alias or ARN of a KMS key",
+        "write it as `aws kms list-keys` prints it",
+        2048,
+    ),
 ]
 
 
@@ -129,7 +155,9 @@ class EncryptionSpec(Model):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.type == "S3" and self.key_id is not None:
-            raise refuse("contradicts type S3, whose keys the storage chooses", "set type to KMS, or remove keyId", "keyId")
+            raise refuse(
+                "contradicts type S3, whose keys the storage chooses", "set type to KMS, or remove keyId", "keyId"
+            )
         return self
 
 
@@ -140,41 +168,41 @@ class StorageSpec(Model):
     """Bucket that takes the objects. It must exist."""
 
     prefix: Prefix = ""
-    """Folder of the bucket for everything of this resource, without slashes at its ends. Resources may share a prefix when
-    their topics differ."""
+    """Folder of the bucket for everything of this resource, without slashes at its ends. Resources may share a
+    prefix when their topics differ."""
 
     endpoint: Endpoint | None = None
     """URL of a storage that speaks S3, such as MinIO or Ceph. Leave it out for AWS."""
 
     region: Region | None = None
-    """Region of the bucket. Default: that of the AWS SDK's own chain (`AWS_REGION`, profile, instance), `us-east-1` with an
-    `endpoint`."""
+    """Region of the bucket. Default: that of the AWS SDK's own chain (`AWS_REGION`, profile, instance), `us-east-1`
+    with an `endpoint`."""
 
     secret_name: SecretName | None = None
-    """Secret with the keys `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and perhaps `AWS_SESSION_TOKEN`. Leave it out to use
-    the SDK's own chain: web identity, instance role, environment."""
+    """Secret with the keys `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and perhaps `AWS_SESSION_TOKEN`. Leave it
+    out to use the SDK's own chain: web identity, instance role, environment."""
 
     path_style: Flag | None = None
     """Whether the bucket is in the path of requests instead of the host name. Default: true with an `endpoint`, false
     without. Set it to false for a storage that wants host names."""
 
     storage_class: StorageClass | None = None
-    """Storage class of new objects, the bucket's default without. `STANDARD_IA` and colder have a price per object and a
-    shortest time: mind the size of files."""
+    """Storage class of new objects, the bucket's default without. `STANDARD_IA` and colder have a price per object
+    and a shortest time: mind the size of files."""
 
     encryption: EncryptionSpec | None = None
     """Server-side encryption that objects ask for; without it the bucket's default applies."""
 
     part_size: Annotated[int, Size("5Mi", "5Gi")] = 16 * 2**20
-    """Size of the parts of a multipart upload; smaller objects are a single request. Larger: fewer requests, and more memory
-    (each task buffers a few parts). An object has at most 10,000 parts."""
+    """Size of the parts of a multipart upload; smaller objects are a single request. Larger: fewer requests, and
+    more memory (each task buffers a few parts). An object has at most 10,000 parts."""
 
     verify_tls: Flag = True
     """Whether the certificate of an https endpoint is checked. False only while you find out what is wrong with it."""
 
     ca_secret_name: SecretName | None = None
-    """Secret with the key `ca.crt`: PEM of the authority that signed the endpoint's certificate, when it is not a public
-    one. May be the same Secret as `secretName`."""
+    """Secret with the key `ca.crt`: PEM of the authority that signed the endpoint's certificate, when it is not a
+    public one. May be the same Secret as `secretName`."""
 
     checksums: Literal["when_supported", "when_required"] = "when_supported"
     """When requests carry a checksum that the storage checks. `when_required` for storages that refuse the SDK's
@@ -194,14 +222,21 @@ class StorageSpec(Model):
         if self.endpoint is None and self.storage_class is not None and self.storage_class not in _AWS_STORAGE_CLASSES:
             yield Finding(
                 "is not a storage class of AWS",
-                f"write one of: {', '.join(sorted(_AWS_STORAGE_CLASSES))}; or set the endpoint of the storage that has it",
+                f"write one of {', '.join(sorted(_AWS_STORAGE_CLASSES))}, or set the endpoint of what has it",
                 ("storageClass",),
                 f'"{self.storage_class}"',
             )
         https = self.endpoint is None or self.endpoint.startswith("https:")
         if not https and self.ca_secret_name is not None:
-            yield Finding("contradicts the http endpoint, which has no certificate", "use https, or remove it", ("caSecretName",))
+            yield Finding(
+                "contradicts the http endpoint, which has no certificate", "use https, or remove it", ("caSecretName",)
+            )
         if not https and not self.verify_tls:
-            yield Finding("contradicts the http endpoint, which has no certificate", "use https, or remove it", ("verifyTls",), "false")
+            yield Finding(
+                "contradicts the http endpoint, which has no certificate",
+                "use https, or remove it",
+                ("verifyTls",),
+                "false",
+            )
         if not self.verify_tls and self.ca_secret_name is not None:
             yield Finding("contradicts verifyTls: false, which checks nothing", "remove one of them", ("caSecretName",))

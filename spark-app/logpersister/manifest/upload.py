@@ -48,18 +48,18 @@ class UploadSpec(Model):
     """When records become an object: as soon as one of the limits is reached."""
 
     max_bytes: MaxBytes = 256 * 2**20
-    """Size of the stored object, after compression. Larger: fewer objects, faster queries. Smaller: records of busy topics
-    are visible sooner. It does not change how much memory is needed."""
+    """Size of the stored object, after compression. Larger: fewer objects, faster queries. Smaller: records of busy
+    topics are visible sooner. It does not change how much memory is needed."""
 
     max_age: MaxAge = timedelta(minutes=15)
-    """Age of the oldest record not yet stored; how long records of a slow topic wait at most (and up to one `cycleInterval`
-    more). Shorter: fresher data, and more and smaller objects."""
+    """Age of the oldest record not yet stored; how long records of a slow topic wait at most (and up to one
+    `cycleInterval` more). Shorter: fresher data, and more and smaller objects."""
 
     overrides: Annotated[tuple[UploadOverride, ...], Field(max_length=100)] = ()
     """Other limits for some topics; the first entry whose pattern matches a topic applies."""
 
     def for_topic(self, topic: str) -> Limits:
-        """Return the limits of a topic: those of the first matching override, the general ones for what it leaves out."""
+        """Return the limits of a topic: the first matching override, and the general ones for what it leaves out."""
         for override in self.overrides:
             if re.search(override.topic_pattern, topic):
                 return Limits(

@@ -1,0 +1,101 @@
+"""What a failed connection means, and what to do: in terms of the manifest, not of a client library."""
+
+import socket
+import ssl
+from dataclasses import dataclass
+
+from kafka import errors
+
+from logpersister.kafka_client.oauth import TokenError
+from logpersister.manifest.kafka import SecuritySpec
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an address cannot be used, and what to do."""
+
+    cause: str
+    remedy: str
+
+
+SILENT = Failure(
+    "no answer within the time", "check address and port, and whether a firewall drops the connection on its way"
+)
+
+
+def explain_connection(error: OSError) -> Failure:
+    """Say why no connection, or no TLS, came about."""
+    failure = Failure(error.strerror or type(error).__name__, "check address, port and network")
+    match error:
+        case ssl.SSLCertVerificationError():
+            failure = _explain_verification(error)
+        case TimeoutError():
+            failure = SILENT
+        case socket.gaierror():
+            failure = Failure(f"the name has no address ({error.strerror})", "check its spelling, and DNS")
+        case ConnectionRefusedError():
+            failure = Failure("connection refused: nothing listens there", "check the port, and that the broker runs")
+        case ssl.SSLError() if "ALERT" in (error.reason or ""):
+            failure = Failure(
+                f"the broker ended the TLS handshake ({_words(error.reason)})",
+                "check tls.crt and tls.key of the Secret: the broker does not accept this client's certificate",
+            )
+        case ssl.SSLError():
+            failure = Failure(f"the TLS handshake failed ({_words(error.reason)})", _CHECK_PROTOCOL)
+        case ConnectionResetError() | BrokenPipeError():
+            failure = Failure("the broker ended the connection", _CHECK_PROTOCOL)
+    return failure
+
+
+def explain_inquiry(error: Exception, security: SecuritySpec) -> Failure:
+    """Say why a broker that can be reached gave no answer."""
+    failure = Failure(f"{type(error).__name__}: {_message(error)}", "look into the broker's log")
+    match error:
+        case errors.SaslAuthenticationFailedError():
+            failure = Failure(
+                f"the login was refused ({_message(error)})",
+                f"check the credentials in the Secret {security.secret_name}, and that the user exists for "
+                f"{security.mechanism}",
+            )
+        case errors.UnsupportedSaslMechanismError():
+            failure = Failure(
+                f"the listener has no login by {security.mechanism}", "set spec.kafka.security.mechanism to one it has"
+            )
+        case errors.IllegalSaslStateError():
+            failure = Failure("the listener has no login", _CHECK_PROTOCOL)
+        case TokenError():
+            failure = Failure(_message(error), "correct the Secret that spec.kafka.security.secretName names")
+        case errors.IncompatibleBrokerVersion() | errors.UnsupportedVersionError():
+            failure = Failure("it does not speak Kafka's client protocol", "name a broker's listener, no controller's")
+        case errors.KafkaTimeoutError() | errors.RequestTimedOutError():
+            failure = Failure("it takes the connection, and then nothing answers", _CHECK_PROTOCOL)
+        case errors.KafkaConnectionError():
+            certificate = ", and whether it wants a client certificate (tls.crt, tls.key)" if security.uses_tls else ""
+            failure = Failure(f"the broker ended the connection ({_message(error)})", _CHECK_PROTOCOL + certificate)
+        case ValueError() if security.uses_sasl:
+            failure = Failure("the broker could not prove that it knows the password", "check which broker this is")
+    return failure
+
+
+_CHECK_PROTOCOL = "set spec.kafka.security.protocol to what this listener speaks"
+
+
+def _explain_verification(error: ssl.SSLCertVerificationError) -> Failure:
+    message = error.verify_message.rstrip(".")
+    lowered = message.lower()
+    if "mismatch" in lowered or "not valid for" in lowered:
+        remedy = "use a name that the certificate has, or while it has none, set verifyHostname: false"
+    elif "expired" in lowered or "not yet valid" in lowered:
+        remedy = "renew the broker's certificate, and check the clock of this machine"
+    else:
+        remedy = "put the authority that signed it into the key ca.crt of the Secret that secretName names"
+    return Failure(f"the broker's certificate is not accepted: {message}", remedy)
+
+
+def _words(reason: str | None) -> str:
+    return (reason or "connection closed").replace("_", " ").lower()
+
+
+def _message(error: Exception) -> str:
+    text = str(error.args[0]) if error.args else ""
+    return " ".join(text.split())[:300] or type(error).__name__

@@ -1,0 +1,195 @@
+"""Whether the brokers can be used as the manifest says, found out before anything starts.
+
+It goes the way of a client, and stops at the first stage that fails everywhere: reach a bootstrap server (name,
+connection, TLS), log in, ask for the topics, find the group's coordinator, reach the brokers under the addresses that
+they advertise. Each failure names the address and the cause, which kafka-python's own retries do not.
+"""
+
+import logging
+import ssl
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import errors
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
+
+from logpersister.kafka_client.config import client_config
+from logpersister.kafka_client.causes import Failure, explain_inquiry
+from logpersister.kafka_client.probe import probe
+from logpersister.manifest.kafka import Address, KafkaSpec
+from logpersister.manifest.problems import Problem
+from logpersister.manifest.secrets import Secrets
+
+_SERVERS = "spec.kafka.bootstrapServers"
+_READ = 3
+"""The bit of READ in authorized operations (AclOperation of Kafka)."""
+_MOST_PROBED_BROKERS = 50
+
+
+class KafkaCheckError(Exception):
+    """The brokers cannot be used as the manifest says; one line a problem."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = list(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerReport:
+    """What was found, when nothing is wrong."""
+
+    address: str
+    """The bootstrap server that answered."""
+    brokers: int
+    topics: dict[str, int]
+    """Topics that the manifest selects, with their partitions."""
+    missing_topics: tuple[str, ...]
+    """Topics that the manifest names and that do not exist (yet)."""
+    unreachable: tuple[Problem, ...]
+    """Bootstrap servers that failed while another answered: worth a warning."""
+
+
+def check_broker(kafka: KafkaSpec, secrets: Secrets, group_id: str, *, seconds: float = 15.0) -> BrokerReport:
+    """Raise `KafkaCheckError`, or `ManifestError` for unusable secrets; return what was found otherwise.
+
+    Takes at most about ``seconds``. Creates nothing on the brokers, joins no group.
+    """
+    deadline = time.monotonic() + seconds
+    config = client_config(kafka, secrets)
+    failures = probe(kafka.addresses, config.get("ssl_context"), seconds / 3)
+    with _silence(), _manager(config) as manager:
+        for index, address in enumerate(kafka.addresses):
+            if address in failures:
+                continue
+            inquiry = _Inquiry(manager, f"bootstrap-{index}", deadline)
+            try:
+                answers = _inquire(kafka, group_id, inquiry)
+            except (errors.KafkaError, OSError, ValueError) as error:
+                failures[address] = explain_inquiry(error, kafka.security)
+                continue
+            others = tuple(_address_problem(other, failure) for other, failure in failures.items())
+            problems = list(_authorization_problems(answers, kafka))
+            problems += _advertised_problems(answers, address, config.get("ssl_context"), deadline)
+            if problems:
+                raise KafkaCheckError(problems)
+            return _report(answers, kafka, address, others)
+    raise KafkaCheckError([_address_problem(address, failures[address]) for address in kafka.addresses])
+
+
+def _address_problem(address: Address, failure: Failure) -> Problem:
+    return Problem(_SERVERS, f"{address}: {failure.cause}", failure.remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What the first broker that answers says of the cluster."""
+
+    metadata: Any
+    coordinator_error: int
+
+
+class _Inquiry:
+    """Requests to one broker until a deadline."""
+
+    def __init__(self, manager: Any, node: str, deadline: float) -> None:
+        self._manager = manager
+        self._node = node
+        self._deadline = deadline
+
+    def ask(self, request: Any) -> Any:
+        return self._manager.run(self._ask, request)
+
+    async def _ask(self, request: Any) -> Any:
+        connection = self._manager.get_connection(
+            self._node, timeout_ms=self._left(), pop_on_close=False, refresh_metadata_on_err=False
+        )
+        await self._manager.wait_for(connection.init_future, self._left())
+        return await self._manager.wait_for(connection.send_request(request), self._left())
+
+    def _left(self) -> float:
+        return max(1.0, (self._deadline - time.monotonic()) * 1000)
+
+
+def _inquire(kafka: KafkaSpec, group_id: str, inquiry: _Inquiry) -> _Answers:
+    topics = None
+    if kafka.topics is not None:
+        topics = [MetadataRequest.MetadataRequestTopic(name=name) for name in kafka.topics]
+    metadata = inquiry.ask(
+        MetadataRequest(topics=topics, allow_auto_topic_creation=False, include_topic_authorized_operations=True)
+    )
+    coordinator = inquiry.ask(FindCoordinatorRequest(key=group_id, key_type=0, max_version=3))
+    return _Answers(metadata, coordinator.error_code)
+
+
+def _report(answers: _Answers, kafka: KafkaSpec, address: Address, unreachable: tuple[Problem, ...]) -> BrokerReport:
+    topics = {
+        topic.name: len(topic.partitions)
+        for topic in answers.metadata.topics
+        if topic.error_code == 0 and kafka.selects(topic.name)
+    }
+    missing = tuple(name for name in kafka.topics or () if name not in topics)
+    return BrokerReport(str(address), len(answers.metadata.brokers), topics, missing, unreachable)
+
+
+def _authorization_problems(answers: _Answers, kafka: KafkaSpec) -> Iterator[Problem]:
+    refused = errors.TopicAuthorizationFailedError.errno
+    for topic in answers.metadata.topics:
+        if topic.name is None or not kafka.selects(topic.name):
+            continue
+        operations = topic.authorized_operations
+        unreadable = topic.error_code == 0 and operations and _READ not in operations
+        if topic.error_code == refused or unreadable:
+            field = "topicPattern" if kafka.topics is None else "topics"
+            right = "DESCRIBE" if topic.error_code == refused else "READ"
+            yield Problem(
+                f"spec.kafka.{field}",
+                f"topic {topic.name}: not allowed to {right.lower()} it",
+                f"grant this user {right} on the topic",
+            )
+    if answers.coordinator_error == errors.GroupAuthorizationFailedError.errno:
+        yield Problem("spec.kafka.groupId", "the group is not allowed to this user", "grant it READ on the group")
+
+
+def _advertised_problems(
+    answers: _Answers, bootstrap: Address, tls: ssl.SSLContext | None, deadline: float
+) -> Iterator[Problem]:
+    """Try the addresses that brokers advertise: clients go there after the first one."""
+    brokers = {Address(broker.host, broker.port): broker.node_id for broker in answers.metadata.brokers}
+    addresses = [address for address in brokers if address != bootstrap][:_MOST_PROBED_BROKERS]
+    for address, failure in probe(addresses, tls, max(1.0, deadline - time.monotonic())).items():
+        yield Problem(
+            _SERVERS,
+            f"{bootstrap} answers, but broker {brokers[address]} advertises {address}: {failure.cause}",
+            f"correct advertised.listeners of the broker, or make that address reachable from here; {failure.remedy}",
+        )
+
+
+@contextmanager
+def _manager(config: dict[str, Any]) -> Iterator[Any]:
+    """Yield kafka-python's connections, driven by a thread of their own."""
+    network = NetworkSelector(**config)
+    manager = KafkaConnectionManager(network, **config)
+    network.start()
+    try:
+        yield manager
+    finally:
+        manager.close()
+        network.stop(timeout_ms=2000)
+        network.close()
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Let kafka-python log nothing meanwhile: what it would say once per attempt, the check says once."""
+    logger = logging.getLogger("kafka")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
