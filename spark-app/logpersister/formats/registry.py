@@ -1,0 +1,51 @@
+"""From the manifest's ``spec.output`` to a format.
+
+A new format is a module of its own, its options from the manifest, and an entry in `_FACTORIES`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from logpersister.formats.base import Format
+from logpersister.formats.compression import Compression
+from logpersister.formats.sequencefile import SequenceFileFormat
+from logpersister.formats.sequencefile_keys import KeyLayout
+from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
+from logpersister.formats.tombstones import Tombstones
+from logpersister.manifest.output import OutputSpec, SequenceFileSpec, TextSpec
+
+
+def make_format(output: OutputSpec) -> Format:
+    """Return the configured format. The manifest has been validated: what it allows exists here (a test holds that)."""
+    return _FACTORIES[output.format](output)
+
+
+def _text(output: OutputSpec) -> Format:
+    settings = output.text or TextSpec()
+    return TextFormat(
+        TextOptions(
+            compression=Compression(output.compression),
+            delimiter=settings.delimiter.encode(),
+            tombstones=Tombstones(settings.tombstones),
+            delimiter_in_value=DelimiterInValue(settings.delimiter_in_value),
+        )
+    )
+
+
+def _sequencefile(output: OutputSpec) -> Format:
+    settings = output.sequencefile or SequenceFileSpec()
+    return SequenceFileFormat(
+        SequenceFileOptions(
+            compression=SequenceFileCompression(output.compression),
+            compression_type=CompressionType(settings.compression_type),
+            key=KeyLayout(settings.key),
+            tombstones=Tombstones(settings.tombstones),
+        )
+    )
+
+
+_FACTORIES: Final[Mapping[str, Callable[[OutputSpec], Format]]] = {
+    "text": _text,
+    "sequencefile": _sequencefile,
+}

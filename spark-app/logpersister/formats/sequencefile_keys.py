@@ -1,0 +1,86 @@
+"""The two key layouts of Secor's SequenceFiles, serialized as Hadoop's writables."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from logpersister.formats import binary, cells
+from logpersister.formats.binary import Integers
+from logpersister.formats.cells import Cells
+
+_FIELD_OFFSET: Final = 0x01
+_FIELD_KEY: Final = 0x02
+_FIELD_TIMESTAMP: Final = 0x03
+_MAP: Final = 0x80
+"""A MessagePack map of up to 15 entries, the count in the low bits."""
+
+
+class KeyLayout(StrEnum):
+    """What a SequenceFile holds as key."""
+
+    LONG_WRITABLE = "longwritable"
+    """The offset as ``LongWritable``."""
+
+    MESSAGEPACK = "messagepack"
+    """A ``BytesWritable`` with the MessagePack map ``{1: offset, 3: timestamp, 2: key}``, a null key left out."""
+
+    @property
+    def class_name(self) -> str:
+        writable = {KeyLayout.LONG_WRITABLE: "LongWritable", KeyLayout.MESSAGEPACK: "BytesWritable"}[self]
+        return f"org.apache.hadoop.io.{writable}"
+
+    def serialize(self, batch: pa.RecordBatch) -> "SerializedKeys":
+        """Return the keys of ``batch`` as they stand in the file."""
+        match self:
+            case KeyLayout.LONG_WRITABLE:
+                offset = binary.integers(batch, "offset")
+                return SerializedKeys(np.full(len(offset), 8, np.int64), (cells.big_endian(offset, 8),), None)
+            case KeyLayout.MESSAGEPACK:
+                return _messagepack(batch)
+
+
+@dataclass(frozen=True, slots=True)
+class SerializedKeys:
+    """A serialized key is its cells in ``head``, then its value in ``tail``."""
+
+    lengths: Integers
+    head: tuple[Cells, ...]
+    tail: pa.BinaryArray | None
+    """Without nulls. None: all empty."""
+
+    def data(self) -> pa.Buffer:
+        """Return all keys end to end."""
+        head = cells.joined(self.head)
+        return binary.interleave([head] if self.tail is None else [head, self.tail])
+
+
+def _messagepack(batch: pa.RecordBatch) -> SerializedKeys:
+    rows = batch.num_rows
+    offset = cells.shortest(binary.integers(batch, "offset"), cells.MESSAGEPACK_INTEGER)
+    timestamp = cells.shortest(binary.integers(batch, "timestamp"), cells.MESSAGEPACK_INTEGER)
+    key = binary.column(batch, "key")
+    present = key.is_valid().to_numpy(zero_copy_only=False)
+    fields = (present.astype(np.uint8) + np.uint8(_MAP | 2)).reshape(rows, 1)
+    packed: list[Cells] = [
+        Cells(np.hstack([fields, cells.constant(bytes([_FIELD_OFFSET]), rows).matrix]), 2),
+        offset,
+        cells.constant(bytes([_FIELD_TIMESTAMP]), rows),
+        timestamp,
+    ]
+    tail = None
+    lengths = cells.total_lengths(packed, rows)
+    if key.null_count < rows:
+        tail = binary.empty_for_null(key)
+        key_lengths = binary.lengths(tail)
+        header = [
+            cells.constant(bytes([_FIELD_KEY]), rows),
+            cells.shortest(key_lengths, cells.MESSAGEPACK_BINARY_HEADER),
+        ]
+        if key.null_count:
+            header = [column.where(present) for column in header]
+        packed += header
+        lengths += cells.total_lengths(header, rows) + key_lengths
+    return SerializedKeys(lengths + 4, (cells.big_endian(lengths, 4), *packed), tail)

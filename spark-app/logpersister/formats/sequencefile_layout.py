@@ -1,0 +1,125 @@
+"""What the two SequenceFile layouts share: settings, file header, sync marker, and where markers and blocks are due.
+
+Source of the format: the class comment, ``Writer.writeFileHeader``, ``BlockCompressWriter.sync`` and ``Reader`` of
+``org.apache.hadoop.io.SequenceFile``, version 6. `docs/formats.md` has the layout byte by byte.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from logpersister.formats.base import Bytes, ObjectIdentity
+from logpersister.formats.binary import Integers
+from logpersister.formats.sequencefile_keys import KeyLayout
+from logpersister.formats.tombstones import Tombstones
+
+VALUE_CLASS: Final = "org.apache.hadoop.io.BytesWritable"
+CODEC_CLASS: Final = "org.apache.hadoop.io.compress.DefaultCodec"
+
+SYNC_ESCAPE: Final = b"\xff\xff\xff\xff"
+"""Stands where the length of a record would, and announces a sync marker."""
+
+
+class SequenceFileCompression(StrEnum):
+    """The codec. There is no zstd: Hadoop reads that one only with its native library, which Spark does not bring."""
+
+    NONE = "none"
+
+    DEFLATE = "deflate"
+    """``DefaultCodec``: zlib's format, which every Hadoop reads without native code."""
+
+
+class CompressionType(StrEnum):
+    """What is compressed at a time; without meaning when nothing is compressed."""
+
+    RECORD = "record"
+    """Each value by itself."""
+
+    BLOCK = "block"
+    """The keys, the values, and the lengths of either, of about 1 MB of records."""
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceFileOptions:
+    """The settings of the format."""
+
+    compression: SequenceFileCompression = SequenceFileCompression.NONE
+    compression_type: CompressionType = CompressionType.BLOCK
+    key: KeyLayout = KeyLayout.LONG_WRITABLE
+    tombstones: Tombstones = Tombstones.EMPTY
+
+    @property
+    def compressed(self) -> bool:
+        return self.compression is not SequenceFileCompression.NONE
+
+    @property
+    def block_compressed(self) -> bool:
+        return self.compressed and self.compression_type is CompressionType.BLOCK
+
+
+class Body(Protocol):
+    """What follows the header."""
+
+    def records(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
+        """Encode at least one record; no value is null."""
+
+    def rest(self) -> Iterator[Bytes]:
+        """Yield what is still held back."""
+
+
+def sync_marker(identity: ObjectIdentity) -> bytes:
+    """Return the 16 bytes that mark sync points.
+
+    Hadoop takes random ones, but a range that is written again must be the same.
+    """
+    partition = identity.range.partition
+    name = f"{partition.topic}\0{partition.partition}\0{identity.range.start}\0{identity.path}"
+    return hashlib.blake2b(name.encode(), digest_size=16, person=b"lp-sequencefile").digest()
+
+
+def header(options: SequenceFileOptions, marker: bytes) -> bytes:
+    """Return what a file begins with: version, class names, compression, no metadata, the sync marker."""
+    return b"".join(
+        [
+            b"SEQ\x06",
+            _text(options.key.class_name),
+            _text(VALUE_CLASS),
+            bytes([options.compressed, options.block_compressed]),
+            _text(CODEC_CLASS) if options.compressed else b"",
+            bytes(4),  # number of metadata entries
+            marker,
+        ]
+    )
+
+
+def _text(ascii_name: str) -> bytes:
+    """``Text.writeString``; lengths up to 127 are one byte."""
+    return bytes([len(ascii_name)]) + ascii_name.encode("ascii")
+
+
+class Boundaries:
+    """Finds the records before which something is due: the first one at or after each multiple of ``interval``.
+
+    Positions are counted in bytes of records from the first record of the object, which is always one of those found.
+    Hadoop's writer counts from the previous marker or block instead; this rule needs no loop over records, depends on
+    the records alone, and keeps the distance within ``interval`` and one record.
+    """
+
+    def __init__(self, interval: int) -> None:
+        self._interval = interval
+        self._position = 0
+        self._last = -1
+
+    def find(self, lengths: Integers) -> list[int]:
+        """Return the rows, ascending, of the next records (at least one), whose lengths are given."""
+        ends = self._position + np.cumsum(lengths)
+        multiple = (ends - lengths) // self._interval
+        found = np.flatnonzero(np.diff(multiple, prepend=self._last))
+        self._position, self._last = int(ends[-1]), int(multiple[-1])
+        rows: list[int] = found.tolist()
+        return rows

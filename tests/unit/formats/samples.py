@@ -1,0 +1,122 @@
+"""Records for the tests of formats: as plain tuples, as batches cut in any way, and how to encode them."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from logpersister.formats.base import Format, ObjectIdentity
+from logpersister.formats.compression import Compression
+from logpersister.formats.sequencefile import SequenceFileFormat
+from logpersister.formats.sequencefile_keys import KeyLayout
+from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
+from logpersister.formats.tombstones import Tombstones
+from logpersister.ranges import Range, TopicPartition
+from logpersister.records.schema import RECORDS
+
+IDENTITY = ObjectIdentity(Range(TopicPartition("clicks", 3), 100, 5_000_000_000), "dt=2026-11-21")
+
+TEXT_FORMATS = [
+    TextFormat(TextOptions(compression, delimiter, tombstones, in_value))
+    for compression in Compression
+    for delimiter, tombstones, in_value in (
+        (b"\n", Tombstones.SKIP, DelimiterInValue.KEEP),
+        (b"\r\n", Tombstones.EMPTY, DelimiterInValue.ESCAPE),
+    )
+]
+SEQUENCEFILE_FORMATS = [
+    SequenceFileFormat(SequenceFileOptions(compression, compression_type, key, tombstones))
+    for compression, compression_type in (
+        (SequenceFileCompression.NONE, CompressionType.BLOCK),
+        (SequenceFileCompression.DEFLATE, CompressionType.RECORD),
+        (SequenceFileCompression.DEFLATE, CompressionType.BLOCK),
+    )
+    for key, tombstones in zip(KeyLayout, Tombstones, strict=True)
+]
+FORMATS: list[Format] = [*TEXT_FORMATS, *SEQUENCEFILE_FORMATS]
+
+
+class Record(NamedTuple):
+    """One record, for people."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+
+
+def batch(records: Sequence[Record]) -> pa.RecordBatch:
+    columns = list(zip(*records, strict=True)) if records else [(), (), (), ()]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORDS, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=RECORDS)
+
+
+def cut(whole: pa.RecordBatch, cuts: Iterable[int]) -> list[pa.RecordBatch]:
+    """Cut a batch at any positions; every second piece is a view into the whole, the others are copies of their own."""
+    positions = [0, *sorted(min(position, whole.num_rows) for position in cuts), whole.num_rows]
+    pieces = [whole.slice(begin, end - begin) for begin, end in pairwise(positions)]
+    return [
+        piece if index % 2 else piece.take(pa.array(range(len(piece)), pa.int64()))
+        for index, piece in enumerate(pieces)
+    ]
+
+
+def encode(file_format: Format, batches: Iterable[pa.RecordBatch], identity: ObjectIdentity = IDENTITY) -> bytes:
+    encoder = file_format.encoder(identity)
+    content = bytearray()
+    for each in batches:
+        for piece in encoder.encode(each):
+            content += memoryview(piece)
+    for piece in encoder.finish():
+        content += memoryview(piece)
+    return bytes(content)
+
+
+def label(file_format: Format) -> str:
+    """Return a name for parametrized tests."""
+    assert isinstance(file_format, TextFormat | SequenceFileFormat)
+    options = file_format.options
+    if isinstance(options, TextOptions):
+        return f"text-{options.compression}-{options.tombstones}-{options.delimiter_in_value}"
+    return f"sequencefile-{options.compression}-{options.compression_type}-{options.key}-{options.tombstones}"
+
+
+_payload = st.none() | st.binary(max_size=300) | st.sampled_from([b"", b"\n", b"\\", b"\r\n", b"\r", b"x" * 70_000])
+_timestamps = (
+    st.integers(-(2**63), 2**63 - 1)
+    | st.integers(0, 300)
+    | st.just(-1)
+    | st.integers(1_700_000_000_000, 1_800_000_000_000)
+)
+
+
+@st.composite
+def records(draw: st.DrawFn, max_size: int = 30) -> list[Record]:
+    """Any records, with gaps between offsets."""
+    first = draw(st.sampled_from([0, 120, 250, 65_530, 2**32 - 5, 2**53]))
+    rows = draw(st.lists(st.tuples(st.integers(1, 40), _timestamps, _payload, _payload), max_size=max_size))
+    offset, result = first, []
+    for gap, timestamp, key, value in rows:
+        offset += gap
+        result.append(Record(offset, timestamp, key, value))
+    return result
+
+
+def many_records(payload_bytes: int, value_bytes: int = 400, seed: int = 7) -> list[Record]:
+    """Records of compressible random values, some null, with about ``payload_bytes`` together."""
+    random = np.random.default_rng(seed)
+    words = [random.bytes(6) for _ in range(300)]
+    result: list[Record] = []
+    size, offset = 0, IDENTITY.range.start
+    while size < payload_bytes:
+        chosen = random.integers(0, len(words), int(random.integers(0, value_bytes // 3)))
+        value = None if random.random() < 0.02 else b"".join([words[index] for index in chosen])
+        key = None if random.random() < 0.3 else words[int(random.integers(0, len(words)))]
+        result.append(Record(offset, 1_763_725_000_000 + offset, key, value))
+        size += len(value or b"")
+        offset += int(random.integers(1, 4))
+    return result

@@ -1,0 +1,80 @@
+"""The promise of `formats.base.Encoder`: how records are cut into batches has no influence on the bytes."""
+
+import pickle
+from itertools import count
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logpersister.formats import binary, compression, sequencefile_blocks, sequencefile_records
+from logpersister.formats.base import Format, ObjectIdentity
+from logpersister.ranges import Range
+from tests.unit.formats.samples import FORMATS, IDENTITY, Record, batch, cut, encode, label, many_records, records
+
+MANY = batch(many_records(2_300_000))
+_whole: dict[str, bytes] = {}
+
+
+@pytest.mark.parametrize("file_format", FORMATS, ids=label)
+@settings(max_examples=4, deadline=None)
+@given(cuts=st.lists(st.integers(0, MANY.num_rows), max_size=40))
+def test_cutting_large_content_otherwise_gives_the_same_bytes(file_format: Format, cuts: list[int]) -> None:
+    """At production sizes: several chunks, sync intervals and blocks."""
+    name = label(file_format)
+    if name not in _whole:
+        _whole[name] = encode(file_format, [MANY])
+    assert encode(file_format, cut(MANY, cuts)) == _whole[name]
+
+
+@pytest.mark.parametrize("file_format", FORMATS, ids=label)
+@settings(max_examples=30, deadline=None)
+@given(
+    rows=records(), cuts=st.lists(st.integers(0, 30), max_size=12), slice_bytes=st.sampled_from([1, 100, 700, 1 << 20])
+)
+def test_cutting_any_content_otherwise_gives_the_same_bytes(
+    file_format: Format, rows: list[Record], cuts: list[int], slice_bytes: int
+) -> None:
+    """With chunks, intervals and blocks so small that every record meets one."""
+    with (
+        mock.patch.object(compression, "CHUNK_BYTES", 100),
+        mock.patch.object(sequencefile_records, "SYNC_INTERVAL", 150),
+        mock.patch.object(sequencefile_blocks, "BLOCK_BYTES", 400),
+    ):
+        whole = encode(file_format, [batch(rows)])
+        with mock.patch.object(binary.slices, "__defaults__", (slice_bytes,)):
+            assert encode(file_format, cut(batch(rows), cuts)) == whole
+
+
+@pytest.mark.parametrize("file_format", FORMATS, ids=label)
+def test_record_by_record_gives_the_same_bytes(file_format: Format) -> None:
+    few = MANY.slice(0, 300)
+    assert encode(file_format, cut(few, range(300))) == encode(file_format, [few])
+
+
+@pytest.mark.parametrize("file_format", FORMATS, ids=label)
+def test_survives_pickling(file_format: Format) -> None:
+    copy = pickle.loads(pickle.dumps(file_format))
+    assert copy == file_format
+    assert encode(copy, [MANY.slice(0, 50)]) == encode(file_format, [MANY.slice(0, 50)])
+
+
+@pytest.mark.parametrize("file_format", FORMATS, ids=label)
+def test_the_end_of_the_range_is_not_in_the_bytes(file_format: Format) -> None:
+    longer = Range(IDENTITY.range.partition, IDENTITY.range.start, IDENTITY.range.end + 1)
+    few = [MANY.slice(0, 50)]
+    assert encode(file_format, few, ObjectIdentity(longer, IDENTITY.path)) == encode(file_format, few)
+
+
+@settings(max_examples=100, deadline=None)
+@given(sizes=st.lists(st.integers(0, 60), max_size=30), chunk=st.integers(1, 50))
+def test_chunks_have_one_size_whatever_comes_in(sizes: list[int], chunk: int) -> None:
+    bytes_of = count()
+    pieces = [bytes(next(bytes_of) % 251 for _ in range(size)) for size in sizes]
+    chunks = compression.Chunks(chunk)
+    whole = [bytes(ready) for piece in pieces for ready in chunks.add(piece)]
+    rest = bytes(chunks.rest())
+    assert {len(each) for each in whole} <= {chunk}
+    assert len(rest) < chunk
+    assert b"".join([*whole, rest]) == b"".join(pieces)
