@@ -1,0 +1,50 @@
+"""Turns any text into one segment of an object name, and back.
+
+The rule is percent-encoding (RFC 3986) of the UTF-8 bytes: letters, digits, ``-``, ``.`` and ``_`` stay, everything
+else becomes ``%XX`` in upper case. So a segment holds no ``/``, no control character and no byte that an S3 tool
+would treat specially. ``.`` and ``..`` are encoded too, because tools that mirror a bucket into a directory would
+follow them out of the prefix.
+"""
+
+from urllib.parse import quote, unquote
+
+MAX_SEGMENT_BYTES = 255
+"""S3 has no limit for one segment, but S3 servers that keep objects as files have that of the file system."""
+
+
+def escape(text: str) -> str:
+    """Return `text` as one segment of an object name; ``unescape`` gives it back.
+
+    Raises ValueError for the empty text: a name with an empty segment is not kept as it is by every S3 server.
+    """
+    if not text:
+        raise ValueError("an empty text cannot be a segment of an object name")
+    segment = quote(text, safe="", encoding="utf-8", errors="surrogatepass").replace("~", "%7E")
+    return segment.replace(".", "%2E") if segment in (".", "..") else segment
+
+
+def unescape(segment: str) -> str | None:
+    """Return the text that `escape` made `segment` from; None when `escape` never gives this segment."""
+    try:
+        text = unquote(segment, encoding="utf-8", errors="surrogatepass")
+        return text if text and escape(text) == segment else None
+    except UnicodeDecodeError:
+        return None
+
+
+def is_safe_path(path: str) -> bool:
+    """Whether `path` is "" or segments joined by ``/`` that stay below where the path is appended.
+
+    Looser than `escape`: a path also has the ``=`` of ``dt=2026-11-21``.
+    """
+    return path == "" or all(_is_safe_segment(segment) for segment in path.split("/"))
+
+
+def _is_safe_segment(segment: str) -> bool:
+    return (
+        segment not in ("", ".", "..")
+        and segment.isascii()
+        and segment.isprintable()
+        and "\\" not in segment
+        and len(segment) <= MAX_SEGMENT_BYTES
+    )

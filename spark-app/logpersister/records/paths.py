@@ -1,0 +1,271 @@
+"""Partition paths: which path of the bucket each record belongs to, for whole batches at once.
+
+A path depends on the record alone (its timestamp, its offset), never on the clock, so that a range that is read again
+gives the same objects. The layouts follow what query engines understand: ``dt=2026-11-21/hr=05``.
+
+Timestamps that no calendar date can be made of become the value ``unknown``: -1 (the record has none), other
+negative ones, and those from the year 9999 on (usually a producer that wrote micro- or nanoseconds).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from logpersister.manifest.output import DateRule, PartitionRule
+from logpersister.records.escaping import MAX_SEGMENT_BYTES, escape, is_safe_path
+from logpersister.records.zones import day_offsets, load_zone
+
+Int64s = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int32]
+
+UNKNOWN = "unknown"
+"""The value of a path for records without a usable timestamp."""
+
+FIRST_UNUSABLE_MS = 253_370_764_800_000
+"""The start of the year 9999 in UTC: from here on a time zone may leave the years that a calendar date can have."""
+
+_DAY_MS = 86_400_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The paths of one batch: row ``i`` belongs to ``paths[indices[i]]``.
+
+    Every path of `paths` has at least one row (none for an empty batch), and no path stands in it twice.
+    """
+
+    paths: list[str]
+    indices: Indices
+
+
+class Granularity(StrEnum):
+    """How much time one folder holds."""
+
+    DAY = "day"
+    HOUR = "hour"
+    MINUTE = "minute"
+
+    @property
+    def milliseconds(self) -> int:
+        return _SIZES[self]
+
+    @property
+    def components(self) -> int:
+        """How many of date, hour and minute say when such a folder begins."""
+        return list(Granularity).index(self) + 1
+
+
+_SIZES = {Granularity.DAY: _DAY_MS, Granularity.HOUR: 3_600_000, Granularity.MINUTE: 60_000}
+_DEFAULT_PREFIXES = {Granularity.DAY: "dt=", Granularity.HOUR: "hr=", Granularity.MINUTE: "min="}
+
+
+class Step(Protocol):
+    """One or more levels of folders: gives each record as many path segments."""
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DateLevel:
+    """One level of folders by time: `prefix` and then what the levels outside of it have not said yet."""
+
+    granularity: Granularity
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class DateStep:
+    """The local time of the record's timestamp, in one or more levels, each finer than the one outside of it.
+
+    Day: ``dt=2026-11-21``. Day and hour: ``dt=2026-11-21/hr=05``. Hour alone: ``hr=2026-11-21-05``. When clocks are
+    set back, the hour that comes twice is one folder.
+    """
+
+    timezone: str
+    levels: tuple[DateLevel, ...]
+
+    def __post_init__(self) -> None:
+        load_zone(self.timezone)
+        for level in self.levels:
+            _check_prefix(level.prefix)
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        timestamps = _int64s(batch, "timestamp")
+        if timestamps.min() >= 0 and timestamps.max() < FIRST_UNUSABLE_MS:
+            return self._assign_usable(timestamps)
+        usable = (timestamps >= 0) & (timestamps < FIRST_UNUSABLE_MS)
+        unknown = "/".join(level.prefix + UNKNOWN for level in self.levels)
+        if not usable.any():
+            return Assignment([unknown], np.zeros(len(timestamps), np.int32))
+        inner = self._assign_usable(timestamps[usable])
+        indices = np.full(len(timestamps), len(inner.paths), np.int32)
+        indices[usable] = inner.indices
+        return Assignment([*inner.paths, unknown], indices)
+
+    def _assign_usable(self, timestamps: Int64s) -> Assignment:
+        local = local_milliseconds(timestamps, self.timezone)
+        return _assign_floors(local, self.levels[-1].granularity.milliseconds, self._path)
+
+    def _path(self, floor: int) -> str:
+        time = _EPOCH + timedelta(milliseconds=floor)
+        components = f"{time.year:04d}-{time.month:02d}-{time.day:02d}", f"{time.hour:02d}", f"{time.minute:02d}"
+        segments, said = [], 0
+        for level in self.levels:
+            segments.append(level.prefix + "-".join(components[said : level.granularity.components]))
+            said = level.granularity.components
+        return "/".join(segments)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetStep:
+    """The record's offset rounded down to a multiple of `every`: ``offset=120000000``."""
+
+    every: int
+    prefix: str = "offset="
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ValueError(f"cannot round offsets to multiples of {self.every}; the least is 1")
+        _check_prefix(self.prefix)
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        offsets = _int64s(batch, "offset")
+        return _assign_floors(offsets, self.every, self._path)
+
+    def _path(self, floor: int) -> str:
+        return f"{self.prefix}{floor}"
+
+
+@dataclass(frozen=True, slots=True)
+class PathLayout:
+    """All steps of ``partitionBy``, joined with ``/``. No steps: all records have the path ``""``. Picklable."""
+
+    steps: tuple[Step, ...] = ()
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        """Return the path of each row of `batch` (columns of `records.schema`)."""
+        if batch.num_rows == 0:
+            return _empty()
+        if not self.steps:
+            return Assignment([""], np.zeros(batch.num_rows, np.int32))
+        result = self.steps[0].assign(batch)
+        for step in self.steps[1:]:
+            result = _join(result, step.assign(batch))
+        return result
+
+
+def local_milliseconds(timestamps: Int64s, timezone: str) -> Int64s:
+    """Return what a clock on the wall in `timezone` shows, as milliseconds since its 1970-01-01T00:00.
+
+    `timestamps` are milliseconds since the epoch, at least one, all usable. The offset of a zone is constant but for
+    a few instants a year, so it is looked up once for each UTC day that occurs, not for each row.
+    """
+    first, last = int(timestamps.min()) // _DAY_MS, int(timestamps.max()) // _DAY_MS
+    if last - first < 366:
+        offsets = {day_offsets(timezone, day) for day in range(first, last + 1)}
+        values = {value for before, _, after in offsets for value in (before, after)}
+        if len(values) == 1:
+            shift = values.pop() * 1000
+            return timestamps + np.int64(shift) if shift else timestamps
+    days, day_of_row = _unique(timestamps // _DAY_MS)
+    pieces = np.array([day_offsets(timezone, int(day)) for day in days], np.int64) * 1000
+    before, change, after = pieces[day_of_row].T
+    shifts: Int64s = np.where(timestamps < change, before, after)
+    return timestamps + shifts
+
+
+def _assign_floors(values: Int64s, size: int, path: Callable[[int], str]) -> Assignment:
+    """Assign each value the path of its multiple of `size` below; `path` gets that multiple."""
+    first, last = int(values.min()) // size, int(values.max()) // size
+    if first == last:
+        return Assignment([path(first * size)], np.zeros(len(values), np.int32))
+    floors, indices = _unique(values // size)
+    return Assignment([path(int(floor) * size) for floor in floors], indices)
+
+
+def _unique(values: Int64s) -> tuple[Int64s, Indices]:
+    """Return the distinct values, ascending, and for each row the index of its value.
+
+    Offsets and timestamps mostly rise, so rows with the same value stand together; else the values at least lie close
+    together. Both spare the sorting of all rows.
+    """
+    starts = np.flatnonzero(values[1:] != values[:-1]) + 1
+    if len(starts) * 16 > len(values):
+        return _unique_scattered(values)
+    starts = np.concatenate([np.zeros(1, starts.dtype), starts])
+    distinct, inverse = np.unique(values[starts], return_inverse=True)
+    return distinct, np.repeat(inverse.astype(np.int32), np.diff(starts, append=len(values)))
+
+
+def _unique_scattered(values: Int64s) -> tuple[Int64s, Indices]:
+    """Do as `_unique`, with a table over the span of the values unless that is far larger than the rows."""
+    least = int(values.min())
+    span = int(values.max()) - least + 1
+    if span > max(65_536, 4 * len(values)):
+        distinct, inverse = np.unique(values, return_inverse=True)
+        return distinct, inverse.astype(np.int32)
+    positions = values - least
+    occurs = np.zeros(span, np.bool_)
+    occurs[positions] = True
+    table = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(occurs) + np.int64(least), table[positions]
+
+
+def _join(left: Assignment, right: Assignment) -> Assignment:
+    """Join two assignments of the same rows: of all pairs of paths, those that occur."""
+    width = len(right.paths)
+    pairs, indices = _unique(left.indices.astype(np.int64) * width + right.indices)
+    paths = [f"{left.paths[pair // width]}/{right.paths[pair % width]}" for pair in pairs.tolist()]
+    return Assignment(paths, indices)
+
+
+def _int64s(batch: pa.RecordBatch, column: str) -> Int64s:
+    values: Int64s = batch.column(column).to_numpy(zero_copy_only=True)
+    return values
+
+
+def _empty() -> Assignment:
+    return Assignment([], np.zeros(0, np.int32))
+
+
+def _check_prefix(prefix: str) -> None:
+    """Raise ValueError unless `prefix` can stand before any value of a path segment."""
+    allowed = prefix == "" or escape(prefix).replace("%3D", "=") == prefix
+    if not allowed or not is_safe_path(f"{prefix}0") or len(prefix) > MAX_SEGMENT_BYTES // 2:
+        raise ValueError(f"{prefix!r} cannot begin a path segment; use letters, digits, -, ., _ and =, for example dt=")
+
+
+def make_layout(rules: Sequence[PartitionRule]) -> PathLayout:
+    """Return the layout that ``spec.output.partitionBy`` asks for.
+
+    Date rules of one time zone that stand side by side, each finer than the one before, are one step: together they
+    cost one look at the timestamps.
+    """
+    steps: list[Step] = []
+    for rule in rules:
+        if rule.date is not None:
+            _add_date(steps, rule.date)
+        elif rule.offset is not None:
+            steps.append(OffsetStep(rule.offset.every))
+    return PathLayout(tuple(steps))
+
+
+def _add_date(steps: list[Step], rule: DateRule) -> None:
+    granularity = Granularity(rule.granularity)
+    level = DateLevel(granularity, _DEFAULT_PREFIXES[granularity] if rule.prefix is None else rule.prefix)
+    last = steps[-1] if steps else None
+    if (
+        isinstance(last, DateStep)
+        and last.timezone == rule.timezone
+        and last.levels[-1].granularity.milliseconds > granularity.milliseconds
+    ):
+        steps[-1] = DateStep(rule.timezone, (*last.levels, level))
+    else:
+        steps.append(DateStep(rule.timezone, (level,)))

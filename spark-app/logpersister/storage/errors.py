@@ -1,0 +1,172 @@
+"""What can go wrong with the bucket, in few kinds, each with what to do about it. Messages never hold a secret."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from botocore import exceptions as aws
+
+StorageErrorKind = Literal["unreachable", "unauthorized", "missing-bucket", "throttled", "timeout", "rejected", "other"]
+"""Stable words for metrics and status:
+
+``unreachable``     no connection, or it broke: address, network, TLS
+``unauthorized``    no or wrong credentials, or they do not allow the request
+``missing-bucket``  there is no such bucket
+``throttled``       the storage asks for fewer requests
+``timeout``         it was reached, but did not answer in time
+``rejected``        it understood the request and refuses it: repeating alone does not help
+``other``           an error inside the storage, or one that is not known here
+"""
+
+_RETRIABLE: frozenset[str] = frozenset({"unreachable", "throttled", "timeout", "other"})
+
+_KINDS_BY_CODE: dict[str, StorageErrorKind] = {
+    **dict.fromkeys(
+        [
+            "AccessDenied", "AccountProblem", "AllAccessDisabled", "AuthFailure", "ExpiredToken", "Forbidden",
+            "InvalidAccessKeyId", "InvalidSecurity", "InvalidToken", "NotSignedUp", "SignatureDoesNotMatch",
+            "TokenRefreshRequired", "Unauthorized", "401", "403", "KMS.AccessDeniedException",
+        ],
+        "unauthorized",
+    ),
+    "NoSuchBucket": "missing-bucket",
+    **dict.fromkeys(
+        [
+            "503", "429", "BandwidthLimitExceeded", "RequestLimitExceeded", "RequestThrottled", "ServiceUnavailable",
+            "SlowDown", "SlowDownRead", "SlowDownWrite", "Throttling", "ThrottlingException", "TooManyRequests",
+            "TooManyRequestsException", "XMinioServerNotInitialized",
+        ],
+        "throttled",
+    ),
+    **dict.fromkeys(["RequestTimeout", "RequestTimeoutException", "408", "504"], "timeout"),
+}  # fmt: skip
+
+_REMEDIES: dict[str, str] = {
+    "unreachable": "check spec.storage.endpoint and region, and the network between here and there",
+    "unauthorized": "check the keys of spec.storage.secretName (without it: the role of this process), and that they "
+    "may list the bucket and get, put, delete and abort uploads of objects below the prefix",
+    "missing-bucket": "create it, or correct spec.storage.bucket",
+    "throttled": "nothing needs to be done when it passes; else make larger objects (upload.maxBytes, upload.maxAge)",
+    "timeout": "check the load of the storage and the network between here and there",
+    "rejected": "see what the storage says",
+    "other": "see what the storage says, and its own logs",
+}
+_REMEDIES_BY_CODE: dict[str, str] = {
+    "RequestTimeTooSkewed": "set the clock of this machine",
+    "PermanentRedirect": "set spec.storage.region to the region of the bucket",
+    "AuthorizationHeaderMalformed": "set spec.storage.region to the region of the bucket",
+    "IllegalLocationConstraintException": "set spec.storage.region to the region of the bucket",
+    "301": "set spec.storage.region to the region of the bucket",
+    "NotImplemented": "the storage lacks something; spec.storage.checksums: when_required suits many older ones",
+    "XAmzContentSHA256Mismatch": "spec.storage.checksums: when_required suits storages that do not know checksums",
+    "InvalidStorageClass": "correct spec.storage.storageClass",
+    "KMS.NotFoundException": "correct spec.storage.encryption.keyId",
+    "KMS.DisabledException": "enable the key of spec.storage.encryption.keyId",
+    "NoSuchUpload": "nothing needs to be done: the upload was ended by somebody else, and the range is written again",
+    "ExpiredToken": "renew the session token in the Secret of spec.storage.secretName",
+    "QuotaExceeded": "make room in the bucket, or raise its quota",
+    "XMinioStorageFull": "make room on the storage",
+}  # fmt: skip
+
+
+class StorageError(Exception):
+    """A request to the bucket that failed for good, after the retries that made sense."""
+
+    def __init__(self, kind: StorageErrorKind, message: str, *, retriable: bool | None = None, code: str = "") -> None:
+        super().__init__(message)
+        self.kind: StorageErrorKind = kind
+        self.retriable = kind in _RETRIABLE if retriable is None else retriable
+        """Whether the same work may succeed later without anybody changing anything."""
+        self.code = code
+        """What S3 calls the error, for example ``SlowDown``; empty when the storage gave none."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, ({"kind": self.kind, "message": str(self), "retriable": self.retriable, "code": self.code},)
+
+
+def _rebuild(arguments: dict[str, Any]) -> StorageError:
+    return StorageError(**arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where requests go, for messages."""
+
+    endpoint: str
+    bucket: str
+    secrets: tuple[str, ...] = ()
+    """Texts that must never be shown, should a server or a library repeat them."""
+
+    def __repr__(self) -> str:
+        return f"Place({self.endpoint}, {self.bucket})"
+
+    def error(self, doing: str, key: str | None, cause: Exception) -> StorageError:
+        """Return `cause`, an error of botocore, as one of ours.
+
+        `doing` continues the words "while", for example ``completing an upload``.
+        """
+        if isinstance(cause, StorageError):
+            return cause
+        kind, code, reason = classify(cause)
+        where = f"bucket {self.bucket!r} of {self.endpoint}" + (f", object {key!r}" if key else "")
+        remedy = _REMEDIES_BY_CODE.get(code) or _REMEDIES[kind]
+        message = self._without_secrets(f"{where}: {reason} while {doing}; {remedy}")
+        return StorageError(kind, message, retriable=True if code in _LATER else None, code=code)
+
+    def _without_secrets(self, text: str) -> str:
+        for secret in self.secrets:
+            if secret:
+                text = text.replace(secret, "***")
+        return text
+
+
+_LATER = frozenset({"NoSuchUpload", "ConditionalRequestConflict", "OperationAborted", "BadDigest", "IncompleteBody"})
+"""Refusals that depend on what others did at that moment, or on broken transport: the same work may well succeed."""
+
+
+def classify(cause: Exception) -> tuple[StorageErrorKind, str, str]:
+    """Return the kind of an error of botocore, the code that S3 gave (or ""), and what happened in words."""
+    if isinstance(cause, aws.ClientError):
+        return _classify_answer(cause)
+    if isinstance(cause, aws.ReadTimeoutError | aws.ConnectTimeoutError | TimeoutError):
+        return "timeout", "", _words(cause, "it did not answer in time")
+    if isinstance(
+        cause,
+        aws.NoCredentialsError
+        | aws.PartialCredentialsError
+        | aws.CredentialRetrievalError
+        | aws.MetadataRetrievalError
+        | aws.TokenRetrievalError
+        | aws.UnauthorizedSSOTokenError
+        | aws.SSOTokenLoadError,
+    ):
+        return "unauthorized", "", f"no usable credentials ({cause})"
+    if isinstance(cause, aws.HTTPClientError | aws.ConnectionError | ConnectionError | OSError):
+        return "unreachable", "", _words(cause, "it cannot be reached")
+    return "other", "", f"{type(cause).__name__} ({cause})"
+
+
+def _classify_answer(cause: aws.ClientError) -> tuple[StorageErrorKind, str, str]:
+    answer: Any = cause.response
+    code = str(answer.get("Error", {}).get("Code", ""))
+    text = str(answer.get("Error", {}).get("Message", "")) or "no message"
+    status = int(answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    if code == "404" and cause.operation_name == "HeadBucket":
+        return "missing-bucket", "NoSuchBucket", "there is no such bucket"
+    kind = _KINDS_BY_CODE.get(code) or _KINDS_BY_CODE.get(str(status))
+    if kind is None:
+        kind = "rejected" if 300 <= status < 500 else "other"
+    return kind, code, f"the storage answered {status} {code} ({text})"
+
+
+def _words(cause: BaseException, summary: str) -> str:
+    """Return the summary with the deepest reason that is known, for example ``connection refused``."""
+    reasons: list[str] = []
+    inner: BaseException | None = cause
+    while inner is not None and len(reasons) < 8:
+        if isinstance(inner, OSError) and inner.strerror:
+            reasons.append(inner.strerror)
+        nested = getattr(inner, "kwargs", {}).get("error") if isinstance(inner, aws.BotoCoreError) else None
+        inner = nested or getattr(inner, "reason", None) or inner.__cause__ or inner.__context__
+        if not isinstance(inner, BaseException):
+            inner = None
+    return f"{summary} ({reasons[-1].lower() if reasons else type(cause).__name__})"

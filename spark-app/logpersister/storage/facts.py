@@ -1,0 +1,92 @@
+"""What is known about an object of records: its user metadata, together with its facts document. Pure.
+
+S3 takes metadata when an upload *begins*, but how many records an object has is known when it *ends*. So a small
+object (one put) has everything in its metadata; a multipart object has the range there, and the rest in a document.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from logpersister.ranges import Offset, Range, TopicPartition
+
+RANGE_KEYS = ("group", "generation", "revision", "topic", "topic-id", "partition", "start", "end")
+"""Known when an upload begins."""
+CONTENT_KEYS = ("first", "last", "records", "tombstones", "checksum")
+"""Known when it ends."""
+
+
+class ForeignObjectError(Exception):
+    """An object whose metadata is not ours, or is not whole; the message says what is missing or wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFacts:
+    """Everything that an object says about itself."""
+
+    group: str
+    generation: int
+    revision: str
+    topic_id: str | None
+    range: Range
+    first: Offset
+    """Offset of the first record in the object."""
+    last: Offset
+    """Offset of the last record in the object."""
+    records: int
+    tombstones: int
+    checksum: str
+    """Of the payloads, by `records.checksum`."""
+
+
+def facts_document(metadata: Mapping[str, str], facts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the facts document of a multipart object. It repeats the range, so that nobody can mistake it."""
+    return {**metadata, **facts}
+
+
+def parse_facts(key: str, metadata: Mapping[str, str], document: Mapping[str, Any] | None) -> ObjectFacts:
+    """Merge the metadata of the object `key` with its facts document, if it has one.
+
+    Raises ForeignObjectError.
+    """
+    missing = [name for name in RANGE_KEYS if name not in metadata]
+    if missing:
+        raise ForeignObjectError(f"object {key!r} was not written by logpersister: its metadata has no {missing[0]!r}")
+    if document is not None:
+        differing = [name for name in RANGE_KEYS if document.get(name) != metadata[name]]
+        if differing:
+            name = differing[0]
+            raise ForeignObjectError(
+                f"the facts document of object {key!r} is of another object: its {name!r} is {document.get(name)!r}, "
+                f"expected {metadata[name]!r}"
+            )
+    merged = {**(document or {}), **metadata}
+    missing = [name for name in CONTENT_KEYS if not isinstance(merged.get(name), str)]
+    if missing:
+        found = "its facts document is missing" if document is None else f"its facts document has no {missing[0]!r}"
+        raise ForeignObjectError(f"object {key!r} is not whole: {found}; it was deleted or changed by somebody else")
+    return _parsed(key, merged)
+
+
+def _parsed(key: str, texts: Mapping[str, str]) -> ObjectFacts:
+    def number(name: str) -> int:
+        text = texts[name]
+        if not (text.isascii() and text.isdecimal()):
+            raise ForeignObjectError(f"metadata {name!r} of object {key!r} is {text!r}, expected a number")
+        return int(text)
+
+    start, end, first, last = number("start"), number("end"), number("first"), number("last")
+    if not start <= first <= last < end:
+        raise ForeignObjectError(f"object {key!r} says it holds offsets {first}..{last} of the range [{start}, {end})")
+    return ObjectFacts(
+        group=texts["group"],
+        generation=number("generation"),
+        revision=texts["revision"],
+        topic_id=texts["topic-id"] or None,
+        range=Range(TopicPartition(texts["topic"], number("partition")), start, end),
+        first=first,
+        last=last,
+        records=number("records"),
+        tombstones=number("tombstones"),
+        checksum=texts["checksum"],
+    )

@@ -1,0 +1,194 @@
+"""Names of objects: where everything of a group stands in the bucket. Pure; the layout is in docs/design/objects.md.
+
+``<prefix>/<topic>/<partition path…>/<generation>_<partition>_<start, 20 digits><extension>``  records
+``<prefix>/_logpersister/<group>/…``                                                          what the group remembers
+
+Every function that makes a name raises ValueError rather than return one that is not below the prefix, that S3 would
+not take, or that its inverse would read differently.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.records.escaping import escape, is_safe_path, unescape
+
+OWN = "_logpersister"
+"""The folder below the prefix for what is not records. A topic of this name is escaped, so it cannot meet it."""
+
+MAX_KEY_BYTES = 1024
+"""The limit of S3 for an object's name."""
+
+MAX_METADATA_BYTES = 2048
+"""The limit of S3 for the names and values of an object's user metadata together."""
+
+_FILE = re.compile(r"(0|[1-9]\d*)_(0|[1-9]\d*)_(\d{20})((?:\.[A-Za-z0-9]+)*)", re.ASCII)
+_EXTENSION = re.compile(r"(?:\.[A-Za-z0-9]+)*", re.ASCII)
+_HASH = re.compile(r"[0-9a-f]{6,64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ObjectName:
+    """What the name of an object says about the records in it."""
+
+    topic: str
+    partition: int
+    generation: int
+    start: Offset
+    """The first offset of the range (not of the object, whose first record may come later)."""
+    path: str
+    """The partition path, ``""`` or for example ``dt=2026-11-21/hr=05``."""
+    extension: str
+    """With its dots, for example ``.txt.gz``; may be empty."""
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+def object_key(  # noqa: PLR0917 - the parts of a name, in the order in which they stand in it
+    prefix: str, topic: str, path: str, generation: int, partition: int, start: Offset, extension: str
+) -> str:
+    """Return the name of the object with the records of `path` of the range that begins at `start`."""
+    if generation < 0 or partition < 0 or not 0 <= start < 10**20:
+        raise ValueError(f"no object name for generation {generation}, partition {partition}, start {start}")
+    if not _EXTENSION.fullmatch(extension):
+        raise ValueError(f"{extension!r} is not an extension of object names; expected for example .txt.gz")
+    if not is_safe_path(path):
+        raise ValueError(f"{path!r} is not a partition path; its segments have to be escaped and not empty")
+    file = f"{generation}_{partition}_{start:020d}{extension}"
+    return _joined(prefix, _topic_segment(topic), path, file)
+
+
+def parse_object_key(prefix: str, key: str) -> ObjectName | None:
+    """Return what `key` says, or None when `object_key` never gives this name below `prefix`."""
+    relative = relative_key(prefix, key)
+    if relative is None:
+        return None
+    topic_segment, *path_segments = relative.split("/")
+    if topic_segment == OWN or not path_segments:
+        return None
+    topic, path = unescape_topic(topic_segment), "/".join(path_segments[:-1])
+    file = _FILE.fullmatch(path_segments[-1])
+    if topic is None or file is None or not is_safe_path(path):
+        return None
+    if len(path_segments) > 1 and not path:
+        return None
+    generation, partition, start, extension = file.groups()
+    return ObjectName(topic, int(partition), int(generation), int(start), path, extension)
+
+
+def topic_prefix(prefix: str, topic: str) -> str:
+    """Return what the names of all objects of `topic` begin with; ends with a slash."""
+    return _joined(prefix, _topic_segment(topic), "")
+
+
+def own_prefix(prefix: str, group: str) -> str:
+    """Return what the names of everything that `group` remembers begin with; ends with a slash."""
+    return _joined(prefix, OWN, escape(group), "")
+
+
+def groups_prefix(prefix: str) -> str:
+    """Return the folder that has one folder for each group which writes below `prefix`; ends with a slash."""
+    return _joined(prefix, OWN, "")
+
+
+def group_of(prefix: str, key: str) -> str | None:
+    """Return the group that remembers something at `key`; None when it is no such name."""
+    relative = relative_key(groups_prefix(prefix), key)
+    return unescape(relative.split("/")[0]) if relative else None
+
+
+def revision_key(prefix: str, group: str, revision: str) -> str:
+    """Return the name of the snapshot of the revision with this hash (lower-case hex)."""
+    if not _HASH.fullmatch(revision):
+        raise ValueError(f"{revision!r} is not the hash of a revision; expected 6 to 64 hex digits")
+    return own_prefix(prefix, group) + f"revisions/{revision}.json"
+
+
+def facts_key(prefix: str, group: str, key: str) -> str:
+    """Return the name of the facts document of the object `key` (which is below `prefix`)."""
+    relative = relative_key(prefix, key)
+    if relative is None or relative.startswith(f"{OWN}/"):
+        raise ValueError(f"{key!r} is not an object of records below {prefix!r}")
+    return _checked(own_prefix(prefix, group) + f"facts/{relative}.json")
+
+
+def losses_prefix(prefix: str, group: str) -> str:
+    """Return what the names of all records of lost and skipped ranges begin with; ends with a slash."""
+    return own_prefix(prefix, group) + "losses/"
+
+
+def loss_key(prefix: str, group: str, lost: Range, topic_id: str | None) -> str:
+    """Return the name of the record that the offsets `lost` will never be stored.
+
+    The topic's id is in it because a topic that is made again may lose the same offsets again.
+    """
+    file = f"{lost.partition.partition}_{lost.start:020d}_{lost.end:020d}"
+    if topic_id is not None:
+        file += f"_{escape(topic_id)}"
+    return _checked(losses_prefix(prefix, group) + f"{_topic_segment(lost.partition.topic)}/{file}.json")
+
+
+def probe_key(prefix: str, group: str) -> str:
+    """Return the name of the tiny object that is put and deleted to find out whether the bucket can be written."""
+    return own_prefix(prefix, group) + "probe"
+
+
+def relative_key(prefix: str, key: str) -> str | None:
+    """Return what follows the prefix in `key`, never empty; None when `key` is not below it."""
+    folder = head(prefix)
+    return key[len(folder) :] or None if key.startswith(folder) else None
+
+
+def unescape_topic(segment: str) -> str | None:
+    """Return the topic whose objects stand in the folder `segment`; None when no topic has it."""
+    if segment == "%5F" + OWN[1:]:
+        return OWN
+    return None if segment == OWN else unescape(segment)
+
+
+def encode_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return user metadata as S3 keeps it unchanged: lower-case names, values percent-encoded to plain ASCII.
+
+    Raises ValueError when it is more than S3 keeps with an object.
+    """
+    encoded = {name.lower(): quote(value, safe="-._~:;,=+/ ", encoding="utf-8") for name, value in metadata.items()}
+    encoded = {name: value.replace(" ", "%20") for name, value in encoded.items()}
+    size = sum(len(name) + len(value) for name, value in encoded.items())
+    if size > MAX_METADATA_BYTES:
+        longest = max(encoded, key=lambda name: len(encoded[name]))
+        raise ValueError(
+            f"the metadata of an object would have {size} bytes, S3 keeps {MAX_METADATA_BYTES}; "
+            f"shorten {longest!r}, the longest value"
+        )
+    return encoded
+
+
+def decode_metadata(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the metadata that `encode_metadata` made `headers` from."""
+    return {name.lower(): unquote(value, encoding="utf-8", errors="replace") for name, value in headers.items()}
+
+
+def _topic_segment(topic: str) -> str:
+    return "%5F" + OWN[1:] if topic == OWN else escape(topic)
+
+
+def head(prefix: str) -> str:
+    """Return the prefix as names begin with it: without slashes around it, with one at its end, or empty."""
+    stripped = prefix.strip("/")
+    return f"{stripped}/" if stripped else ""
+
+
+def _joined(prefix: str, *segments: str) -> str:
+    """Join the segments below the prefix; empty ones vanish, but for a last one, which leaves a slash at the end."""
+    *inner, last = segments
+    return _checked(head(prefix) + "/".join([*filter(None, inner), last]))
+
+
+def _checked(key: str) -> str:
+    if len(key.encode("utf-8", "surrogatepass")) > MAX_KEY_BYTES:
+        raise ValueError(f"the object name {key[:80]!r}… is longer than the {MAX_KEY_BYTES} bytes that S3 takes")
+    return key

@@ -1,0 +1,178 @@
+"""The requests that make an object, each as one function: single put, and the steps of a multipart upload."""
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from logpersister.manifest.storage import StorageSpec
+from logpersister.storage.connection import Connection
+from logpersister.storage.errors import StorageError
+from logpersister.storage.names import decode_metadata, encode_metadata
+from logpersister.storage.parts import SMALL, PartBody
+
+_ALREADY_THERE = "PreconditionFailed"
+_NO_UPLOAD = "NoSuchUpload"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRequest:
+    """An object to be made, without its content."""
+
+    key: str
+    metadata: Mapping[str, str]
+    content_type: str
+    content_encoding: str | None = None
+    if_absent: bool = False
+    """Leave an object that is there already as it is."""
+
+    def __post_init__(self) -> None:
+        encode_metadata(self.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """An object that is durable and visible."""
+
+    key: str
+    bytes: int
+    existing: bool = False
+    """Whether it was there before: `if_absent` met an object, or another attempt of the same upload had succeeded. With
+    `if_absent`, `bytes` are those that would have been written."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentPart:
+    """A part that the storage has taken."""
+
+    number: int
+    tag: str
+    checksum: str | None
+
+    def listed(self) -> dict[str, Any]:
+        listed: dict[str, Any] = {"PartNumber": self.number, "ETag": self.tag}
+        if self.checksum is not None:
+            listed["ChecksumCRC32"] = self.checksum
+        return listed
+
+
+class Requests:
+    """Sends them; stateless apart from the connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._bucket = connection.storage.bucket
+        self._checksums = connection.storage.checksums == "when_supported"
+
+    def put(self, request: ObjectRequest, body: PartBody, facts: Mapping[str, str]) -> StoredObject:
+        """Make a small object with all of its metadata in one request."""
+        arguments = self._arguments(request, {**request.metadata, **facts}) | self._checksum(body) | _condition(request)
+        # Joined, a small body goes out in one send and without the pause of "Expect: 100-continue".
+        content: Any = body.joined() if len(body) < SMALL else body
+        try:
+            with self._connection.doing("putting an object", request.key) as client:
+                client.put_object(Bucket=self._bucket, Key=request.key, Body=content, **arguments)
+        except StorageError as error:
+            if error.code == _ALREADY_THERE and request.if_absent:
+                return StoredObject(request.key, len(body), existing=True)
+            raise
+        return StoredObject(request.key, len(body))
+
+    def create(self, request: ObjectRequest) -> str:
+        """Begin a multipart upload; return its id."""
+        arguments = self._arguments(request, request.metadata)
+        if self._checksums:
+            arguments["ChecksumAlgorithm"] = "CRC32"
+        with self._connection.doing("beginning an upload", request.key) as client:
+            upload: str = client.create_multipart_upload(Bucket=self._bucket, Key=request.key, **arguments)["UploadId"]
+            return upload
+
+    def send(self, key: str, upload: str, number: int, body: PartBody) -> SentPart:
+        checksum: Any = self._checksum(body)
+        content: Any = body
+        with self._connection.doing(f"uploading part {number}", key) as client:
+            answer = client.upload_part(
+                Bucket=self._bucket, Key=key, UploadId=upload, PartNumber=number, Body=content, **checksum
+            )
+        return SentPart(number, answer["ETag"], checksum.get("ChecksumCRC32"))
+
+    def complete(self, request: ObjectRequest, upload: str, parts: list[SentPart], size: int) -> StoredObject:
+        """Make the object of an upload visible.
+
+        An upload that is gone may be one that *was* completed: its answer got lost and the request was repeated, or
+        another attempt of the same range was faster and ended ours. Then the object is there as we would have made it.
+        """
+        listed: Any = [part.listed() for part in parts]
+        try:
+            with self._connection.doing("completing an upload", request.key) as client:
+                client.complete_multipart_upload(
+                    Bucket=self._bucket,
+                    Key=request.key,
+                    UploadId=upload,
+                    MultipartUpload={"Parts": listed},
+                    **_condition(request),
+                )
+        except StorageError as error:
+            if error.code == _ALREADY_THERE and request.if_absent:
+                self.abort(request.key, upload)
+                return StoredObject(request.key, size, existing=True)
+            if error.code == _NO_UPLOAD and self._is_stored(request, size):
+                return StoredObject(request.key, size, existing=True)
+            raise
+        return StoredObject(request.key, size)
+
+    def abort(self, key: str, upload: str) -> None:
+        """End an upload without an object; one that is gone already is fine."""
+        try:
+            with self._connection.doing("aborting an upload", key) as client:
+                client.abort_multipart_upload(Bucket=self._bucket, Key=key, UploadId=upload)
+        except StorageError as error:
+            if error.code != _NO_UPLOAD:
+                raise
+
+    def head(self, key: str) -> tuple[int, dict[str, str]] | None:
+        """Return size and user metadata of an object, or None when it is not there."""
+        try:
+            with self._connection.doing("reading metadata", key) as client:
+                answer = client.head_object(Bucket=self._bucket, Key=key)
+        except StorageError as error:
+            if error.code in ("404", "NoSuchKey", "NotFound"):
+                return None
+            raise
+        return answer["ContentLength"], decode_metadata(answer["Metadata"])
+
+    def _is_stored(self, request: ObjectRequest, size: int) -> bool:
+        found = self.head(request.key)
+        if found is None:
+            return False
+        stored_size, stored = found
+        same = all(stored.get(name.lower()) == value for name, value in request.metadata.items())
+        return request.if_absent or (same and stored_size == size)
+
+    def _arguments(self, request: ObjectRequest, metadata: Mapping[str, str]) -> dict[str, Any]:
+        storage: StorageSpec = self._connection.storage
+        arguments: dict[str, Any] = {"Metadata": encode_metadata(metadata), "ContentType": request.content_type}
+        if request.content_encoding is not None:
+            arguments["ContentEncoding"] = request.content_encoding
+        if storage.storage_class is not None:
+            arguments["StorageClass"] = storage.storage_class
+        return arguments | encryption_arguments(storage)
+
+    def _checksum(self, body: PartBody) -> dict[str, str]:
+        if not self._checksums:
+            return {}
+        return {"ChecksumCRC32": base64.b64encode(body.crc32().to_bytes(4, "big")).decode("ascii")}
+
+
+def encryption_arguments(storage: StorageSpec) -> dict[str, Any]:
+    """Return what asks for server-side encryption as the manifest wants it."""
+    if storage.encryption is None:
+        return {}
+    if storage.encryption.type == "S3":
+        return {"ServerSideEncryption": "AES256"}
+    key_id = storage.encryption.key_id
+    return {"ServerSideEncryption": "aws:kms"} | ({"SSEKMSKeyId": key_id} if key_id else {})
+
+
+def _condition(request: ObjectRequest) -> dict[str, Any]:
+    return {"IfNoneMatch": "*"} if request.if_absent else {}

@@ -1,0 +1,269 @@
+"""The bucket of one manifest: writing objects of records, and reading back what is known about them."""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from logpersister.manifest.secrets import Secrets, StorageCredentials, storage_authority, storage_credentials
+from logpersister.manifest.storage import StorageSpec
+from logpersister.storage import names, probe, sweep
+from logpersister.storage.budget import ByteBudget
+from logpersister.storage.connection import Connection, RetryCounter, Timeouts
+from logpersister.storage.errors import StorageError
+from logpersister.storage.facts import ObjectFacts, facts_document, parse_facts
+from logpersister.storage.names import ObjectName
+from logpersister.storage.object_requests import ObjectRequest, Requests, StoredObject
+from logpersister.storage.parts import Part
+from logpersister.storage.writer import ObjectWriter, Workshop
+
+__all__ = ["ListedObject", "ObjectStore", "ObjectWriter", "StoredObject", "open_store"]
+
+SENDERS = 16
+"""Threads that send bodies: many, for many tiny objects; what they hold is bounded in bytes."""
+FINISHERS = 4
+BUDGET_IN_PARTS = 4
+"""Parts that all writers of a process together have on their way."""
+
+_JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedObject:
+    """An object as a listing shows it."""
+
+    key: str
+    size: int
+    last_modified: datetime
+
+
+def _uncounted(_: str) -> None:
+    """Count no retry."""
+
+
+def open_store(
+    storage: StorageSpec, secrets: Secrets, *, on_retry: RetryCounter = _uncounted, timeouts: Timeouts | None = None
+) -> "ObjectStore":
+    """Return the store of ``spec.storage``; nothing is connected yet.
+
+    A missing Secret is found here (ManifestError); a rotated one is read again when the storage refuses the old keys.
+    """
+    credentials = storage_credentials(storage, secrets)
+    return ObjectStore(
+        storage,
+        credentials,
+        renew=lambda: storage_credentials(storage, secrets),
+        authority=lambda: storage_authority(storage, secrets),
+        on_retry=on_retry,
+        timeouts=timeouts or Timeouts(),
+    )
+
+
+class ObjectStore:
+    """One bucket, used by any number of threads. Connects on first use, anew in a forked process; never pickled."""
+
+    def __init__(
+        self,
+        storage: StorageSpec,
+        credentials: StorageCredentials | None,
+        *,
+        renew: Callable[[], StorageCredentials | None] | None = None,
+        authority: Callable[[], str | None] = lambda: None,
+        on_retry: RetryCounter = _uncounted,
+        timeouts: Timeouts | None = None,
+    ) -> None:
+        """Take resolved credentials (None: the chain of the SDK), and how to resolve them again if they are refused."""
+        self.storage = storage
+        self.prefix = storage.prefix
+        self._credentials, self._authority = renew or (lambda: credentials), authority
+        self._connection = Connection(
+            storage,
+            self._credentials,
+            authority,
+            on_retry=on_retry,
+            timeouts=timeouts or Timeouts(),
+            connections=SENDERS + FINISHERS + 2,
+        )
+        self._requests = Requests(self._connection)
+        self._lock = threading.Lock()
+        self._workshop: Workshop | None = None
+        self._pid = os.getpid()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def writer(
+        self,
+        key: str,
+        metadata: Mapping[str, str],
+        *,
+        content_type: str,
+        content_encoding: str | None = None,
+        if_absent: bool = False,
+        sweep: bool = False,
+    ) -> ObjectWriter:
+        """Begin the object `key` of records.
+
+        Args:
+            metadata: what is known now; has at least ``group``. Values may be any text.
+            if_absent: leave an object that is already there as it is, and report it as stored.
+            sweep: once the object is stored, abort other uploads of the same key: those of whoever died while
+                executing the same intent. One more request, so only for intents that are executed again.
+        """
+        if not metadata.get("group"):
+            raise ValueError("the metadata of an object of records names its group")
+        request = ObjectRequest(key, metadata, content_type, content_encoding, if_absent)
+        names.facts_key(self.prefix, metadata["group"], key)
+        return ObjectWriter(self._shop(), request, sweep=sweep)
+
+    def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> StoredObject:
+        """Store a document: the same document gives the same bytes. Raises StorageError."""
+        text = json.dumps(document, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
+        content = memoryview(text.encode())
+        part = Part(len(content))
+        part.add(content)
+        return self._requests.put(ObjectRequest(key, {}, _JSON, if_absent=if_absent), part.body(), {})
+
+    def get_json(self, key: str) -> dict[str, Any] | None:
+        """Return a document, or None when there is none. Raises StorageError, also for what is not a JSON object."""
+        try:
+            with self._connection.doing("reading a document", key) as client:
+                content = client.get_object(Bucket=self.storage.bucket, Key=key)["Body"].read()
+        except StorageError as error:
+            if error.code == "NoSuchKey":
+                return None
+            raise
+        try:
+            document = json.loads(content)
+        except ValueError:
+            document = None
+        if not isinstance(document, dict):
+            raise StorageError(
+                "rejected",
+                f"bucket {self.storage.bucket!r}, object {key!r}: expected a JSON object, found something else",
+            )
+        return document
+
+    def list_objects(self, prefix: str | None = None, *, start_after: str = "") -> Iterator[ListedObject]:
+        """Yield the objects whose names begin with `prefix` (default: that of the manifest), in the order of names."""
+        whole = names.head(self.prefix) if prefix is None else prefix
+        arguments: dict[str, Any] = {"StartAfter": start_after} if start_after else {}
+        with self._connection.doing("listing objects", whole) as client:
+            pages = client.get_paginator("list_objects_v2").paginate(
+                Bucket=self.storage.bucket, Prefix=whole, **arguments
+            )
+            for page in pages:
+                for item in page.get("Contents", ()):
+                    yield ListedObject(item["Key"], item["Size"], item["LastModified"])
+
+    def inventory(self, topic: str) -> Iterator[tuple[ObjectName, ListedObject]]:
+        """Yield the objects of records of a topic, of all generations and groups; foreign objects are left out."""
+        for listed in self.list_objects(names.topic_prefix(self.prefix, topic)):
+            name = names.parse_object_key(self.prefix, listed.key)
+            if name is not None:
+                yield name, listed
+
+    def groups(self) -> Iterator[str]:
+        """Yield the groups that remember something below the prefix of this manifest."""
+        folder = names.groups_prefix(self.prefix)
+        with self._connection.doing("listing groups", folder) as client:
+            pages = client.get_paginator("list_objects_v2").paginate(
+                Bucket=self.storage.bucket, Prefix=folder, Delimiter="/"
+            )
+            for page in pages:
+                for item in page.get("CommonPrefixes", ()):
+                    group = names.group_of(self.prefix, item["Prefix"])
+                    if group is not None:
+                        yield group
+
+    def metadata(self, key: str) -> Mapping[str, str] | None:
+        """Return the user metadata of an object as it was given, or None when the object is not there."""
+        found = self._requests.head(key)
+        return None if found is None else found[1]
+
+    def facts(self, key: str) -> ObjectFacts | None:
+        """Return what is known about an object of records, or None when the object is not there.
+
+        Raises ForeignObjectError for an object that is not one of ours, StorageError when the storage fails.
+        """
+        metadata = self.metadata(key)
+        if metadata is None:
+            return None
+        group = metadata.get("group")
+        document = None
+        if group and "records" not in metadata:
+            document = self.get_json(names.facts_key(self.prefix, group, key))
+        return parse_facts(key, metadata, document)
+
+    def delete(self, key: str) -> None:
+        """Delete an object; one that is not there is fine."""
+        with self._connection.doing("deleting an object", key) as client:
+            client.delete_object(Bucket=self.storage.bucket, Key=key)
+
+    def abort_unfinished_uploads(
+        self,
+        owned: Callable[[ObjectName], bool],
+        *,
+        topics: Iterable[str] | None = None,
+        older_than: timedelta = timedelta(0),
+    ) -> list[str]:
+        """Abort multipart uploads that died with their process; return their keys. `storage.sweep` says what is safe.
+
+        Args:
+            owned: whether this member answers for the object of this name now.
+            topics: whose folders to look into; all below the prefix by default.
+            older_than: age by the clock of the storage.
+        """
+        heads = [names.head(self.prefix)] if topics is None else [names.topic_prefix(self.prefix, t) for t in topics]
+        live = frozenset(self._workshop.live) if self._workshop else frozenset()
+
+        def doomed(upload: sweep.Upload) -> bool:
+            name = names.parse_object_key(self.prefix, upload.key)
+            return upload.id not in live and upload.age >= older_than and name is not None and owned(name)
+
+        return [key for head in heads for key in sweep.abort(self._connection, self._requests, head, doomed)]
+
+    def check(self, group: str, deadline: float = 15.0) -> None:
+        """Find out within `deadline` seconds whether the bucket can be reached, read and written.
+
+        Raises StorageError naming address, cause and remedy. Leaves nothing behind.
+        """
+        probe.check(self.storage, self._credentials, self._authority, names.probe_key(self.prefix, group), deadline)
+
+    def close(self) -> None:
+        """Wait for what is on its way, then close all connections. The store may be used again afterwards."""
+        with self._lock:
+            workshop, self._workshop = self._workshop, None
+        if workshop is not None and self._pid == os.getpid():
+            workshop.finishers.shutdown()
+            workshop.senders.shutdown()
+        self._connection.close()
+
+    def _shop(self) -> Workshop:
+        if self._pid != os.getpid():  # forked: the threads stayed behind
+            self._lock, self._workshop, self._pid = threading.Lock(), None, os.getpid()
+        with self._lock:
+            if self._workshop is None:
+                part = self.storage.part_size
+                self._workshop = Workshop(
+                    requests=self._requests,
+                    senders=ThreadPoolExecutor(SENDERS, thread_name_prefix="send"),
+                    finishers=ThreadPoolExecutor(FINISHERS, thread_name_prefix="finish"),
+                    budget=ByteBudget(BUDGET_IN_PARTS * part),
+                    put_facts=self._put_facts,
+                    sweep=lambda key, own: sweep.abort_others(self._connection, self._requests, key, own),
+                    first_part=part,
+                    live=set(),
+                )
+            return self._workshop
+
+    def _put_facts(self, request: ObjectRequest, facts: Mapping[str, str]) -> None:
+        key = names.facts_key(self.prefix, request.metadata["group"], request.key)
+        self.put_json(key, facts_document(request.metadata, facts))
