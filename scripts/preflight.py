@@ -28,9 +28,8 @@ class Tool:
 TOOLS = (
     Tool("Java", ("java", "-version"), (17,), "openjdk-17-jdk-headless"),
     Tool("Maven", ("mvn",), (), "maven"),
-    Tool("Go", ("go", "version"), (1, 24), "golang-go (from backports where it is older)"),
-    Tool("Rust", ("rustc", "--version"), (1, 88), "rustup, then `rustup toolchain install stable`"),
-    Tool("Cargo", ("cargo", "--version"), (1, 88), "rustup, then `rustup toolchain install stable`"),
+    Tool("Go", ("go", "version"), (1, 24), "golang-go (from backports if need be)"),
+    Tool("Rust", ("cargo", "--version"), (1, 88), "rustup with its stable toolchain"),
     Tool("a C compiler", ("cc",), (), "gcc"),
 )
 
@@ -48,7 +47,7 @@ def check() -> None:
 
 
 def _python() -> tuple[str, str] | None:
-    if sys.version_info < _OLDEST_PYTHON:  # noqa: UP036 -- this is where older ones are told
+    if sys.version_info < _OLDEST_PYTHON:
         found = ".".join(map(str, sys.version_info[:2]))
         return f"Python 3.11 or newer (found {found}; `make PYTHON=python3.12` takes another one)", "python3.11"
     try:

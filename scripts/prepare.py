@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Prepares what the project is developed with; `make` calls it: ``scripts/prepare.py [PART ...]``.
 
 Each part has a fingerprint of everything that it is made from, kept in a stamp beside the result: a part is made again

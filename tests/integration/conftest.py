@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import boto3
 import pytest
-from botocore.config import Config
 
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.topics import create_topic
@@ -83,14 +81,7 @@ def topic(kafka: KafkaBroker, unique: str) -> Callable[..., str]:
 @pytest.fixture(scope="session")
 def s3(minio: MinioServer) -> "Iterator[S3Client]":
     """boto3's client of the session's S3 server."""
-    client = boto3.client(
-        "s3",
-        endpoint_url=minio.endpoint,
-        region_name=minio.region,
-        aws_access_key_id=minio.access_key,
-        aws_secret_access_key=minio.secret_key,
-        config=Config(s3={"addressing_style": "path"}, retries={"mode": "standard", "max_attempts": 5}),
-    )
+    client = minio.client()
     yield client
     client.close()
 

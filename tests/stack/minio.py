@@ -4,6 +4,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
 
 from tests.stack import artifacts
 from tests.stack.ports import LOOPBACK
@@ -31,6 +35,17 @@ class MinioServer(Server):
         self.launch()
         self.wait(timeout)
         return self.endpoint
+
+    def client(self) -> "S3Client":
+        """Return boto3's client of this server; the caller closes it."""
+        return boto3.client(
+            "s3",
+            endpoint_url=self.endpoint,
+            region_name=self.region,
+            aws_access_key_id=self.access_key,
+            aws_secret_access_key=self.secret_key,
+            config=Config(s3={"addressing_style": "path"}, retries={"mode": "standard", "max_attempts": 5}),
+        )
 
     def write_secret(self, secrets_dir: Path, name: str = "s3") -> Path:
         """Write the keys as the mounted Secret ``name``, the way a manifest's ``secretName`` finds them."""

@@ -1,0 +1,1 @@
+"""Manifests to start from, and the demo that runs one of them."""

@@ -1,0 +1,293 @@
+"""A proxy between a client and a server of the tests that breaks their conversation on demand.
+
+For HTTP (S3) it knows where requests begin and end, so that a fault can be aimed at one of them, even on a connection
+that is kept alive. For anything else (Kafka) it forwards plain TCP, and a fault meets a connection. TLS is TCP to it.
+
+    with FaultProxy(minio.port, http=True) as proxy:
+        proxy.inject(LoseResponse(matches=lambda line: "uploadId" in line and line.startswith("POST")))
+"""
+
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from tests.stack.ports import LOOPBACK, free_port
+
+CHUNK = 65_536
+MAX_HEAD = 1 << 20
+POLL = 0.05
+"""Seconds between looks at whether a stall is over or the proxy is closed."""
+
+
+def _any(_: str) -> bool:
+    return True
+
+
+@dataclass(kw_only=True)
+class Fault:
+    """Something that goes wrong a number of `times` (None: until it is removed) with what `matches`."""
+
+    matches: Callable[[str], bool] = _any
+    """Gets the request line, for example ``PUT /bucket/key?partNumber=2 HTTP/1.1``; "" for plain TCP."""
+    times: int | None = 1
+    met: int = field(default=0, init=False)
+    """How often it has happened."""
+
+
+@dataclass(kw_only=True)
+class Reset(Fault):
+    """The connection is reset after so many bytes of the request (of the connection, for plain TCP) went through."""
+
+    after: int = 0
+
+
+@dataclass(kw_only=True)
+class Stall(Fault):
+    """Nothing more is forwarded after so many bytes, without closing anything, until the fault is removed."""
+
+    after: int = 0
+
+
+@dataclass(kw_only=True)
+class LoseResponse(Fault):
+    """The server gets the whole request and answers, the client gets a reset instead (HTTP only)."""
+
+
+@dataclass(kw_only=True)
+class Answer(Fault):
+    """The server never sees the request; the client is told this (HTTP only)."""
+
+    status: int = 503
+    code: str = "SlowDown"
+    message: str = "Please reduce your request rate."
+
+    def response(self) -> bytes:
+        body = f"<?xml version='1.0'?><Error><Code>{self.code}</Code><Message>{self.message}</Message></Error>".encode()
+        return (
+            f"HTTP/1.1 {self.status} Fault\r\nContent-Type: application/xml\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+            + body
+        )
+
+
+class FaultProxy:
+    """Listens on a free port of loopback and forwards to `port` of `host`. Thread-safe."""
+
+    def __init__(self, port: int, *, host: str = LOOPBACK, http: bool = False) -> None:
+        self.target = (host, port)
+        self.port = free_port()
+        self.requests: list[str] = []
+        """Request lines in the order in which they arrived (HTTP only)."""
+        self._http = http
+        self._faults: list[Fault] = []
+        self._lock = threading.Lock()
+        self._listener: socket.socket | None = None
+        self._connections: set[_Connection] = set()
+
+    @property
+    def address(self) -> str:
+        return f"{LOOPBACK}:{self.port}"
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://{self.address}"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> str:
+        """Listen (again, after `stop`, on the same port); return the address."""
+        listener = socket.create_server((LOOPBACK, self.port), backlog=256)
+        with self._lock:
+            self._listener = listener
+        threading.Thread(target=self._accept, args=(listener,), daemon=True, name="fault-proxy").start()
+        return self.address
+
+    def stop(self) -> None:
+        """Refuse new connections and reset those that stand: the server is gone, as far as clients can tell."""
+        with self._lock:
+            listener, self._listener = self._listener, None
+            connections = list(self._connections)
+        if listener is not None:
+            with contextlib.suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)  # wakes accept, which close alone does not
+            listener.close()
+        for connection in connections:
+            connection.reset()
+
+    def inject(self, fault: Fault) -> None:
+        """Add a fault; of several that match a request, the first one added meets it."""
+        with self._lock:
+            self._faults.append(fault)
+
+    def remove(self, fault: Fault) -> None:
+        with self._lock:
+            if fault in self._faults:
+                self._faults.remove(fault)
+
+    def clear(self) -> None:
+        """Remove all faults; stalled connections go on."""
+        with self._lock:
+            self._faults.clear()
+
+    def is_active(self, fault: Fault) -> bool:
+        with self._lock:
+            return any(active is fault for active in self._faults)
+
+    def meet(self, line: str) -> Fault | None:
+        """Return the fault that meets a request (or a connection), and count it."""
+        with self._lock:
+            for fault in self._faults:
+                if (fault.times is None or fault.met < fault.times) and fault.matches(line):
+                    fault.met += 1
+                    return fault
+        return None
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(self.target, timeout=10)
+            except OSError:
+                _reset(client)
+                continue
+            server.settimeout(None)
+            connection = _Connection(self, client, server)
+            with self._lock:
+                self._connections.add(connection)
+            connection.run(http=self._http)
+
+    def forget(self, connection: "_Connection") -> None:
+        with self._lock:
+            self._connections.discard(connection)
+
+
+class _Connection:
+    """One client and one server socket; a thread for each direction."""
+
+    def __init__(self, proxy: FaultProxy, client: socket.socket, server: socket.socket) -> None:
+        self._proxy = proxy
+        self._client = client
+        self._server = server
+        self._losing = threading.Event()
+        for end in (client, server):
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def run(self, *, http: bool) -> None:
+        upstream = self._forward_requests if http else self._forward_bytes
+        for work in (upstream, self._forward_answers):
+            threading.Thread(target=self._guarded, args=(work,), daemon=True, name="fault-proxy-connection").start()
+
+    def reset(self) -> None:
+        _reset(self._client)
+        _reset(self._server)
+        self._proxy.forget(self)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        with contextlib.suppress(OSError):
+            work()
+        self.reset()
+
+    def _forward_bytes(self) -> None:
+        fault = self._proxy.meet("")
+        forwarded = 0
+        while data := self._client.recv(CHUNK):
+            fault = fault or self._proxy.meet("")  # may be injected while the connection stands
+            if self._broken(fault, forwarded + len(data)):
+                return
+            self._server.sendall(data)
+            forwarded += len(data)
+
+    def _forward_requests(self) -> None:
+        pending = b""
+        while True:
+            head, pending = self._head(pending)
+            if head is None:
+                return
+            line = head.split(b"\r\n", 1)[0].decode("latin-1")
+            self._proxy.requests.append(line)
+            fault = self._proxy.meet(line)
+            if isinstance(fault, Answer):
+                self._client.sendall(fault.response())
+                return
+            pending = self._forward_request(head, pending, fault)
+            if isinstance(fault, LoseResponse):
+                self._losing.set()
+
+    def _head(self, pending: bytes) -> tuple[bytes | None, bytes]:
+        while b"\r\n\r\n" not in pending:
+            data = self._client.recv(CHUNK)
+            if not data or len(pending) > MAX_HEAD:
+                return None, b""
+            pending += data
+        head, rest = pending.split(b"\r\n\r\n", 1)
+        return head + b"\r\n\r\n", rest
+
+    def _forward_request(self, head: bytes, pending: bytes, fault: Fault | None) -> bytes:
+        """Forward one request, whose head has arrived; return what has already arrived of the next."""
+        left = _content_length(head)
+        forwarded = 0
+        data = head
+        while True:
+            if self._broken(fault, forwarded + len(data)):
+                raise ConnectionResetError
+            self._server.sendall(data)
+            forwarded += len(data)
+            if left == 0:
+                return pending
+            if not pending:
+                pending = self._client.recv(CHUNK)
+                if not pending:
+                    raise ConnectionResetError
+            data, pending = pending[:left], pending[left:]
+            left -= len(data)
+
+    def _broken(self, fault: Fault | None, forwarded: int) -> bool:
+        """Whether the connection has to be reset now; waits as long as it is stalled."""
+        if isinstance(fault, Reset):
+            return forwarded > fault.after
+        if isinstance(fault, Stall) and forwarded > fault.after:
+            waiting = threading.Event()
+            while self._proxy.is_active(fault):
+                if self._client.fileno() < 0:
+                    return True
+                waiting.wait(POLL)
+        return False
+
+    def _forward_answers(self) -> None:
+        while data := self._server.recv(CHUNK):
+            if self._losing.is_set():
+                return
+            self._client.sendall(data)
+
+
+def _content_length(head: bytes) -> int:
+    for line in head.split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"content-length":
+            return int(value)
+        if name.strip().lower() == b"transfer-encoding":
+            raise AssertionError("the fault proxy forwards no chunked requests")
+    return 0
+
+
+def _reset(end: socket.socket) -> None:
+    """Close a socket so that the other side sees a reset, not an orderly end."""
+    with contextlib.suppress(OSError):
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    with contextlib.suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+    end.close()
