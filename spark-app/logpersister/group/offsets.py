@@ -1,0 +1,116 @@
+"""Where the offsets are: committed, log start, end, by time; and the ids of topics. Read through Kafka's admin API.
+
+One topic that cannot be asked (deleted, without a leader, not authorised) never hides the others: its partitions are
+missing from the answer, with the reason beside it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import structlog
+from kafka import KafkaAdminClient
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka.protocol.consumer import IsolationLevel, OffsetSpec
+
+from logpersister.group.answers import Answer, TopicDescription
+from logpersister.plan.intents import Committed, UnknownMarkError, parse
+from logpersister.ranges import Offset, TopicPartition, topic_id_text
+
+log = structlog.get_logger(__name__)
+
+Value = TypeVar("Value")
+
+ASK_SECONDS = 10.0
+
+
+class OffsetReader:
+    """Asks the cluster; blocking, with deadlines; for one thread at a time."""
+
+    def __init__(self, client_config: Mapping[str, Any], group_id: str, *, read_committed: bool) -> None:
+        self._group_id = group_id
+        self._isolation = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
+        self._admin = KafkaAdminClient(**client_config)
+
+    def close(self) -> None:
+        self._admin.close()
+
+    def committed(
+        self, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, Committed | UnknownMarkError | None]:
+        """Return the group's committed offsets with their intents; None where there is none."""
+        asked = [_kafka(partition) for partition in partitions]
+        if not asked:
+            return {}
+        found = self._admin.list_group_offsets({self._group_id: asked})[self._group_id]
+        result: dict[TopicPartition, Committed | UnknownMarkError | None] = {}
+        for partition, entry in found.items():
+            result[_ours(partition)] = None if entry.offset < 0 else _parse(entry.offset, entry.metadata or "")
+        return result
+
+    def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
+        return self._offsets(dict.fromkeys(partitions, int(OffsetSpec.EARLIEST)))
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
+        """Return high watermarks, or last stable offsets when reading committed."""
+        return self._offsets(dict.fromkeys(partitions, int(OffsetSpec.LATEST)))
+
+    def first_since(self, timestamps: Mapping[TopicPartition, int]) -> Answer[tuple[Offset, int] | None]:
+        """Return offset and timestamp (ms) of the first record that is not older than the given ms; None: no record is."""
+        return self._ask(timestamps, lambda entry: (entry.offset, entry.timestamp) if entry.offset >= 0 else None)
+
+    def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
+        """Return the topics that exist."""
+        names = sorted(set(topics))
+        described: dict[str, TopicDescription] = {}
+        for topic in self._admin.describe_topics(names) if names else []:
+            if topic.get("error_code", 0) == 0:
+                leaders = {p["partition_index"]: p["leader_id"] for p in topic["partitions"]}
+                described[topic["name"]] = TopicDescription(topic_id_text(topic.get("topic_id")), leaders)
+        return described
+
+    def topics_matching(self, matches: Callable[[str], bool]) -> list[str]:
+        return sorted(topic for topic in self._admin.list_topics() if matches(topic))
+
+    def _offsets(self, specs: Mapping[TopicPartition, int]) -> Answer[Offset]:
+        return self._ask(specs, lambda entry: int(entry.offset))
+
+    def _ask(self, specs: Mapping[TopicPartition, int], value: Callable[[Any], Value]) -> Answer[Value]:
+        answer: Answer[Value] = Answer()
+        if specs:
+            self._ask_all(specs, value, answer)
+        return answer
+
+    def _ask_all(
+        self, specs: Mapping[TopicPartition, int], value: Callable[[Any], Value], answer: Answer[Value]
+    ) -> None:
+        try:
+            found = self._admin.list_partition_offsets(
+                {_kafka(partition): spec for partition, spec in specs.items()},
+                isolation_level=self._isolation,
+                timeout_ms=int(ASK_SECONDS * 1000),
+            )
+        except Exception as error:
+            topics = sorted({partition.topic for partition in specs})
+            if len(topics) == 1:
+                answer.errors[topics[0]] = error
+                return
+            for half in (set(topics[: len(topics) // 2]), set(topics[len(topics) // 2 :])):
+                self._ask_all({p: spec for p, spec in specs.items() if p.topic in half}, value, answer)
+            return
+        for partition, entry in found.items():
+            answer.values[_ours(partition)] = value(entry)
+
+
+def _parse(offset: Offset, metadata: str) -> Committed | UnknownMarkError:
+    try:
+        return parse(offset, metadata)
+    except UnknownMarkError as error:
+        return error
+
+
+def _kafka(partition: TopicPartition) -> KafkaTopicPartition:
+    return KafkaTopicPartition(partition.topic, partition.partition)
+
+
+def _ours(partition: KafkaTopicPartition) -> TopicPartition:
+    return TopicPartition(partition.topic, partition.partition)

@@ -1,0 +1,173 @@
+"""How the member goes on with partitions that the group just gave it: one look at Kafka, if need be at the bucket."""
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import structlog
+
+from logpersister.manifest import LogPersister
+from logpersister.manifest.kafka import parse_time
+from logpersister.manifest.revision import Revision
+from logpersister.member.ports import Group, Memory, Offsets
+from logpersister.plan.book import Book, Commit
+from logpersister.plan.intents import PLANNED_RANGES, Committed, UnknownMarkError, promised, stored
+from logpersister.plan.recovery import (
+    Decision,
+    Execute,
+    Hold,
+    HoldReason,
+    Resume,
+    Subject,
+    from_bucket,
+    from_commit,
+    needs_inventory,
+)
+from logpersister.ranges import Offset, TopicPartition
+
+log = structlog.get_logger(__name__)
+
+RETRY_SECONDS = 2.0
+
+
+class Arrivals:
+    """Resolves partitions: unresolved ones of the book become idle, promised or held."""
+
+    def __init__(
+        self,
+        resource: LogPersister,
+        revision: Revision,
+        book: Book,
+        group: Group,
+        offsets: Offsets,
+        memory: Memory,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._resource = resource
+        self._revision = revision
+        self._book = book
+        self._group = group
+        self._offsets = offsets
+        self._memory = memory
+        self._clock = clock
+        self._retry_at = 0.0
+        self.revisions: dict[str, Mapping[str, Any]] = {revision.hash: revision.document}
+        """Snapshots of every revision that a pending intent needs."""
+
+    def resolve(self) -> None:
+        """Resolve what can be resolved now; the rest stays unresolved and is tried again."""
+        unresolved = self._book.unresolved()
+        if not unresolved or self._clock() < self._retry_at:
+            return
+        try:
+            self._resolve(unresolved)
+        except Exception as error:  # Kafka or S3 does not answer; nothing is decided without them
+            self._retry_at = self._clock() + RETRY_SECONDS * random.uniform(0.5, 1.5)
+            log.warning("partitions.unresolved", partitions=len(unresolved), error=repr(error))
+
+    def _resolve(self, partitions: Sequence[TopicPartition]) -> None:
+        topics = self._offsets.describe({partition.topic for partition in partitions})
+        known = [partition for partition in partitions if partition.topic in topics]
+        ids = {partition: topics[partition.topic].topic_id for partition in known}
+        commits = self._offsets.committed(known)
+        decisions: dict[TopicPartition, Decision] = {}
+        unmarked: dict[TopicPartition, Committed | None] = {}
+        for partition in known:
+            committed = commits.get(partition)
+            if isinstance(committed, UnknownMarkError):
+                decisions[partition] = Hold(HoldReason.UNKNOWN_METADATA, f"{partition}: {committed}")
+            elif committed is None or needs_inventory(committed, ids[partition]):
+                unmarked[partition] = committed
+            else:
+                decisions[partition] = from_commit(partition, committed)
+        decisions |= self._from_bucket(unmarked, ids)
+        self._apply({p: self._executable(p, d) for p, d in decisions.items()}, ids)
+
+    def _from_bucket(
+        self, unmarked: Mapping[TopicPartition, Committed | None], ids: Mapping[TopicPartition, str | None]
+    ) -> dict[TopicPartition, Decision]:
+        if not unmarked:
+            return {}
+        generation = self._resource.spec.generation
+        log_starts = self._offsets.log_starts(unmarked).values
+        starts = self._start_from(unmarked)
+        tails = self._memory.tails(unmarked, generation, PLANNED_RANGES)
+        decisions: dict[TopicPartition, Decision] = {}
+        for partition, committed in unmarked.items():
+            if partition in log_starts and partition in starts:
+                subject = Subject(partition, ids[partition], self._resource.group_id, generation, self._revision.hash)
+                decisions[partition] = from_bucket(
+                    subject, committed, tails.get(partition, ()), starts[partition], log_starts[partition]
+                )
+        return decisions
+
+    def _start_from(self, partitions: Mapping[TopicPartition, object]) -> dict[TopicPartition, Offset]:
+        """Resolve ``spec.kafka.startFrom`` for partitions without a trace."""
+        start_from = self._resource.spec.kafka.start_from
+        if start_from == "earliest":
+            return self._offsets.log_starts(partitions).values
+        ends = self._offsets.ends(partitions).values
+        if start_from == "latest":
+            return ends
+        milliseconds = int(parse_time(start_from).timestamp() * 1000)
+        found = self._offsets.first_since(dict.fromkeys(partitions, milliseconds)).values
+        return {p: first[0] if first is not None else ends[p] for p, first in found.items() if p in ends}
+
+    def _executable(self, partition: TopicPartition, decision: Decision) -> Decision:
+        """Hold a partition whose pending intent cannot be executed as written."""
+        if not isinstance(decision, Execute):
+            return decision
+        revision = decision.intent.revision
+        if revision not in self.revisions:
+            document = self._memory.revision(revision)
+            if document is None:
+                return Hold(
+                    HoldReason.REVISION_MISSING,
+                    f"{partition} has a pending intent of revision {revision}, whose snapshot is not in the bucket; "
+                    "if bucket or prefix were changed, run the old manifest until it has finished, then apply the new one",
+                )
+            self.revisions[revision] = document
+        return decision
+
+    def _apply(self, decisions: Mapping[TopicPartition, Decision], ids: Mapping[TopicPartition, str | None]) -> None:
+        """Commit what must be in Kafka first, then let the book go on."""
+        generation = self._resource.spec.generation
+        commits: dict[TopicPartition, Commit] = {}
+        for partition, decision in decisions.items():
+            token = self._book.token(partition)
+            if token is None:
+                continue
+            match decision:
+                case Resume(position=position, must_commit=True, skipped_from=skipped_from):
+                    if skipped_from is not None:
+                        self._memory.record_loss(partition, ids[partition], skipped_from, position, "skipped")
+                    commits[partition] = Commit(token, stored(position, ids[partition], generation))
+                case Execute(intent=intent, must_commit=True):
+                    commits[partition] = Commit(token, promised(intent))
+        sent = self._group.commit(commits, promise=True) if commits else None
+        for partition, decision in decisions.items():
+            waits = partition in commits and (sent is None or partition not in sent.committed)
+            if waits or self._book.token(partition) is None:
+                continue
+            self._book.resolve(partition, decision, ids[partition], generation)
+            _report(partition, decision)
+
+
+def _report(partition: TopicPartition, decision: Decision) -> None:
+    match decision:
+        case Resume(position=position):
+            log.info("partition.resumed", topic=partition.topic, partition=partition.partition, position=position)
+        case Execute(intent=intent):
+            log.info(
+                "partition.takes_over",
+                topic=partition.topic,
+                partition=partition.partition,
+                start=intent.start,
+                ends=list(intent.ends),
+                revision=intent.revision,
+            )
+        case Hold(reason=reason, message=message):
+            log.error(
+                "partition.held", topic=partition.topic, partition=partition.partition, reason=reason, message=message
+            )

@@ -1,0 +1,156 @@
+"""Executes promised ranges on Spark and takes in what became of them."""
+
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from logpersister.member.ports import Group, Jobs
+from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec, WorkError
+from logpersister.plan.book import Book
+from logpersister.plan.packing import Job, Work, pack
+from logpersister.plan.sizes import Sizes
+from logpersister.ranges import Offset, Range, TopicPartition
+
+log = structlog.get_logger(__name__)
+
+MOST_JOBS = 4
+"""Spark jobs at once. More than one, so that a slow range holds back only its own job."""
+LONGEST_BACKOFF_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One range that ended, with the ownership under which it was started."""
+
+    outcome: RangeOutcome
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    tokens: Mapping[Range, int]
+
+
+class Execution:
+    """Ranges in, outcomes out; at most `MOST_JOBS` jobs at once."""
+
+    def __init__(
+        self,
+        group_id: str,
+        book: Book,
+        group: Group,
+        jobs: Jobs,
+        sizes: Sizes,
+        wake: threading.Event,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._group_id = group_id
+        self._book = book
+        self._group = group
+        self._jobs = jobs
+        self._sizes = sizes
+        self._wake = wake
+        self._clock = clock
+        self._ended: queue.SimpleQueue[tuple[_Running, Future[list[RangeOutcome]]]] = queue.SimpleQueue()
+        self._in_flight: list[_Running] = []
+        self.log_starts: dict[TopicPartition, Offset] = {}
+        """Log starts behind which records were lost and the loss is recorded (``onDataLoss: skip``)."""
+
+    @property
+    def jobs_in_flight(self) -> int:
+        return len(self._in_flight)
+
+    @property
+    def ranges_in_flight(self) -> int:
+        return sum(len(running.tokens) for running in self._in_flight)
+
+    def start(self, revisions: Mapping[str, Mapping[str, Any]]) -> None:
+        """Start as many jobs as may run, oldest promises first."""
+        free = MOST_JOBS - len(self._in_flight)
+        if free <= 0:
+            return
+        runnable: dict[str, list[Work]] = {}
+        for range_ in self._book.runnable(self._clock()):
+            intent = self._book.intent_of(range_)
+            if intent is not None:
+                estimate = self._sizes.estimate(range_.partition.topic, range_.offsets)
+                runnable.setdefault(intent.revision, []).append(Work(range_, estimate))
+        for revision, work in runnable.items():
+            for job in pack(work, self._jobs.cores):
+                if free <= 0:
+                    return
+                free -= self._submit(job, revision, revisions[revision])
+
+    def _submit(self, job: Job, revision: str, document: Mapping[str, Any]) -> int:
+        """Hand one job to Spark; return whether (1 or 0) there was anything left of it to run."""
+        partitions = {work.range.partition for task in job for work in task}
+        tokens = {p: token for p in partitions if (token := self._book.token(p)) is not None}
+        allowed = self._group.hold_on_to(tokens)
+        tasks: list[TaskSpec] = []
+        ranges: dict[Range, int] = {}
+        for task in job:
+            specs = tuple(self._work(work) for work in task if work.range.partition in allowed)
+            if specs:
+                tasks.append(TaskSpec(self._group_id, revision, document, specs))
+                ranges |= {spec.range: tokens[spec.range.partition] for spec in specs}
+        if not tasks:
+            return 0
+        for range_ in ranges:
+            self._book.started(range_)
+        running = _Running(ranges)
+        self._in_flight.append(running)
+        self._jobs.submit(tasks).add_done_callback(lambda future: self._note_end(running, future))
+        log.debug("job.started", tasks=len(tasks), ranges=len(ranges), revision=revision)
+        return 1
+
+    def _work(self, work: Work) -> RangeWork:
+        intent = self._book.intent_of(work.range)
+        if intent is None:
+            raise RuntimeError(f"{work.range} is executed without a promise")  # never: runnable ranges are promised
+        lost_before = self.log_starts.get(work.range.partition, 0)
+        read_from = min(max(work.range.start, lost_before), work.range.end - 1)
+        return RangeWork(
+            work.range,
+            intent.topic_id,
+            intent.generation,
+            work.estimated_bytes,
+            read_from,
+            self._book.may_run_again(work.range.partition),
+        )
+
+    def _note_end(self, running: _Running, future: "Future[list[RangeOutcome]]") -> None:
+        self._ended.put((running, future))
+        self._wake.set()
+
+    def take_ended(self) -> list[Ended]:
+        """Return the ranges of the jobs that ended since the last call, and free their places."""
+        ended: list[Ended] = []
+        while not self._ended.empty():
+            running, future = self._ended.get()
+            self._in_flight.remove(running)
+            outcomes = {outcome.range: outcome for outcome in _outcomes(running, future)}
+            for range_, token in running.tokens.items():
+                lost = WorkError("task", f"{range_}: Spark returned no outcome", retriable=True)
+                ended.append(Ended(outcomes.get(range_, RangeOutcome(range_, error=lost)), token))
+        return ended
+
+    def backoff(self, failures: int) -> float:
+        """Return when (by the clock) to try a partition again after so many failures in a row."""
+        return self._clock() + min(2.0**failures, LONGEST_BACKOFF_SECONDS) * random.uniform(0.5, 1.0)
+
+
+def _outcomes(running: _Running, future: "Future[list[RangeOutcome]]") -> Sequence[RangeOutcome]:
+    error = future.exception() if not future.cancelled() else None
+    if not future.cancelled() and error is None:
+        return future.result()
+    message = (
+        f"the Spark job failed: {type(error).__name__}: {error}"[:2000] if error else "the Spark job was cancelled"
+    )
+    return [RangeOutcome(range_, error=WorkError("task", message, retriable=True)) for range_ in running.tokens]

@@ -1,0 +1,81 @@
+"""What the group remembers in the bucket: revisions, losses, and which ranges are stored."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from logpersister.plan.recovery import StoredRange
+from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.storage.facts import ForeignObjectError
+from logpersister.storage.losses import Cause, Loss, record_loss
+from logpersister.storage.names import ObjectName
+from logpersister.storage.revisions import get_revision, put_revision
+from logpersister.storage.store import ObjectStore
+
+LOOKING_THREADS = 8
+
+
+class BucketMemory:
+    """The bucket behind the port `Memory`."""
+
+    def __init__(self, store: ObjectStore, group: str, generation: int, revision: str) -> None:
+        self._store = store
+        self._group = group
+        self._generation = generation
+        self._revision = revision
+
+    def tails(
+        self, partitions: Iterable[TopicPartition], generation: int, most: int
+    ) -> dict[TopicPartition, Sequence[StoredRange]]:
+        """Return the last ``most`` stored ranges of each partition in this generation, by rising start.
+
+        Lists the folder of each topic once: the start of a range is in the name of its objects, the end in their metadata.
+        """
+        wanted = set(partitions)
+        found: dict[TopicPartition, dict[Offset, tuple[ObjectName, str]]] = {partition: {} for partition in wanted}
+        for topic in {partition.topic for partition in wanted}:
+            for name, listed in self._store.inventory(topic):
+                if name.generation == generation and name.topic_partition in wanted:
+                    _keep_last(found[name.topic_partition], name, listed.key, most)
+        with ThreadPoolExecutor(LOOKING_THREADS, thread_name_prefix="recovery") as threads:
+            looks = {
+                partition: [threads.submit(self._look, *starts[start]) for start in sorted(starts)]
+                for partition, starts in found.items()
+            }
+            return {
+                partition: [stored for look in ranges if (stored := look.result()) is not None]
+                for partition, ranges in looks.items()
+            }
+
+    def _look(self, name: ObjectName, key: str) -> StoredRange | None:
+        facts = self._store.facts(key)
+        if facts is None:
+            return None
+        if (facts.range.partition, facts.range.start) != (name.topic_partition, name.start):
+            raise ForeignObjectError(
+                f"object {key!r} says that it holds {facts.range}; somebody has copied or renamed it"
+            )
+        return StoredRange(
+            facts.range.start, facts.range.end, facts.group, facts.revision, facts.topic_id, whole=not name.path
+        )
+
+    def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
+        """Store a revision's snapshot; nothing happens when it is there."""
+        put_revision(self._store, self._group, revision, document)
+
+    def revision(self, revision: str) -> Mapping[str, Any] | None:
+        """Return a revision's snapshot, None when it is not in the bucket."""
+        return get_revision(self._store, self._group, revision)
+
+    def record_loss(
+        self, partition: TopicPartition, topic_id: str | None, start: Offset, end: Offset, cause: Cause
+    ) -> None:
+        """Record durably that ``[start, end)`` will not be stored, and why. Repeating it changes nothing."""
+        loss = Loss(Range(partition, start, end), topic_id, cause, self._generation, self._revision)
+        record_loss(self._store, self._group, loss)
+
+
+def _keep_last(starts: dict[Offset, tuple[ObjectName, str]], name: ObjectName, key: str, most: int) -> None:
+    starts.setdefault(name.start, (name, key))
+    if len(starts) > most:
+        del starts[min(starts)]

@@ -1,0 +1,99 @@
+"""Tells metrics and the status board what a member does."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import structlog
+
+from logpersister.member.cycle import Cycle, Listener
+from logpersister.pipeline.work import RangeOutcome, WorkError
+from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RangeFailed, RangeWritten, WrittenObject
+from logpersister.report.lag import summarise
+from logpersister.report.metrics import CommitStep, Metrics
+from logpersister.report.status import StatusBoard
+
+log = structlog.get_logger(__name__)
+
+
+class Reports(Listener):
+    """A `Listener` that counts, logs and shows."""
+
+    def __init__(self, metrics: Metrics, board: StatusBoard) -> None:
+        self._metrics = metrics
+        self._board = board
+        self._rebalances = 0
+
+    def stored(self, outcome: RangeOutcome) -> None:
+        objects = tuple(WrittenObject(written.key, written.bytes, written.records) for written in outcome.objects)
+        written = RangeWritten(outcome.range, objects, outcome.payload_bytes, outcome.seconds)
+        self._metrics.range_written(written)
+        self._board.range_written(written)
+        for reason, count in outcome.retries.items():
+            self._metrics.retried(reason, count)
+        log.info(
+            "range.written",
+            topic=outcome.range.partition.topic,
+            partition=outcome.range.partition.partition,
+            start=outcome.range.start,
+            end=outcome.range.end,
+            objects=len(objects),
+            records=written.records,
+            bytes=written.bytes,
+            seconds=round(outcome.seconds, 3),
+        )
+
+    def failed(self, range_: Range, error: WorkError) -> None:
+        failed = RangeFailed(range_, error.kind, error.message, upload=error.upload)
+        self._metrics.range_failed(failed)
+        self._metrics.retried("range")
+        self._board.range_failed(failed)
+        log.warning(
+            "range.failed",
+            topic=range_.partition.topic,
+            partition=range_.partition.partition,
+            start=range_.start,
+            end=range_.end,
+            kind=error.kind,
+            message=error.message,
+        )
+
+    def lost(self, partition: TopicPartition, start: Offset, end: Offset, *, skipped: bool) -> None:
+        loss = DataLoss(partition, start, end, skipped=skipped)
+        self._metrics.data_lost(loss)
+        self._board.data_lost(loss)
+
+    def committing(self, step: CommitStep, seconds: float, failed: Mapping[TopicPartition, Exception]) -> None:
+        for error in {type(error): error for error in failed.values()}.values():
+            self._metrics.commit_failed(step, error)
+        if not failed:
+            self._metrics.committed(step, seconds)
+
+    def show(self, cycle: Cycle, rebalances: int) -> None:
+        """Show where the member stands after a round."""
+        self._metrics.jobs(cycle.execution.jobs_in_flight, cycle.execution.ranges_in_flight)
+        owned = cycle.book.owned()
+        self._metrics.assigned(len(owned))
+        self._board.assigned(owned)
+        for _ in range(rebalances - self._rebalances):
+            self._metrics.rebalanced()
+            self._board.rebalanced(None)
+        self._rebalances = rebalances
+        self._show_lag(cycle)
+        held = [HeldPartition(p, hold.reason, hold.message) for p, hold in cycle.book.held().items()]
+        self._metrics.held(held)
+        self._board.held(held)
+        pending = [PendingIntent(i.partition, i.start, i.ends, i.revision, i.generation) for i in cycle.book.pending()]
+        self._metrics.pending(len(pending))
+        self._board.pending(pending)
+
+    def _show_lag(self, cycle: Cycle) -> None:
+        unreadable = cycle.seen.unreadable
+        if unreadable and not cycle.seen.ends:
+            topic, error = next(iter(unreadable.items()))
+            self._metrics.lag_unknown()
+            self._board.lag_unknown(f"topic {topic}: {error}")
+            return
+        summary = summarise(cycle.lags(), datetime.now(UTC))
+        self._metrics.lag(summary)
+        self._board.lag(summary)

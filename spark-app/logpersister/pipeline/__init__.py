@@ -1,0 +1,1 @@
+"""From ranges to objects, on Spark's executors: read, encode, upload."""

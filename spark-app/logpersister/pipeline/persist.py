@@ -1,0 +1,201 @@
+"""Writes one range: record batches are spread over partition paths, encoded, and uploaded.
+
+Memory: at most `MOST_OPEN_OBJECTS` objects of a range are open. Paths beyond that are left to a further *pass* over the
+same range, because Kafka is the buffer; a pass opens other paths until none is left.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from logpersister.formats.base import Bytes, Encoder, Format, ObjectIdentity
+from logpersister.pipeline.work import ObjectWritten, RangeWork
+from logpersister.ranges import Offset
+from logpersister.records.checksum import PayloadChecksum
+from logpersister.records.paths import PathLayout
+from logpersister.storage.object_requests import StoredObject
+
+MOST_OPEN_OBJECTS = 8
+
+
+class Upload(Protocol):
+    """One object on its way into the bucket."""
+
+    def write(self, data: Bytes) -> None: ...
+
+    def finish_async(self, facts: Mapping[str, str]) -> Future[StoredObject]:
+        """Make the object durable and visible; the facts are known only now."""
+
+    def abort(self) -> None: ...
+
+
+OpenUpload = Callable[[RangeWork, str], Upload]
+"""Opens the object of a range and a partition path."""
+
+
+@dataclass(slots=True)
+class _Facts:
+    """What is known of an object once its last record is."""
+
+    first: Offset = -1
+    last: Offset = -1
+    records: int = 0
+    tombstones: int = 0
+
+    def update(self, batch: pa.RecordBatch) -> None:
+        offsets = batch.column("offset")
+        if self.records == 0:
+            self.first = offsets[0].as_py()
+        self.last = offsets[-1].as_py()
+        self.records += batch.num_rows
+        self.tombstones += batch.column("value").null_count
+
+    def document(self, checksum: PayloadChecksum) -> dict[str, str]:
+        return {
+            "first": str(self.first),
+            "last": str(self.last),
+            "records": str(self.records),
+            "tombstones": str(self.tombstones),
+            "checksum": checksum.text(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Finishing:
+    """An object whose last bytes are on their way."""
+
+    stored: Future[StoredObject]
+    records: int
+
+    def result(self) -> ObjectWritten:
+        stored = self.stored.result()
+        return ObjectWritten(stored.key, stored.bytes, self.records)
+
+
+class _OpenObject:
+    """The object of one path while records arrive."""
+
+    def __init__(self, encoder: Encoder, upload: Upload) -> None:
+        self._encoder = encoder
+        self._upload = upload
+        self._facts = _Facts()
+        self._checksum = PayloadChecksum()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        self._facts.update(batch)
+        self._checksum.update(batch)
+        self._pass_on(self._encoder.encode(batch))
+
+    def finish(self) -> "_Finishing":
+        self._pass_on(self._encoder.finish())
+        return _Finishing(self._upload.finish_async(self._facts.document(self._checksum)), self._facts.records)
+
+    def abort(self) -> None:
+        self._upload.abort()
+
+    def _pass_on(self, pieces: Iterable[Bytes]) -> None:
+        for piece in pieces:
+            self._upload.write(piece)
+
+
+class RangeWriter:
+    """Writes one range in one or more passes.
+
+    Usage: `write` every batch of the range, then `end_pass`; while that returns True read the range again from its
+    start and do the same. Then `objects`. On any error `abort`.
+    """
+
+    def __init__(self, work: RangeWork, layout: PathLayout, file_format: Format, open_upload: OpenUpload) -> None:
+        self.work = work
+        self._layout = layout
+        self._format = file_format
+        self._open_upload = open_upload
+        self._open: dict[str, _OpenObject] = {}
+        self._ended: set[str] = set()
+        self._left_over = False
+        self._first_pass = True
+        self._finishing: list[_Finishing] = []
+        self._started = time.monotonic()
+        self.payload_bytes = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if self._first_pass:
+            self.payload_bytes += _payload_bytes(batch)
+        for path, part in _by_path(batch, self._layout):
+            target = self._object(path)
+            if target is not None:
+                target.add(part)
+
+    def _object(self, path: str) -> _OpenObject | None:
+        found = self._open.get(path)
+        if found is None and path not in self._ended:
+            if len(self._open) >= MOST_OPEN_OBJECTS:
+                self._left_over = True
+                return None
+            encoder = self._format.encoder(ObjectIdentity(self.work.range, path))
+            found = self._open[path] = _OpenObject(encoder, self._open_upload(self.work, path))
+        return found
+
+    def end_pass(self) -> bool:
+        """Finish the objects of this pass; return whether paths are left for another one."""
+        while self._open:
+            path = next(iter(self._open))
+            self._finishing.append(self._open[path].finish())
+            del self._open[path]
+            self._ended.add(path)
+        left_over, self._left_over, self._first_pass = self._left_over, False, False
+        return left_over
+
+    def objects(self) -> tuple[ObjectWritten, ...]:
+        """Wait until every object is durable; raises the first storage error."""
+        return tuple(finishing.result() for finishing in self._finishing)
+
+    @property
+    def ready(self) -> bool:
+        """Whether `objects` would answer at once."""
+        return all(finishing.stored.done() for finishing in self._finishing)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    def abort(self) -> None:
+        """Give up: nothing of the open objects becomes visible. Finished ones stay; they are what will be written anyway."""
+        for open_object in self._open.values():
+            open_object.abort()
+        self._open.clear()
+
+
+def _by_path(batch: pa.RecordBatch, layout: PathLayout) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the rows of each path, in offset order."""
+    if batch.num_rows == 0:
+        return
+    assignment = layout.assign(batch)
+    if len(assignment.paths) == 1:
+        yield assignment.paths[0], batch
+        return
+    order = np.argsort(assignment.indices, kind="stable")
+    ordered = batch.take(order)
+    begin = 0
+    for path, rows in zip(
+        assignment.paths, np.bincount(assignment.indices, minlength=len(assignment.paths)), strict=True
+    ):
+        if rows:
+            yield path, ordered.slice(begin, int(rows))
+            begin += int(rows)
+
+
+def _payload_bytes(batch: pa.RecordBatch) -> int:
+    return sum(_payload_length(batch.column(column)) for column in ("key", "value"))
+
+
+def _payload_length(column: pa.Array) -> int:
+    lengths = pc.call_function("binary_length", [column])
+    total = pc.call_function("sum", [lengths]).as_py()
+    return int(total or 0)

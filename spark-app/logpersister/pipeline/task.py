@@ -1,0 +1,121 @@
+"""What a Spark task does: one range after the other, each with an outcome of its own.
+
+Runs in Spark's Python workers, which live longer than a task: connections to Kafka and S3 are kept per revision.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from logpersister.formats.base import Format
+from logpersister.pipeline.persist import OpenUpload, RangeWriter
+from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
+from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
+from logpersister.ranges import Range
+from logpersister.records.paths import PathLayout
+from logpersister.storage.errors import StorageError
+
+MOST_UNFINISHED = 32
+"""Ranges whose last bytes may still be on their way while further ones are read."""
+MOST_UNFINISHED_BYTES = 64 << 20
+"""The same in payload bytes, which bounds what waits in memory."""
+
+
+class Reading(Protocol):
+    """The seam between planning and reading: ranges in, record batches out."""
+
+    def read(self, requests: Sequence[ReadRequest]) -> Iterator[RangeRead]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What the ranges of a revision are written with."""
+
+    reader: Reading
+    layout: PathLayout
+    file_format: Format
+    open_upload: OpenUpload
+
+
+class Task:
+    """One execution of a list of ranges."""
+
+    def __init__(self, work: Sequence[RangeWork], equipment: Equipment) -> None:
+        self._equipment = equipment
+        self._left = {_read_range(item): item for item in work}
+        self._unfinished: deque[RangeWriter] = deque()
+
+    def outcomes(self) -> Iterator[RangeOutcome]:
+        """Write every range; yields one outcome for each, whatever happens.
+
+        A first pass reads all ranges; those with more partition paths than may be open at once are read again.
+        """
+        try:
+            writers = {range_: self._writer(item) for range_, item in self._left.items()}
+            while writers:
+                again: dict[Range, RangeWriter] = {}
+                for read in self._equipment.reader.read([_request(writer.work) for writer in writers.values()]):
+                    writer = writers[read.range]
+                    yield from self._one_pass(read, writer, again)
+                    yield from self._finished()
+                writers = again
+            yield from self._finished(all_of_them=True)
+        except Exception as error:  # not of one range: none of those left could be written
+            for item in self._left.values():
+                yield RangeOutcome(item.range, error=work_error(error))
+
+    def _writer(self, item: RangeWork) -> RangeWriter:
+        return RangeWriter(item, self._equipment.layout, self._equipment.file_format, self._equipment.open_upload)
+
+    def _one_pass(
+        self, read: RangeRead, writer: RangeWriter, again: dict[Range, RangeWriter]
+    ) -> Iterator[RangeOutcome]:
+        """Take a range through one pass; yields its outcome only when it failed."""
+        try:
+            for batch in read.batches():
+                writer.write(batch)
+            if writer.end_pass():
+                again[read.range] = writer
+            else:
+                self._unfinished.append(writer)
+        except Exception as error:
+            writer.abort()
+            del self._left[read.range]
+            yield RangeOutcome(writer.work.range, seconds=writer.seconds, error=work_error(error))
+
+    def _finished(self, *, all_of_them: bool = False) -> Iterator[RangeOutcome]:
+        """Yield the outcomes of ranges that are durable; waits only when too much is unfinished."""
+        while self._unfinished:
+            waiting_bytes = sum(writer.payload_bytes for writer in self._unfinished)
+            too_much = len(self._unfinished) > MOST_UNFINISHED or waiting_bytes > MOST_UNFINISHED_BYTES
+            if not (all_of_them or too_much or self._unfinished[0].ready):
+                return
+            writer = self._unfinished.popleft()
+            del self._left[_read_range(writer.work)]
+            yield _outcome(writer)
+
+
+def _outcome(writer: RangeWriter) -> RangeOutcome:
+    try:
+        objects = writer.objects()
+    except Exception as error:
+        return RangeOutcome(writer.work.range, seconds=writer.seconds, error=work_error(error))
+    return RangeOutcome(writer.work.range, objects, writer.payload_bytes, writer.seconds)
+
+
+def work_error(error: Exception) -> WorkError:
+    """Return an error as the driver counts and shows it."""
+    if isinstance(error, RangeReadError):
+        return WorkError(error.kind, str(error), error.retriable, log_start=getattr(error, "log_start", None))
+    if isinstance(error, StorageError):
+        return WorkError(error.kind, str(error), retriable=True, upload=True)
+    return WorkError("encode", f"{type(error).__name__}: {error}", retriable=True)
+
+
+def _read_range(work: RangeWork) -> Range:
+    return Range(work.range.partition, work.read_from, work.range.end)
+
+
+def _request(work: RangeWork) -> ReadRequest:
+    return ReadRequest(_read_range(work), work.estimated_bytes, topic_id=work.topic_id)

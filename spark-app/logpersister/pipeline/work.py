@@ -1,0 +1,83 @@
+"""What goes from the driver to a task and back. Small, picklable, free of secrets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from logpersister.ranges import Offset, Range
+
+
+@dataclass(frozen=True, slots=True)
+class RangeWork:
+    """A promised range, to be written as its intent says."""
+
+    range: Range
+    topic_id: str | None
+    generation: int
+    estimated_bytes: int
+    """Stored bytes; a hint for packing requests."""
+    read_from: Offset
+    """The range's start, or the log start when Kafka has lost the records before it (``onDataLoss: skip``)."""
+    again: bool = False
+    """Whether the range may have been executed before, so that unfinished uploads of its objects may lie around."""
+
+    @property
+    def partly_lost(self) -> bool:
+        """Whether records of the range are gone. What an earlier execution stored is then the better copy."""
+        return self.read_from > self.range.start
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """What one Spark task does: ranges of one revision, one after the other."""
+
+    group: str
+    revision: str
+    revision_document: Mapping[str, Any]
+    """The revision's snapshot: the ranges are written under it, whatever this member's own manifest says."""
+    work: tuple[RangeWork, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectWritten:
+    """An object that is durable in the bucket."""
+
+    key: str
+    bytes: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkError:
+    """Why a range was not written. It never fails its neighbours."""
+
+    kind: str
+    """``kafka``, ``corrupt``, ``data-lost``, ``unauthorized``, ``unknown-topic``, ``topic-recreated``, a kind of the
+    storage errors, ``encode``, or ``task`` when the task itself was lost."""
+    message: str
+    retriable: bool
+    upload: bool = False
+    """Whether the bucket failed it."""
+    log_start: Offset | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RangeOutcome:
+    """What became of one range: its objects (none when it held no records), or an error."""
+
+    range: Range
+    objects: tuple[ObjectWritten, ...] = ()
+    payload_bytes: int = 0
+    """Keys and values as Kafka delivered them, decompressed."""
+    seconds: float = 0.0
+    retries: Mapping[str, int] = field(default_factory=dict)
+    """Requests that were tried again, by reason; those of the whole task stand at its first outcome."""
+    error: WorkError | None = None
+
+    @property
+    def stored_bytes(self) -> int:
+        return sum(written.bytes for written in self.objects)
+
+    @property
+    def records(self) -> int:
+        return sum(written.records for written in self.objects)

@@ -1,0 +1,1 @@
+"""The decisions of a member, pure: which ranges are due, what a commit says, how to go on after a crash."""

@@ -1,0 +1,174 @@
+"""How a member goes on with a partition that it was just given: from the committed offset, or from the bucket.
+
+Pure: what Kafka and the bucket hold comes in, one decision comes out. The rules are those of docs/design/intents.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import takewhile
+
+from logpersister.plan.intents import PLANNED_RANGES, Committed, Intent
+from logpersister.ranges import Offset, TopicPartition
+
+
+class HoldReason(StrEnum):
+    """Why a partition is held: nothing of it is written until a person decides."""
+
+    TOPIC_RECREATED = "topic-recreated"
+    REPLAY_REQUESTED = "replay-requested"
+    DATA_LOST = "data-lost"
+    FOREIGN_OBJECTS = "foreign-objects"
+    REVISION_MISSING = "revision-missing"
+    UNKNOWN_METADATA = "unknown-metadata"
+    TRUNCATED = "truncated"
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Go on at ``position``; ``skipped_from`` tells where a user's forward reset left stored data."""
+
+    position: Offset
+    must_commit: bool = False
+    """Whether the position is not yet in Kafka as ours (a first start, or a repaired commit)."""
+    skipped_from: Offset | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Execute a pending intent exactly as it was written."""
+
+    intent: Intent
+    must_commit: bool = False
+    """Whether Kafka has forgotten the intent, so that it must be promised again first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    reason: HoldReason
+    message: str
+    """What was found, and what the user can choose."""
+
+
+Decision = Resume | Execute | Hold
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRange:
+    """A range of this partition and generation that has at least one object in the bucket."""
+
+    start: Offset
+    end: Offset
+    group: str
+    revision: str
+    topic_id: str | None
+    whole: bool
+    """Whether the range is one object by its layout (no partition paths), so that the object's presence proves it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The partition as this member would write it."""
+
+    partition: TopicPartition
+    topic_id: str | None
+    group: str
+    generation: int
+    revision: str
+
+
+def needs_inventory(committed: Committed | None, topic_id: str | None) -> bool:
+    """Whether the bucket must be looked into: the committed offset is missing, not ours, or of another topic."""
+    return committed is None or committed.mark is None or not same_topic(committed.mark.topic_id, topic_id)
+
+
+def same_topic(one: str | None, other: str | None) -> bool:
+    """Whether two topic ids may name the same topic; brokers before 2.8 have none."""
+    return one is None or other is None or one == other
+
+
+def from_commit(partition: TopicPartition, committed: Committed) -> Decision:
+    """Decide by a committed offset that is ours."""
+    intent = committed.intent(partition)
+    return Execute(intent) if intent else Resume(committed.offset)
+
+
+def from_bucket(
+    subject: Subject, committed: Committed | None, tail: Sequence[StoredRange], start_from: Offset, log_start: Offset
+) -> Decision:
+    """Decide for a partition whose committed offset was not left by us.
+
+    Args:
+        tail: the last `PLANNED_RANGES` stored ranges of this partition and generation, by rising start. No more than
+            one intent can have been half written, so older ranges were all committed.
+        start_from: where a partition without any trace begins (``spec.kafka.startFrom``, resolved to an offset).
+        log_start: first offset that Kafka still has.
+    """
+    conflict = _conflict(subject, tail)
+    if conflict is not None:
+        return conflict
+    forgotten = committed is None or committed.mark is not None
+    if not tail:
+        return Resume(start_from if committed is None or forgotten else committed.offset, must_commit=True)
+    stored_end = max(stored.end for stored in tail)
+    if forgotten or committed is None:
+        return _repair(subject, tail, max(start_from, log_start), log_start)
+    if committed.offset >= stored_end:
+        skipped = stored_end if committed.offset > stored_end else None
+        return Resume(committed.offset, must_commit=True, skipped_from=skipped)
+    return Hold(
+        HoldReason.REPLAY_REQUESTED,
+        f"the offset of {subject.partition} was set back to {committed.offset}, but generation {subject.generation} is stored up to "
+        f"{stored_end}; one generation never holds a record twice: raise spec.generation to replay, or set the offset to {stored_end}",
+    )
+
+
+def _conflict(subject: Subject, tail: Sequence[StoredRange]) -> Hold | None:
+    for stored in tail:
+        if stored.group != subject.group:
+            return Hold(
+                HoldReason.FOREIGN_OBJECTS,
+                f"group {stored.group!r} has stored generation {subject.generation} of {subject.partition} under the same prefix; "
+                "give each group its own spec.storage.prefix, or raise spec.generation",
+            )
+        if not same_topic(stored.topic_id, subject.topic_id):
+            return Hold(
+                HoldReason.TOPIC_RECREATED,
+                f"topic {subject.partition.topic!r} was deleted and made again (id {stored.topic_id} is stored, {subject.topic_id} is there now); "
+                "its offsets began anew and would mix with the stored ones: raise spec.generation, or change spec.storage.prefix",
+            )
+    return None
+
+
+def _repair(subject: Subject, tail: Sequence[StoredRange], beginning: Offset, log_start: Offset) -> Decision:
+    """Go on when Kafka has forgotten the committed offset, and any intent with it: after the stored ranges.
+
+    The last intent may have been half written, and an intent has one revision, so only the last ranges of one
+    revision are in doubt. They are executed again with the boundaries that the stored objects have: same names, same
+    content. A hole between them may have been a range without records (those make no object); it is executed too.
+    What Kafka no longer has cannot be in doubt any more: it counts as stored.
+
+    Args:
+        beginning: where the partition would begin without any trace. When the whole history is in the tail, the hole
+            before its first range reaches back to there.
+    """
+    revision = tail[-1].revision
+    in_doubt = takewhile(lambda stored: stored.revision == revision and stored.start >= log_start, reversed(tail))
+    doubtful = list(in_doubt)[::-1]
+    whole_history = len(tail) < PLANNED_RANGES
+
+    def end_before(stored: StoredRange) -> Offset:
+        """Where the range before begins to be missing: the end of what is stored before, or the beginning."""
+        earlier = [other.end for other in tail if other.start < stored.start]
+        if earlier:
+            return max(*earlier, log_start)
+        return min(beginning, stored.start) if whole_history else stored.start
+
+    while doubtful and doubtful[0].whole and end_before(doubtful[0]) >= doubtful[0].start:
+        del doubtful[0]
+    if not doubtful:
+        return Resume(max(stored.end for stored in tail), must_commit=True)
+    start = end_before(doubtful[0])
+    boundaries = {boundary for stored in doubtful for boundary in (stored.start, stored.end) if boundary > start}
+    intent = Intent(subject.partition, subject.topic_id, start, tuple(sorted(boundaries)), revision, subject.generation)
+    return Execute(intent, must_commit=True)

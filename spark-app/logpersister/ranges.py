@@ -1,0 +1,50 @@
+"""The words that every layer shares: topic partition, offset, range.
+
+Pure: imports nothing of the project, nothing that does I/O.
+"""
+
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from uuid import UUID
+
+Offset = int
+"""A position in a topic partition, from 0; what Kafka calls an offset."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TopicPartition:
+    """One partition of one topic, by name (the topic's id is kept beside it where it matters)."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Range:
+    """Offsets ``[start, end)`` of one topic partition that become one object (or one per partition path)."""
+
+    partition: TopicPartition
+    start: Offset
+    end: Offset
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"empty or negative range {self.start}..{self.end} of {self.partition}")
+
+    def __str__(self) -> str:
+        return f"{self.partition}[{self.start},{self.end})"
+
+    @property
+    def offsets(self) -> int:
+        """How many offsets the range spans; an upper bound of its records (offsets have gaps)."""
+        return self.end - self.start
+
+
+def topic_id_text(topic_id: UUID | None) -> str | None:
+    """Return a topic id (KIP-516) the way Kafka's own tools print it: 22 characters of URL-safe base64."""
+    if topic_id is None or topic_id.int == 0:
+        return None
+    return urlsafe_b64encode(topic_id.bytes).rstrip(b"=").decode("ascii")

@@ -1,0 +1,1 @@
+"""What happens to records between Kafka and a file: partition paths (parsers later). Pure."""

@@ -1,0 +1,72 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.plan.intents import MAX_RANGES, Committed, Intent, Mark, UnknownMarkError, parse, promised, stored
+from logpersister.ranges import Range, TopicPartition
+
+CLICKS = TopicPartition("clicks", 3)
+TOPIC_ID = "ZxK8mF4QTrCwFq1p0p0wNg"
+
+ends = st.lists(st.integers(1, 10**6), min_size=1, max_size=MAX_RANGES).map(
+    lambda steps: tuple(100 + sum(steps[: index + 1]) for index in range(len(steps)))
+)
+
+
+@given(ends, st.sampled_from([TOPIC_ID, None]))
+def test_an_intent_survives_kafka(ends: tuple[int, ...], topic_id: str | None) -> None:
+    intent = Intent(CLICKS, topic_id, 100, ends, "0123456789ab", 7)
+    commit = promised(intent)
+    assert commit.mark is not None
+    assert parse(commit.offset, commit.mark.text()).intent(CLICKS) == intent
+
+
+def test_the_largest_intent_fits_into_the_metadata_of_a_broker_with_defaults() -> None:
+    ends = tuple(2**62 + index for index in range(MAX_RANGES))
+    mark = promised(Intent(CLICKS, TOPIC_ID, 2**62 - 1, ends, "0123456789ab", 2**31 - 1)).mark
+    assert mark is not None
+    assert len(mark.text()) <= 4096
+
+
+def test_a_stored_end_has_no_intent() -> None:
+    commit = stored(500, TOPIC_ID, 2)
+    assert commit.mark is not None
+    assert commit.mark.text() == f"lp1;topic={TOPIC_ID};gen=2"
+    assert parse(500, commit.mark.text()) == Committed(500, Mark(TOPIC_ID, 2))
+    assert commit.intent(CLICKS) is None
+
+
+@pytest.mark.parametrize("metadata", ["", "aiven-replicator", "lp", "lpx1;topic=-", "something;ends=1"])
+def test_other_peoples_metadata_is_not_ours(metadata: str) -> None:
+    assert parse(5, metadata) == Committed(5, None)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        "lp2;topic=-;gen=1",
+        "lp1;gen=1",
+        "lp1;topic=-;gen=x",
+        "lp1;topic=-;gen=1;ends=9,8;rev=ab",
+        "lp1;topic=-;gen=1;ends=4;rev=ab",
+        "lp1;nonsense",
+    ],
+)
+def test_ours_but_unreadable_is_never_taken_for_somebody_elses(metadata: str) -> None:
+    with pytest.raises(UnknownMarkError):
+        parse(5, metadata)
+
+
+def test_ranges_tile_the_intent_and_shrink_from_the_front() -> None:
+    intent = Intent(CLICKS, TOPIC_ID, 0, (10, 25, 30), "ab", 1)
+    assert list(intent.ranges()) == [Range(CLICKS, 0, 10), Range(CLICKS, 10, 25), Range(CLICKS, 25, 30)]
+    left = intent.after(10)
+    assert left is not None
+    assert list(left.ranges()) == [Range(CLICKS, 10, 25), Range(CLICKS, 25, 30)]
+    assert intent.after(30) is None
+
+
+@pytest.mark.parametrize("ends", [(), (5,), (20, 20), (30, 20), tuple(range(11, 12 + MAX_RANGES))])
+def test_an_intent_needs_rising_ends(ends: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="rising ends"):
+        Intent(CLICKS, TOPIC_ID, 10, ends, "ab", 1)

@@ -1,0 +1,96 @@
+from dataclasses import replace
+
+from logpersister.plan.intents import Committed, Intent, Mark
+from logpersister.plan.recovery import (
+    Execute,
+    Hold,
+    HoldReason,
+    Resume,
+    StoredRange,
+    Subject,
+    from_bucket,
+    from_commit,
+    needs_inventory,
+)
+from logpersister.ranges import TopicPartition
+
+CLICKS = TopicPartition("clicks", 0)
+SUBJECT = Subject(CLICKS, "id-1", "backup", 1, "rev-1")
+
+
+def stored(
+    start: int, end: int, *, revision: str = "rev-1", group: str = "backup", topic_id: str = "id-1", whole: bool = True
+) -> StoredRange:
+    return StoredRange(start, end, group, revision, topic_id, whole)
+
+
+def test_a_commit_of_ours_needs_no_look_into_the_bucket() -> None:
+    ours = Committed(50, Mark("id-1", 1))
+    assert not needs_inventory(ours, "id-1")
+    assert from_commit(CLICKS, ours) == Resume(50)
+    pending = Committed(50, Mark("id-1", 1, "rev-0", (60, 70)))
+    assert from_commit(CLICKS, pending) == Execute(Intent(CLICKS, "id-1", 50, (60, 70), "rev-0", 1))
+
+
+def test_a_missing_a_foreign_and_a_recreated_commit_need_one() -> None:
+    assert needs_inventory(None, "id-1")
+    assert needs_inventory(Committed(50, None), "id-1")
+    assert needs_inventory(Committed(50, Mark("id-0", 1)), "id-1")
+
+
+def test_a_partition_without_a_trace_starts_where_the_manifest_says() -> None:
+    assert from_bucket(SUBJECT, None, [], start_from=7, log_start=0) == Resume(7, must_commit=True)
+
+
+def test_an_offset_set_by_a_user_before_the_first_start_is_honoured() -> None:
+    assert from_bucket(SUBJECT, Committed(40, None), [], start_from=7, log_start=0) == Resume(40, must_commit=True)
+
+
+def test_a_forgotten_offset_resumes_behind_what_is_stored() -> None:
+    tail = [stored(0, 10), stored(10, 20)]
+    assert from_bucket(SUBJECT, None, tail, start_from=0, log_start=0) == Resume(20, must_commit=True)
+
+
+def test_a_forgotten_intent_is_executed_again_from_its_first_hole_with_the_stored_boundaries() -> None:
+    tail = [stored(0, 10), stored(20, 30), stored(30, 40)]
+    decision = from_bucket(SUBJECT, None, tail, start_from=0, log_start=0)
+    assert decision == Execute(Intent(CLICKS, "id-1", 10, (20, 30, 40), "rev-1", 1), must_commit=True)
+
+
+def test_with_partition_paths_every_range_of_the_last_revision_is_in_doubt() -> None:
+    tail = [stored(0, 10, revision="rev-0", whole=False), stored(10, 20, whole=False), stored(20, 30, whole=False)]
+    decision = from_bucket(SUBJECT, None, tail, start_from=0, log_start=0)
+    assert decision == Execute(Intent(CLICKS, "id-1", 10, (20, 30), "rev-1", 1), must_commit=True)
+
+
+def test_what_kafka_no_longer_has_counts_as_stored() -> None:
+    tail = [stored(0, 10, whole=False), stored(20, 30, whole=False)]
+    assert from_bucket(SUBJECT, None, tail, start_from=0, log_start=35) == Resume(30, must_commit=True)
+    decision = from_bucket(SUBJECT, None, tail, start_from=0, log_start=15)
+    assert decision == Execute(Intent(CLICKS, "id-1", 15, (20, 30), "rev-1", 1), must_commit=True)
+
+
+def test_an_offset_set_forward_goes_on_there_and_records_what_it_left_out() -> None:
+    tail = [stored(0, 10)]
+    assert from_bucket(SUBJECT, Committed(25, None), tail, 0, 0) == Resume(25, must_commit=True, skipped_from=10)
+    assert from_bucket(SUBJECT, Committed(10, None), tail, 0, 0) == Resume(10, must_commit=True)
+
+
+def test_an_offset_set_back_is_a_wish_to_replay_and_needs_a_higher_generation() -> None:
+    decision = from_bucket(SUBJECT, Committed(5, None), [stored(0, 10)], 0, 0)
+    assert isinstance(decision, Hold)
+    assert decision.reason is HoldReason.REPLAY_REQUESTED
+    assert "raise spec.generation" in decision.message
+
+
+def test_a_topic_that_was_made_again_is_never_mixed_with_the_old_one() -> None:
+    decision = from_bucket(replace(SUBJECT, topic_id="id-2"), None, [stored(0, 10)], 0, 0)
+    assert isinstance(decision, Hold)
+    assert decision.reason is HoldReason.TOPIC_RECREATED
+
+
+def test_objects_of_another_group_are_never_overwritten() -> None:
+    decision = from_bucket(SUBJECT, None, [stored(0, 10, group="other")], 0, 0)
+    assert isinstance(decision, Hold)
+    assert decision.reason is HoldReason.FOREIGN_OBJECTS
+    assert "'other'" in decision.message
