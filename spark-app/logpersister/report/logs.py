@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, MutableMapping
 from datetime import timedelta
 from threading import Lock
-from typing import Any, Final, Literal, TextIO, get_args
+from typing import Any, Final, Literal, TextIO, cast, get_args
 
 import structlog
 
@@ -86,7 +86,7 @@ def configure(
     `auto` is `console` when `stream` (default: standard error) is a terminal, else `json`. `context` is added to every
     line (for example the group and the member).
     """
-    out = sys.stderr if stream is None else stream
+    out = cast("TextIO", _StandardError()) if stream is None else stream
     if log_format == "auto":
         log_format = "console" if out.isatty() else "json"
     shared: list[structlog.typing.Processor] = [
@@ -161,6 +161,19 @@ def _library_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) 
     if suppressed := getattr(record, "suppressed", 0):
         event["suppressed"] = suppressed
     return event
+
+
+class _StandardError:
+    """Whatever ``sys.stderr`` is at the moment: a progress bar takes it over to stay below the lines."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+    def isatty(self) -> bool:
+        return sys.stderr.isatty()
 
 
 class _LineLoggerFactory:

@@ -1,0 +1,132 @@
+"""The command line: commands, options, their help. Imports nothing but the standard library."""
+
+import argparse
+import math
+from typing import Final
+
+LOG_FORMATS: Final = ("auto", "console", "json", "logfmt")
+LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+
+_EPILOG: Final = """\
+exit codes:
+  0  done
+  1  started, and could not do its work
+  2  the command line or the manifest is wrong
+  3  Kafka or the bucket could not be reached or asked
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    root = argparse.ArgumentParser(
+        prog="logpersister",
+        description="Copies Kafka topics into S3, every record exactly once.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _check(_command(commands, "check", "validate a manifest; reach its brokers and its bucket"))
+    _run(_command(commands, "run", "run a member of the group until it is stopped"))
+    _lag(_command(commands, "lag", "show what is not stored yet"))
+    _ls(_command(commands, "ls", "show what is stored"))
+    commands.add_parser("version", help="print versions", description="Print versions.")
+    return root
+
+
+def seconds(text: str) -> float:
+    """Parse ``10``, ``10s``, ``500ms``, ``2m`` or ``1h`` into seconds; an error is one of the command line."""
+    for suffix, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)):
+        if text.endswith(suffix):
+            try:
+                value = float(text.removesuffix(suffix)) * factor
+            except ValueError:
+                break
+            if math.isfinite(value) and value > 0:
+                return value
+            break
+    raise argparse.ArgumentTypeError(f'"{text}" is not a duration; write for example 10s or 2m')
+
+
+def count(text: str) -> int:
+    """Parse a whole number, 0 or more."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number, 0 or more')
+    return int(text)
+
+
+def _command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, summary: str
+) -> argparse.ArgumentParser:
+    sentence = f"{summary[0].upper()}{summary[1:]}."
+    command = commands.add_parser(name, help=summary, description=sentence)
+    command.add_argument("-f", "--file", required=True, metavar="FILE", help="the LogPersister manifest (YAML)")
+    command.add_argument(
+        "--secrets-dir",
+        metavar="DIR",
+        help="directory with DIR/<secret name>/<key> files, as Kubernetes mounts them (default: "
+        "$LOGPERSISTER_SECRETS_DIR, else environment variables LOGPERSISTER_SECRET_<NAME>_<KEY>)",
+    )
+    command.add_argument(
+        "--timeout",
+        type=seconds,
+        default=10.0,
+        metavar="DURATION",
+        help="how long to wait for Kafka and for the bucket (default: 10s)",
+    )
+    return command
+
+
+def _check(command: argparse.ArgumentParser) -> None:
+    _json(command)
+
+
+def _run(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--until-current", action="store_true", help="end when everything that was in the topics at the start is stored"
+    )
+    command.add_argument(
+        "--member-name",
+        metavar="NAME",
+        help="static name in the group, unique among its members: a restart under the same name does not rebalance "
+        "(default: none; on Kubernetes the pod's name)",
+    )
+    command.add_argument(
+        "--http",
+        metavar="ADDR:PORT",
+        help="serve /metrics, /healthz, /readyz and /status there; port 0 takes a free one (default: not served)",
+    )
+    command.add_argument(
+        "--log-format",
+        choices=LOG_FORMATS,
+        default="auto",
+        help="auto: console on a terminal, json elsewhere (default)",
+    )
+    command.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="default: info")
+
+
+def _lag(command: argparse.ArgumentParser) -> None:
+    _json(command)
+    command.add_argument("--all", action="store_true", help="list every partition, not only the worst")
+    command.add_argument(
+        "--watch",
+        type=seconds,
+        nargs="?",
+        const=5.0,
+        metavar="DURATION",
+        help="again and again, every 5s or as given, until Ctrl-C",
+    )
+
+
+def _ls(command: argparse.ArgumentParser) -> None:
+    _json(command)
+    command.add_argument("--topic", metavar="TOPIC", help="this topic only")
+    command.add_argument("--generation", type=count, metavar="N", help="this generation only (default: all)")
+    command.add_argument("--objects", action="store_true", help="list the objects one by one, not folder by folder")
+    command.add_argument(
+        "--facts", action="store_true", help="also records, group and revision; asks the bucket once for each object"
+    )
+    command.add_argument("--limit", type=count, default=0, metavar="N", help="show at most N lines (default: all)")
+
+
+def _json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="machine-readable output (docs/operations.md)")

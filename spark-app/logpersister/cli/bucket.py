@@ -1,0 +1,32 @@
+"""Reaching the bucket with a deadline, and with errors that end a command as they should."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from logpersister.cli.context import invalid
+from logpersister.cli.exits import UnreachableError
+from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest.secrets import Secrets
+from logpersister.storage.errors import StorageError
+from logpersister.storage.store import ObjectStore, open_store
+
+
+@contextmanager
+def opened(resource: LogPersister, secrets: Secrets) -> Iterator[ObjectStore]:
+    """Open the bucket; errors of the storage inside the block end the command."""
+    try:
+        store = open_store(resource.spec.storage, secrets)
+        try:
+            yield store
+        finally:
+            store.close()
+    except StorageError as error:
+        raise UnreachableError(f"spec.storage: {error}") from error
+    except ManifestError as error:
+        raise invalid(error) from None
+
+
+def reach(resource: LogPersister, secrets: Secrets, seconds: float) -> None:
+    """Find out whether the bucket can be read and written. Raises `CommandError`."""
+    with opened(resource, secrets) as store:
+        store.check(resource.group_id, seconds)

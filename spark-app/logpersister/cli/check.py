@@ -1,0 +1,113 @@
+"""``logpersister check``: whether the manifest is right, and everything that it names can be reached."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from logpersister import __version__
+from logpersister.cli import brokers, bucket, context
+from logpersister.cli.exits import CommandError, Exit
+from logpersister.cli.group import describe_group
+from logpersister.cli.tables import plural, printable
+from logpersister.manifest import LogPersister
+from logpersister.manifest.revision import revision_of
+from logpersister.manifest.secrets import Secrets
+from logpersister.report import logs
+
+Verdict = Literal["ok", "warning", "failed"]
+_MOST_TOPICS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the answer."""
+
+    subject: str
+    verdict: Verdict
+    message: str
+
+    def __str__(self) -> str:
+        first, *others = [printable(line) for line in self.message.split("\n")]
+        return "\n".join([f"{self.verdict:<7}  {self.subject:<8}  {first}", *(f"{'':<19}{line}" for line in others)])
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what was found; everything is looked at, whatever failed before."""
+    logs.configure(level="error")
+    resource = context.manifest(arguments)
+    secrets = context.secrets(arguments, logs.redactor)
+    codes: list[Exit] = []
+    findings: list[Finding] = []
+    for finding in findings_of(resource, secrets, arguments.timeout, codes.append):
+        findings.append(finding)
+        if not arguments.json:
+            print(finding, flush=True)
+    if arguments.json:
+        document = [{"subject": one.subject, "verdict": one.verdict, "message": one.message} for one in findings]
+        print(json.dumps({"ok": not codes, "findings": document}))
+    return max(codes, default=Exit.OK)
+
+
+def before_start(resource: LogPersister, secrets: Secrets, seconds: float) -> None:
+    """Do the same for ``run``: print only what is wrong, and raise `CommandError` for what prevents the start."""
+    codes: list[Exit] = []
+    for finding in findings_of(resource, secrets, seconds, codes.append):
+        if finding.verdict != "ok":
+            print(finding, file=sys.stderr, flush=True)
+    if codes:
+        raise CommandError("nothing was started; correct the above and try again", max(codes))
+
+
+def findings_of(
+    resource: LogPersister, secrets: Secrets, seconds: float, fail: Callable[[Exit], object]
+) -> Iterator[Finding]:
+    """Yield the findings as they come; `fail` is told the exit code of each that is a failure."""
+    revision = revision_of(resource, __version__).hash
+    generation = resource.spec.generation
+    yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
+    for subject, look in (("kafka", _kafka), ("bucket", _bucket)):
+        try:
+            yield from look(resource, secrets, seconds)
+        except CommandError as error:
+            fail(error.code)
+            yield Finding(subject, "failed", str(error))
+
+
+def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[Finding]:
+    report = brokers.reach(resource, secrets, seconds)
+    yield Finding("kafka", "ok", f"{report.address}: {plural(report.brokers, 'broker')}")
+    for problem in report.unreachable:
+        yield Finding("kafka", "warning", str(problem))
+    if report.topics:
+        yield Finding("topics", "ok", _topics(report.topics))
+    if report.missing_topics:
+        names = ", ".join(report.missing_topics)
+        yield Finding(
+            "topics", "warning", f"spec.kafka.topics: {names}: no such topic yet; stored as soon as it exists"
+        )
+    elif not report.topics:
+        pattern = resource.spec.kafka.topic_pattern
+        message = f'spec.kafka.topicPattern: "{pattern}" matches no topic yet; topics that match join by themselves'
+        yield Finding("topics", "warning", message)
+    group = describe_group(brokers.config(resource, secrets, seconds), resource.group_id)
+    if group.state == "Dead":
+        yield Finding("group", "ok", f"{resource.group_id}: new, nothing is committed")
+    else:
+        yield Finding("group", "ok", f"{resource.group_id}: {group.state}, {plural(len(group.members), 'member')}")
+
+
+def _topics(topics: dict[str, int]) -> str:
+    names = [f"{name} ({count})" for name, count in sorted(topics.items())[:_MOST_TOPICS]]
+    if len(topics) > _MOST_TOPICS:
+        names.append(f"{len(topics) - _MOST_TOPICS:,} more")
+    return f"{plural(len(topics), 'topic')}, {plural(sum(topics.values()), 'partition')}: {', '.join(names)}"
+
+
+def _bucket(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[Finding]:
+    storage = resource.spec.storage
+    bucket.reach(resource, secrets, seconds)
+    where = f"s3://{storage.bucket}/{storage.prefix}".rstrip("/")
+    yield Finding("bucket", "ok", f"{where} at {storage.endpoint or 'AWS'}: can be read and written")

@@ -1,0 +1,59 @@
+"""What every command begins with: the manifest, and secrets that cannot leave in a log line."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import Final
+
+from logpersister.cli.exits import CommandError, Exit
+from logpersister.manifest import LogPersister, ManifestError, load
+from logpersister.manifest.secrets import DIRECTORY_VARIABLE, Secrets, SecretValue
+from logpersister.report.redaction import Redactor
+
+_NOT_SECRET: Final = frozenset(
+    {"username", "ca.crt", "tls.crt", "client-id", "scope", "token-url", "AWS_ACCESS_KEY_ID"}
+)
+"""Keys whose values are names. Hiding "admin" would blank that word in every log line."""
+
+
+class HiddenSecrets(Secrets):
+    """Secrets that are told to the redactor of the logs as soon as they are read."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
+        self._redactor = redactor
+
+    def get(self, name: str, key: str) -> SecretValue | None:
+        value = super().get(name, key)
+        if value is not None and key not in _NOT_SECRET:
+            self._redactor.hide(value.reveal())
+        return value
+
+
+def manifest(arguments: argparse.Namespace) -> LogPersister:
+    """Load the manifest that ``-f`` names; its problems end the command, one line each."""
+    try:
+        return load(arguments.file)
+    except ManifestError as error:
+        raise invalid(error) from None
+
+
+def secrets(arguments: argparse.Namespace, redactor: Redactor) -> Secrets:
+    """Return the secrets, from ``--secrets-dir`` when it is given.
+
+    The directory goes into the environment, because Spark's workers resolve secrets themselves and inherit it.
+    """
+    if arguments.secrets_dir is not None:
+        directory = Path(arguments.secrets_dir).resolve()
+        if not directory.is_dir():
+            raise CommandError(
+                f"--secrets-dir {arguments.secrets_dir}: is not a directory; name the one that has <secret name>/<key>",
+                Exit.INVALID,
+            )
+        os.environ[DIRECTORY_VARIABLE] = str(directory)
+    return HiddenSecrets(redactor)
+
+
+def invalid(error: ManifestError) -> CommandError:
+    """Return the end of a command whose manifest, or a secret that it names, cannot be used."""
+    return CommandError(str(error), Exit.INVALID)

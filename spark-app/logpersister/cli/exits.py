@@ -1,0 +1,32 @@
+"""How a command ends: exit codes, and the errors that carry them."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit codes; documented in docs/operations.md and in ``logpersister --help``."""
+
+    OK = 0
+    FAILED = 1
+    """It started and could not do its work."""
+    INVALID = 2
+    """The command line or the manifest is wrong; the same that argparse uses."""
+    UNREACHABLE = 3
+    """Kafka or the bucket could not be reached or asked; what is printed is not the whole."""
+    INTERRUPTED = 130
+    """By Ctrl-C (128 + SIGINT)."""
+
+
+class CommandError(Exception):
+    """Ends the command with a message for the user and an exit code, without a traceback."""
+
+    def __init__(self, message: str, code: Exit) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class UnreachableError(CommandError):
+    """A server could not be reached or did not answer as it should."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Exit.UNREACHABLE)

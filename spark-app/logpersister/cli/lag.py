@@ -1,0 +1,172 @@
+"""``logpersister lag``: what is in the topics and not yet stored."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from logpersister.cli import brokers, context
+from logpersister.cli.exits import Exit
+from logpersister.cli.group import GroupDescription, describe_group
+from logpersister.cli.observation import Observation, PartitionState, observe
+from logpersister.cli.tables import Column, duration, number, plural, table
+from logpersister.group.offsets import OffsetReader
+from logpersister.manifest import LogPersister
+from logpersister.report import logs
+from logpersister.report.document import lag_summary_document, partition_lag_document
+from logpersister.report.lag import WORST
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLag:
+    """Everything that the command shows."""
+
+    group_id: str
+    group: GroupDescription
+    observation: Observation
+    missing_topics: Sequence[str]
+    """Named by the manifest, and not there (yet)."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the lag once, or again and again."""
+    logs.configure(level="error")
+    resource = context.manifest(arguments)
+    secrets = context.secrets(arguments, logs.redactor)
+    config = brokers.config(resource, secrets, arguments.timeout)
+    while True:
+        found = brokers.reach(resource, secrets, arguments.timeout)
+        lag = _observe(resource, config, found.topics, found.missing_topics)
+        if arguments.watch is not None and sys.stdout.isatty() and not arguments.json:
+            sys.stdout.write("\033[H\033[2J")  # to the top of an empty screen
+        _show(lag, arguments, sys.stdout)
+        if arguments.watch is None:
+            return Exit.UNREACHABLE if lag.observation.errors else Exit.OK
+        sys.stdout.flush()
+        time.sleep(arguments.watch)
+
+
+def _observe(
+    resource: LogPersister, config: Mapping[str, Any], topics: Mapping[str, int], missing: Sequence[str]
+) -> GroupLag:
+    kafka = resource.spec.kafka
+    group = describe_group(config, resource.group_id)
+    offsets = OffsetReader(config, resource.group_id, read_committed=kafka.isolation_level == "read_committed")
+    try:
+        return GroupLag(resource.group_id, group, observe(offsets, kafka, topics), missing)
+    finally:
+        offsets.close()
+
+
+def _show(lag: GroupLag, arguments: argparse.Namespace, out: TextIO) -> None:
+    if arguments.json:
+        out.write(json.dumps(document(lag, every=arguments.all)) + "\n")
+    else:
+        _show_tables(lag, out, every=arguments.all)
+    for topic, error in lag.observation.errors.items():
+        print(f"topic {topic}: {error}", file=sys.stderr)
+
+
+def document(lag: GroupLag, *, every: bool) -> Document:
+    """Return the JSON document; docs/operations.md describes it. `every`: with all partitions."""
+    observation = lag.observation
+    result: Document = {
+        "group": lag.group_id,
+        "state": lag.group.state,
+        "complete": not observation.errors,
+        "lag": lag_summary_document(observation.summary),
+        "topics": [
+            {"topic": name, "partitions": t.partitions, "behindPartitions": t.behind, "records": t.records,
+             "seconds": None if t.seconds is None else round(t.seconds, 3)}
+            for name, t in sorted(observation.summary.topics.items())
+        ],
+        "pendingIntents": [
+            {"topic": intent.partition.topic, "partition": intent.partition.partition, "start": intent.start,
+             "ends": list(intent.ends), "revision": intent.revision, "generation": intent.generation}
+            for intent in observation.intents
+        ],
+        "members": [{"name": m.name, "host": m.host, "partitions": m.partitions} for m in lag.group.members],
+        "missingTopics": list(lag.missing_topics),
+        "errors": [{"topic": topic, "message": message} for topic, message in observation.errors.items()],
+    }  # fmt: skip
+    if every:
+        result["partitions"] = [_partition_document(state) for state in observation.partitions]
+    return result
+
+
+def _partition_document(state: PartitionState) -> Document:
+    return {**partition_lag_document(state.lag), "committed": state.committed, "lostRecords": state.lost}
+
+
+def _show_tables(lag: GroupLag, out: TextIO, *, every: bool) -> None:
+    observation = lag.observation
+    summary = observation.summary
+    members = "no members" if not lag.group.members else plural(len(lag.group.members), "member")
+    behind = f"{summary.behind:,} of {plural(summary.partitions, 'partition')} behind"
+    if observation.errors:
+        behind += f" (without {plural(len(observation.errors), 'topic')} that could not be asked)"
+    oldest = f", oldest {duration(summary.seconds)}" if summary.behind else ""
+    out.write(f"group {lag.group_id}: {lag.group.state}, {members}\n")
+    out.write(f"{behind}: {plural(summary.records, 'record')}{oldest}\n\n")
+    table(
+        [Column("TOPIC"), *(Column(name, right=True) for name in ("PARTITIONS", "BEHIND", "RECORDS", "OLDEST"))],
+        [
+            [name, number(topic.partitions), number(topic.behind), number(topic.records), duration(topic.seconds)]
+            for name, topic in sorted(summary.topics.items())
+        ],
+        out,
+    )
+    _show_partitions(observation, out, every=every)
+    if lag.group.members:
+        out.write("\n")
+        table(
+            [Column("MEMBER"), Column("HOST"), Column("PARTITIONS", right=True)],
+            [[member.name, member.host, number(member.partitions)] for member in lag.group.members],
+            out,
+        )
+    out.writelines(f"\ntopic {topic} does not exist yet\n" for topic in lag.missing_topics)
+
+
+def _show_partitions(observation: Observation, out: TextIO, *, every: bool) -> None:
+    by_partition = {state.lag.partition: state for state in observation.partitions}
+    worst = [by_partition[lag.partition] for lag in observation.summary.worst]
+    pending = [state for state in observation.partitions if state.intent is not None and state not in worst]
+    states = list(observation.partitions) if every else [*worst, *pending[:WORST]]
+    if not states:
+        return
+    out.write("\n")
+    table(
+        [
+            Column("PARTITION"),
+            *(Column(name, right=True) for name in ("POSITION", "END", "RECORDS", "OLDEST")),
+            Column("NOTE"),
+        ],
+        [
+            [
+                str(state.lag.partition),
+                number(state.lag.position),
+                number(state.lag.end),
+                number(state.lag.records),
+                duration(state.lag.age_seconds),
+                _note(state),
+            ]
+            for state in states
+        ],
+        out,
+    )
+
+
+def _note(state: PartitionState) -> str:
+    notes = []
+    if state.committed is None:
+        notes.append("nothing committed")
+    if state.intent is not None:
+        notes.append(f"being stored up to {state.intent.end:,} by revision {state.intent.revision}")
+    if state.lost:
+        notes.append(f"Kafka deleted the first {plural(state.lost, 'record')} of them")
+    return "; ".join(notes)

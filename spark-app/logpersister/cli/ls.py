@@ -1,0 +1,186 @@
+"""``logpersister ls``: what is stored. Streams over the bucket's listing: memory does not depend on its length."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, TextIO
+
+from logpersister.cli import bucket, context
+from logpersister.cli.exits import Exit
+from logpersister.cli.progress import counted
+from logpersister.cli.stored import Entry, Folder, Totals, entries, folders, with_facts
+from logpersister.cli.tables import Column, number, plural, size, table
+from logpersister.manifest import LogPersister
+from logpersister.report import logs
+from logpersister.report.document import rfc3339
+from logpersister.storage.store import ObjectStore
+
+Document = dict[str, Any]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List folders or objects, and the totals of what was listed."""
+    logs.configure(level="error")
+    resource = context.manifest(arguments)
+    secrets = context.secrets(arguments, logs.redactor)
+    with bucket.opened(resource, secrets) as store:
+        listing = Listing(resource, store, arguments)
+        if arguments.json:
+            listing.write_json(sys.stdout)
+        else:
+            listing.write_table(sys.stdout)
+    return Exit.OK
+
+
+class Listing:
+    """One walk over the bucket."""
+
+    def __init__(self, resource: LogPersister, store: ObjectStore, arguments: argparse.Namespace) -> None:
+        self._resource = resource
+        self._store = store
+        self._objects: bool = arguments.objects
+        self._facts: bool = arguments.facts
+        self._limit: int = arguments.limit
+        self._topic: str | None = arguments.topic
+        self._generation: int | None = arguments.generation
+        self._totals = Totals()
+        self._truncated = False
+
+    def write_table(self, out: TextIO) -> None:
+        columns = OBJECT_COLUMNS if self._objects else FOLDER_COLUMNS
+        rows: Iterable[list[str]]
+        if self._objects:
+            rows = (_object_row(entry) for entry in self._limited(self._entries()))
+        else:
+            rows = (_folder_row(folder) for folder in self._limited(folders(self._entries())))
+        wanted = [index for index, column in enumerate(columns) if self._facts or column not in FACTS_COLUMNS]
+        table([columns[index] for index in wanted], ([row[index] for index in wanted] for row in rows), out)
+        totals = self._totals
+        records = f", {plural(totals.records, 'record')}" if self._facts else ""
+        out.write(f"\n{plural(totals.objects, 'object')}, {size(totals.bytes)}{records}\n")
+        if totals.foreign:
+            out.write(f"left out: {plural(totals.foreign, 'object')} of other groups or programs\n")
+        if self._truncated:
+            out.write(f"only the first {plural(self._limit, 'line')}; there is more (--limit)\n")
+
+    def write_json(self, out: TextIO) -> None:
+        """Write one document, piece by piece."""
+        storage = self._resource.spec.storage
+        out.write(
+            f'{{"group": {json.dumps(self._resource.group_id)}, "bucket": {json.dumps(storage.bucket)}, '
+            f'"prefix": {json.dumps(storage.prefix)}, "{"objects" if self._objects else "folders"}": ['
+        )
+        documents: Iterable[Document]
+        if self._objects:
+            documents = (_object_document(entry) for entry in self._limited(self._entries()))
+        else:
+            documents = (
+                _folder_document(folder, facts=self._facts) for folder in self._limited(folders(self._entries()))
+            )
+        out.writelines((",\n " if index else "\n ") + json.dumps(document) for index, document in enumerate(documents))
+        totals: Document = {"objects": self._totals.objects, "bytes": self._totals.bytes}
+        if self._facts:
+            totals |= {"records": self._totals.records, "foreignObjects": self._totals.foreign}
+        out.write(f'],\n "totals": {json.dumps(totals)}, "truncated": {json.dumps(self._truncated)}}}\n')
+
+    def _entries(self) -> Iterator[Entry]:
+        topics = [self._topic] if self._topic is not None else self._resource.spec.kafka.topics
+        found = entries(self._store, topics, self._resource.spec.kafka.selects)
+        if self._generation is not None:
+            found = (entry for entry in found if entry.name.generation == self._generation)
+        if self._facts:
+            found = with_facts(self._store, found, self._resource.group_id, self._totals)
+        return self._totals.of(counted(found, "objects listed"))
+
+    def _limited(self, lines: Iterator[Any]) -> Iterator[Any]:
+        """Yield the lines up to the limit, and note whether there would be more."""
+        for index, line in enumerate(lines):
+            if self._limit and index >= self._limit:
+                self._truncated = True
+                return
+            yield line
+
+
+FACTS_COLUMNS = [Column("RECORDS", right=True), Column("REVISION")]
+FOLDER_COLUMNS = [
+    Column("TOPIC"),
+    Column("PATH"),
+    Column("GENERATION", right=True),
+    Column("OBJECTS", right=True),
+    Column("BYTES", right=True),
+    FACTS_COLUMNS[0],
+    Column("FIRST START", right=True),
+    Column("LAST START", right=True),
+]
+OBJECT_COLUMNS = [
+    Column("STORED"),
+    Column("BYTES", right=True),
+    FACTS_COLUMNS[0],
+    FACTS_COLUMNS[1],
+    Column("OBJECT"),
+]
+
+
+def _folder_row(folder: Folder) -> list[str]:
+    return [
+        folder.topic,
+        folder.path or "-",
+        str(folder.generation),
+        number(folder.objects),
+        size(folder.bytes),
+        number(folder.records),
+        number(folder.first_start),
+        number(folder.last_start),
+    ]
+
+
+def _object_row(entry: Entry) -> list[str]:
+    facts = entry.facts
+    return [
+        rfc3339(entry.listed.last_modified) or "",
+        size(entry.listed.size),
+        number(facts.records if facts else None),
+        facts.revision if facts else "?",
+        entry.listed.key,
+    ]
+
+
+def _folder_document(folder: Folder, *, facts: bool) -> Document:
+    document: Document = {
+        "topic": folder.topic,
+        "path": folder.path,
+        "generation": folder.generation,
+        "objects": folder.objects,
+        "bytes": folder.bytes,
+        "firstStart": folder.first_start,
+        "lastStart": folder.last_start,
+        "lastModified": rfc3339(folder.last_modified),
+    }
+    return {**document, "records": folder.records} if facts else document
+
+
+def _object_document(entry: Entry) -> Document:
+    name, listed, facts = entry.name, entry.listed, entry.facts
+    document: Document = {
+        "key": listed.key,
+        "topic": name.topic,
+        "partition": name.partition,
+        "path": name.path,
+        "generation": name.generation,
+        "start": name.start,
+        "bytes": listed.size,
+        "lastModified": rfc3339(listed.last_modified),
+    }
+    if facts is None:
+        return document
+    return {
+        **document,
+        "end": facts.range.end,
+        "first": facts.first,
+        "last": facts.last,
+        "records": facts.records,
+        "tombstones": facts.tombstones,
+        "revision": facts.revision,
+        "checksum": facts.checksum,
+    }

@@ -1,0 +1,38 @@
+"""From the command line to the command.
+
+Start-up is fast because nothing is imported before it is needed: ``--help`` loads argparse and little else.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from logpersister.cli.arguments import parser
+from logpersister.cli.exits import CommandError, Exit
+
+_MODULES: Final = {name: f"logpersister.cli.{name}" for name in ("check", "run", "lag", "ls", "version")}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return the exit code; the entry point of the ``logpersister`` script."""
+    arguments = parser().parse_args(argv)
+    try:
+        return _run(arguments)
+    except CommandError as error:
+        print(error, file=sys.stderr)
+        return error.code
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has seen enough (``| head``). Python would complain once more when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.OK
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    code: int = import_module(_MODULES[arguments.command]).run(arguments)
+    sys.stdout.flush()
+    return code

@@ -1,0 +1,136 @@
+"""What ``logpersister lag`` tells, asked of Kafka itself: true whether or not a member runs."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kafka.errors import KafkaError
+
+from logpersister.cli.exits import UnreachableError
+from logpersister.cli.oldest import Found, Milliseconds, oldest_timestamps
+from logpersister.group.offsets import OffsetReader
+from logpersister.manifest.kafka import KafkaSpec
+from logpersister.plan.intents import Committed, Intent, UnknownMarkError
+from logpersister.ranges import Offset, TopicPartition
+from logpersister.report.lag import LagSummary, PartitionLag, summarise
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """One partition, as Kafka shows it."""
+
+    lag: PartitionLag
+    committed: Offset | None
+    """None: the group has not committed anything here; the position is where ``spec.kafka.startFrom`` would begin."""
+    log_start: Offset
+    intent: Intent | None
+
+    @property
+    def lost(self) -> int:
+        """Offsets that Kafka deleted before they were stored."""
+        return 0 if self.committed is None else max(0, self.log_start - self.committed)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """All partitions of the group's topics at one moment."""
+
+    observed_at: datetime
+    partitions: tuple[PartitionState, ...]
+    """Sorted; only those that could be asked."""
+    errors: Mapping[str, str]
+    """Why not the others, by topic."""
+
+    @property
+    def summary(self) -> LagSummary:
+        return summarise((state.lag for state in self.partitions), self.observed_at)
+
+    @property
+    def intents(self) -> list[Intent]:
+        return [state.intent for state in self.partitions if state.intent is not None]
+
+
+def observe(
+    offsets: OffsetReader, kafka: KafkaSpec, topics: Mapping[str, int], clock: Callable[[], float] = time.time
+) -> Observation:
+    """Ask Kafka about the partitions of `topics` (name to number of partitions).
+
+    Raises `UnreachableError` when it cannot be asked at all.
+    """
+    try:
+        return _Observer(offsets, kafka, clock).observe(topics)
+    except KafkaError as error:
+        raise UnreachableError(f"spec.kafka: the offsets could not be read ({error})") from error
+
+
+class _Observer:
+    def __init__(self, offsets: OffsetReader, kafka: KafkaSpec, clock: Callable[[], float]) -> None:
+        self._offsets = offsets
+        self._kafka = kafka
+        self._now = clock()
+        self._errors: dict[str, str] = {}
+
+    def observe(self, topics: Mapping[str, int]) -> Observation:
+        asked = [TopicPartition(topic, number) for topic, count in sorted(topics.items()) for number in range(count)]
+        # Committed offsets first, ends last: a member that commits in between makes the lag too large, never too small.
+        committed = self._committed(asked)
+        asked = [partition for partition in asked if partition in committed]
+        starts = self._known(self._offsets.log_starts(asked))
+        ends = self._known(self._offsets.ends(asked))
+        asked = [partition for partition in asked if partition in starts and partition in ends]
+        firsts = self._first_positions([p for p in asked if committed[p] is None], starts, ends)
+        positions = {
+            p: found.offset if (found := committed[p]) else firsts[p] for p in asked if committed[p] or p in firsts
+        }
+        ages = self._ages({p: max(at, starts[p]) for p, at in positions.items() if at < ends[p]})
+        states = []
+        for partition, position in positions.items():
+            age = ages.get(partition) if position < ends[partition] else 0.0
+            found = committed[partition]
+            states.append(
+                PartitionState(
+                    lag=PartitionLag(partition, position, ends[partition], age),
+                    committed=found.offset if found else None,
+                    log_start=starts[partition],
+                    intent=found.intent(partition) if found else None,
+                )
+            )
+        return Observation(datetime.fromtimestamp(self._now, UTC), tuple(states), self._errors)
+
+    def _committed(self, partitions: list[TopicPartition]) -> dict[TopicPartition, Committed | None]:
+        known: dict[TopicPartition, Committed | None] = {}
+        for partition, committed in self._offsets.committed(partitions).items():
+            if isinstance(committed, UnknownMarkError):
+                self._errors[partition.topic] = f"partition {partition.partition}: {committed}"
+            else:
+                known[partition] = committed
+        return known
+
+    def _first_positions(
+        self,
+        partitions: list[TopicPartition],
+        starts: Mapping[TopicPartition, Offset],
+        ends: Mapping[TopicPartition, Offset],
+    ) -> dict[TopicPartition, Offset]:
+        """Return where partitions without a committed offset would begin."""
+        start_time = self._kafka.start_time
+        if start_time is None:
+            at = ends if self._kafka.start_from == "latest" else starts
+            return {partition: at[partition] for partition in partitions}
+        milliseconds = int(start_time.timestamp() * 1000)
+        found = self._known(self._offsets.first_since(dict.fromkeys(partitions, milliseconds)))
+        return {partition: first[0] if first else ends[partition] for partition, first in found.items()}
+
+    def _ages(self, positions: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, float]:
+        def ask(times: Mapping[TopicPartition, Milliseconds]) -> Mapping[TopicPartition, Found | None]:
+            return self._offsets.first_since(times).values if times else {}
+
+        oldest = oldest_timestamps(positions, int(self._now * 1000), ask)
+        return {partition: max(0.0, self._now - timestamp / 1000) for partition, timestamp in oldest.items()}
+
+    def _known(self, answer: Any) -> dict[TopicPartition, Any]:
+        self._errors |= {topic: str(error) or type(error).__name__ for topic, error in answer.errors.items()}
+        values: dict[TopicPartition, Any] = answer.values
+        return values

@@ -1,0 +1,142 @@
+"""Progress of ``run --until-current``: a bar on a terminal, a line now and then elsewhere."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from typing import Self, TextIO, TypeVar
+
+from logpersister.cli.tables import plural, size
+from logpersister.report.status import MemberState, Status, StatusBoard
+
+Item = TypeVar("Item")
+
+TERMINAL_SECONDS = 0.5
+LINES_SECONDS = 5.0
+
+
+def line(status: Status) -> str:
+    """Say in one line how far the member is."""
+    totals = status.totals
+    objects = f"{plural(totals.objects, 'object')} ({size(totals.bytes)})"
+    stored = f"{plural(totals.records, 'record')} stored in {objects}"
+    if status.lag is None:
+        return f"{status.state}: {stored}"
+    left = f"{plural(status.lag.records, 'record')} left in {plural(status.lag.behind, 'partition')}"
+    return f"{status.state}: {stored}; {left}"
+
+
+class ProgressReporter:
+    """Shows a board until it is closed. Progress goes to standard error, so that output can be piped.
+
+    Used as a context manager around the member's run; `watch` is called with the board when there is one.
+    """
+
+    def __init__(self, out: TextIO | None = None, interval: float | None = None) -> None:
+        self._out = sys.stderr if out is None else out
+        terminal = self._out.isatty()
+        self._interval = interval or (TERMINAL_SECONDS if terminal else LINES_SECONDS)
+        self._display: _Bar | _Lines = _Bar(self._out) if terminal else _Lines(self._out)
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._board: StatusBoard | None = None
+
+    def watch(self, board: StatusBoard) -> None:
+        """Begin to show this board."""
+        self._board = board
+        self._thread = threading.Thread(target=self._show_until_closed, name="progress", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Show the end, and stop."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._display.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _show_until_closed(self) -> None:
+        while not self._ended.wait(self._interval):
+            self._show()
+        self._show()
+
+    def _show(self) -> None:
+        if self._board is not None:
+            self._display.show(self._board.snapshot())
+
+
+def counted(items: Iterable[Item], what: str) -> Iterator[Item]:
+    """Pass the items through; on a terminal say now and then how many there were so far."""
+    out = sys.stderr
+    # A table on the same terminal is progress enough, and would be torn by ours.
+    if not out.isatty() or sys.stdout.isatty():
+        yield from items
+        return
+    shown = time.monotonic()
+    for index, item in enumerate(items):
+        if time.monotonic() - shown >= 1:
+            shown = time.monotonic()
+            print(f"\r{index:,} {what}", end="", file=out, flush=True)
+        yield item
+    print("\r\033[K", end="", file=out, flush=True)
+
+
+class _Lines:
+    """A line when something has changed."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._last = ""
+
+    def show(self, status: Status) -> None:
+        text = line(status)
+        if text != self._last:
+            self._last = text
+            print(text, file=self._out, flush=True)
+
+    def close(self) -> None:
+        """Nothing to put back."""
+
+
+class _Bar:
+    """A bar of rich below the log lines: what is stored, of what is stored and left."""
+
+    def __init__(self, out: TextIO) -> None:
+        # Only here: importing rich takes longer than everything else that a pipe needs.
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
+        # rich takes over sys.stderr while the bar is shown; the log writes to whatever that is (report/logs.py).
+        self._progress = Progress(
+            SpinnerColumn(),
+            BarColumn(bar_width=30),
+            TaskProgressColumn(),
+            TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
+            console=Console(file=out),
+            redirect_stdout=False,
+        )
+        self._task = self._progress.add_task("starting", total=None)
+        self._progress.start()
+
+    def show(self, status: Status) -> None:
+        stored = status.totals.records
+        left = None if status.lag is None or status.state == MemberState.JOINING else status.lag.records
+        total = None if left is None else max(1, stored + left)
+        done = total if left == 0 else stored
+        self._progress.update(self._task, description=line(status), total=total, completed=done)
+
+    def close(self) -> None:
+        self._progress.stop()

@@ -1,0 +1,30 @@
+"""``logpersister run``: check, then be a member of the group."""
+
+import argparse
+
+from logpersister.cli import check, context
+from logpersister.cli.exits import CommandError, Exit
+from logpersister.cli.progress import ProgressReporter
+from logpersister.member.process import MemberOptions, run_member
+from logpersister.report import logs
+from logpersister.report.server import BindError
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run a member until it is stopped, or until everything is stored; return its exit code."""
+    resource = context.manifest(arguments)
+    logs.configure(arguments.log_format, arguments.log_level, context={"group": resource.group_id})
+    secrets = context.secrets(arguments, logs.redactor)
+    check.before_start(resource, secrets, arguments.timeout)
+    options = MemberOptions(
+        until_current=arguments.until_current,
+        member_name=arguments.member_name,
+        http=arguments.http,
+    )
+    try:
+        if not arguments.until_current:
+            return run_member(resource, secrets, options)
+        with ProgressReporter() as progress:
+            return run_member(resource, secrets, options, progress.watch)
+    except BindError as error:
+        raise CommandError(str(error), Exit.INVALID) from error

@@ -1,0 +1,101 @@
+"""Tables: drawn by rich on a terminal, aligned plain text elsewhere. Also how people read numbers."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TextIO
+
+Row = Sequence[str]
+LOOKAHEAD = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column; numbers stand right."""
+
+    name: str
+    right: bool = False
+
+
+def table(columns: Sequence[Column], rows: Iterable[Row], out: TextIO) -> None:
+    """Write a table with a header line. Cells come from Kafka and the bucket: nothing in them is markup.
+
+    Rows are written as they come once `LOOKAHEAD` of them have told how wide the columns are.
+    """
+    cells = ([printable(cell) for cell in row] for row in rows)
+    first = list(islice(cells, LOOKAHEAD))
+    if out.isatty() and len(first) < LOOKAHEAD:
+        _rich(columns, first, out)
+    else:
+        _plain(columns, first, cells, out)
+
+
+def _rich(columns: Sequence[Column], rows: Sequence[Row], out: TextIO) -> None:
+    # Only here: importing rich takes longer than most commands need without a terminal.
+    from rich import box  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        drawn.add_column(column.name, justify="right" if column.right else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    Console(file=out, highlight=False).print(drawn)
+
+
+def _plain(columns: Sequence[Column], first: Sequence[Row], others: Iterable[Row], out: TextIO) -> None:
+    header = [column.name for column in columns]
+    widths = [max(map(len, column)) for column in zip(header, *first, strict=True)]
+    for row in chain([header], first, others):
+        aligned = [
+            cell.rjust(width) if column.right else cell.ljust(width)
+            for column, cell, width in zip(columns, row, widths, strict=True)
+        ]
+        out.write("  ".join(aligned).rstrip() + "\n")
+
+
+def printable(text: str) -> str:
+    """Return the text without what a terminal would obey."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )
+
+
+def number(value: int | None) -> str:
+    """``1,234,567``; ``?`` for what is not known."""
+    return "?" if value is None else f"{value:,}"
+
+
+def size(value: int) -> str:
+    """Bytes as people read them: ``12.3 MiB``."""
+    scaled = float(value)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if scaled < 1024:
+            return f"{value} B" if unit == "B" else f"{scaled:.1f} {unit}"
+        scaled /= 1024
+    return f"{scaled:,.1f} PiB"
+
+
+def duration(value: float | None) -> str:
+    """Seconds as people read them: ``0.4s``, ``12s``, ``3m12s``, ``5h03m``, ``2d07h``; ``?`` for not known."""
+    if value is None:
+        return "?"
+    if value < 10:
+        return f"{value:.1f}s" if value else "0s"
+    whole = round(value)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    if whole < 86_400:
+        return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    return f"{whole // 86_400:,}d{whole % 86_400 // 3600:02d}h"
+
+
+def plural(value: int, word: str) -> str:
+    """``1 object``, ``2 objects``."""
+    return f"{value:,} {word}" if value == 1 else f"{value:,} {word}s"

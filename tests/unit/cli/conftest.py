@@ -1,0 +1,42 @@
+"""A manifest whose servers do not answer, and logging as it was before."""
+
+import logging
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    root = logging.root
+    handlers, level = root.handlers[:], root.level
+    yield
+    logging.captureWarnings(capture=False)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port of this machine that refuses connections: bound, and not listening."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+@pytest.fixture
+def manifest(tmp_path: Path, closed_port: int) -> Path:
+    file = tmp_path / "clicks.yaml"
+    file.write_text(f"""
+apiVersion: logpersister.dev/v1alpha1
+kind: LogPersister
+metadata: {{name: clicks-backup}}
+spec:
+  kafka: {{bootstrapServers: "127.0.0.1:{closed_port}", topics: [clicks]}}
+  storage: {{bucket: logs, endpoint: "http://127.0.0.1:{closed_port}", secretName: s3}}
+""")
+    return file

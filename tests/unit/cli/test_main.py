@@ -1,0 +1,93 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from logpersister.cli import main
+from logpersister.cli.exits import Exit
+
+HEAVY = (
+    "pyspark",
+    "boto3",
+    "botocore",
+    "kafka",
+    "pyarrow",
+    "numpy",
+    "pydantic",
+    "rich",
+    "structlog",
+    "prometheus_client",
+)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "from logpersister.cli import main\n"
+        "try:\n    main(['--help'])\n"
+        "except SystemExit:\n    pass\n"
+        f"print('loaded:', [name for name in {HEAVY!r} if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert "loaded: []" in done.stdout
+    assert "exit codes:" in done.stdout
+
+
+def test_version_names_what_matters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version"]) == Exit.OK
+    out = capsys.readouterr().out
+    assert out.startswith("logpersister ")
+    assert "kafka-python" in out
+
+
+@pytest.mark.parametrize("command", ["check", "lag"])
+def test_an_invalid_manifest_is_exit_2_and_one_line_a_problem(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "wrong.yaml"
+    file.write_text(
+        "apiVersion: logpersister.dev/v1alpha1\nkind: LogPersister\nmetadata: {name: x}\nspec: {members: 0}\n"
+    )
+
+    assert main([command, "-f", str(file)]) == Exit.INVALID
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    problems = captured.err.splitlines()
+    assert len(problems) == 3
+    assert all(line.startswith(f"{file}:") for line in problems)
+
+
+def test_a_missing_manifest_is_exit_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lag", "-f", str(tmp_path / "none.yaml")]) == Exit.INVALID
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_missing_secrets_directory_is_exit_2(
+    manifest: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lag", "-f", str(manifest), "--secrets-dir", str(tmp_path / "none")]) == Exit.INVALID
+    assert "--secrets-dir" in capsys.readouterr().err
+
+
+def test_an_unreachable_broker_is_exit_3_and_never_a_lag_of_zero(
+    manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lag", "-f", str(manifest), "--timeout", "3s"]) == Exit.UNREACHABLE
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "127.0.0.1:" in captured.err
+    assert "spec.kafka.bootstrapServers" in captured.err
+
+
+def test_output_that_nobody_reads_is_no_error() -> None:
+    script = "import sys\nfrom logpersister.cli import main\nsys.exit(main(['version']))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=60) == Exit.OK

@@ -1,0 +1,74 @@
+import io
+
+import pytest
+
+from logpersister.cli.tables import Column, duration, number, plural, printable, size, table
+
+COLUMNS = [Column("TOPIC"), Column("RECORDS", right=True)]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_elsewhere_than_on_a_terminal_text_is_aligned() -> None:
+    out = io.StringIO()
+    table(COLUMNS, [["clicks", "1,000"], ["orders-of-today", "7"]], out)
+    assert out.getvalue() == ("TOPIC            RECORDS\nclicks             1,000\norders-of-today        7\n")
+
+
+def test_a_table_without_rows_has_its_header() -> None:
+    out = io.StringIO()
+    table(COLUMNS, [], out)
+    assert out.getvalue() == "TOPIC  RECORDS\n"
+
+
+def test_on_a_terminal_it_is_drawn_and_nothing_in_cells_is_markup() -> None:
+    out = Terminal()
+    table(COLUMNS, [["[red]clicks[/red]", "1"]], out)
+    assert "[red]clicks[/red]" in out.getvalue()
+
+
+@pytest.mark.parametrize("make", [io.StringIO, Terminal])
+def test_names_cannot_drive_the_terminal(make: type[io.StringIO]) -> None:
+    out = make()
+    table(COLUMNS, [["a\x1b[31mb\nc", "1"]], out)
+    assert r"a\x1b[31mb\nc" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("clicks é ü", "clicks é ü"), ("a\tb", r"a\tb"), ("\u202eabc", r"\u202eabc")]
+)
+def test_printable(text: str, expected: str) -> None:
+    assert printable(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (None, "?"),
+        (0, "0s"),
+        (0.44, "0.4s"),
+        (12.2, "12s"),
+        (59.7, "1m00s"),
+        (192, "3m12s"),
+        (3600 * 5 + 180, "5h03m"),
+        (86_400 * 2 + 3600 * 7, "2d07h"),
+    ],
+)
+def test_durations(seconds: float | None, expected: str) -> None:
+    assert duration(seconds) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (256 * 2**20, "256.0 MiB"), (3 * 2**50, "3.0 PiB")],
+)
+def test_sizes(value: int, expected: str) -> None:
+    assert size(value) == expected
+
+
+def test_numbers() -> None:
+    assert (number(1234567), number(None)) == ("1,234,567", "?")
+    assert (plural(1, "object"), plural(1200, "object")) == ("1 object", "1,200 objects")
