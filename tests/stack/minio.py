@@ -13,6 +13,9 @@ from tests.stack import artifacts
 from tests.stack.ports import LOOPBACK
 from tests.stack.server import START_TIMEOUT, Server
 
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
 
 class MinioServer(Server):
     """MinIO with its buckets in ``directory``; restarts keep port, keys and data.
