@@ -24,6 +24,9 @@ from logpersister.manifest.quantity import (
     parse_size,
 )
 
+BOUNDS = "x-bounds"
+"""Key of our schemas for bounds that JSON schema has no words for: ``6s to 30m``."""
+
 
 class Model(BaseModel):
     """Base of all parts of the manifest: frozen, unknown fields refused, camelCase in YAML, snake_case in Python.
@@ -92,6 +95,7 @@ class Size:
             "anyOf": [{"type": "integer"}, {"type": "string"}],
             "pattern": SIZE_PATTERN,
             "x-kubernetes-int-or-string": True,
+            BOUNDS: f"{self.least} to {self.most}",
         }
 
     def validate(self, value: object) -> int:
@@ -119,7 +123,7 @@ class Duration:
         )
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"type": "string", "pattern": DURATION_PATTERN}
+        return {"type": "string", "pattern": DURATION_PATTERN, BOUNDS: f"{self.least} to {self.most}"}
 
     def validate(self, value: object) -> timedelta:
         duration = value if isinstance(value, timedelta) else parse_duration(value)

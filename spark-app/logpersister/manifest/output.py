@@ -107,7 +107,9 @@ class DateRule(Model):
     """A folder by the record's timestamp."""
 
     granularity: Literal["day", "hour", "minute"]
-    """How much time one folder holds. Finer: a query reads less; coarser: fewer and larger objects."""
+    """How much time one folder holds. Finer: a query reads less; coarser: fewer and larger objects. A level says what
+    those outside of it have not said yet: day alone is `dt=2026-11-21`, day and then hour `dt=2026-11-21/hr=05`, hour
+    alone `hr=2026-11-21-05`."""
 
     timezone: TimeZone = "UTC"
     """IANA time zone in which days and hours begin."""
@@ -128,7 +130,7 @@ class PartitionRule(Model):
     """One level of folders; exactly one of its fields is set."""
 
     date: DateRule | None = None
-    """A folder by the record's timestamp."""
+    """A folder by the record's timestamp (`unknown` for records without a usable one)."""
 
     offset: OffsetRule | None = None
     """A folder by the record's offset."""

@@ -130,11 +130,12 @@ def problems_of(errors: Iterable[Any], known_fields: KnownFields, line_of: LineO
 
     ``known_fields`` returns the fields that exist in the mapping at a path, to suggest a name for an unknown one.
     """
+    errors = list(errors)
     problems: list[Problem] = []
     for error in errors:
         steps: tuple[PathStep, ...] = error["loc"]
-        if error["type"] == "default_factory_not_called":
-            continue  # a consequence of another error, which is listed
+        if _is_consequence(error, errors):
+            continue
         refused = error.get("ctx", {}).get("error")
         if isinstance(refused, RefusedError):
             for finding in refused.findings:
@@ -143,6 +144,14 @@ def problems_of(errors: Iterable[Any], known_fields: KnownFields, line_of: LineO
         else:
             problems.append(replace(_problem_of_builtin(error, steps, known_fields), line=line_of(steps)))
     return sorted(problems, key=lambda problem: problem.line or 0)
+
+
+def _is_consequence(error: Any, errors: Sequence[Any]) -> bool:
+    """Whether an error only follows from another: a default that needs a bad field, a list short of bad entries."""
+    if error["type"] == "too_short":
+        place = error["loc"]
+        return any(other["loc"][: len(place)] == place for other in errors if other is not error)
+    return bool(error["type"] == "default_factory_not_called")
 
 
 def _problem_of_finding(finding: Finding, steps: tuple[PathStep, ...], value: object) -> Problem:
@@ -159,6 +168,8 @@ def _steps_to_judge(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
 
 def _problem_of_builtin(error: Any, steps: tuple[PathStep, ...], known_fields: KnownFields) -> Problem:
     kind: str = error["type"]
+    if steps and steps[-1] == "[key]":  # as pydantic marks what is wrong with a key
+        steps, kind = steps[:-2], "invalid_key"
     problem = Problem(path_text(steps), "", "", show(error["input"], _steps_to_judge(steps)))
     if kind == "extra_forbidden":
         return _unknown_field(problem, steps, known_fields)
@@ -180,7 +191,7 @@ _WORDINGS = {
     "less_than_equal": ("is too large: at most {le} is expected", "write {le} or less"),
     "too_short": ("has {actual_length} entries", "give at least {min_length}"),
     "too_long": ("has {actual_length} entries", "give at most {max_length}"),
-    "invalid_key": ("has a key that is not text", "put the key in quotes"),
+    "invalid_key": ("is a name that is not text", "put the name in quotes"),
     "int_": ("is not a whole number", "write it in digits, without quotes"),
     "bool_": ("is neither true nor false", "write true or false, without quotes"),
     "string_": ("is not text", "put it in quotes"),

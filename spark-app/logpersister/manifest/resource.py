@@ -1,5 +1,6 @@
 """The LogPersister resource as a whole: what ``kubectl apply -f`` and ``logpersister run -f`` both take."""
 
+import math
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Annotated, Any, Literal, Self
@@ -104,7 +105,7 @@ class Spec(Model):
         largest = self.storage.part_size * MAX_PARTS
         for field, size in self.upload.sizes():
             if size > largest:
-                part = format_size(-(-size // MAX_PARTS // 2**20 + 1) * 2**20)
+                part = format_size(math.ceil(size / (MAX_PARTS * 2**20)) * 2**20)
                 yield Finding(
                     f"does not fit into {MAX_PARTS} parts of storage.partSize {format_size(self.storage.part_size)}",
                     f"lower it, or set spec.storage.partSize to {part} or more",

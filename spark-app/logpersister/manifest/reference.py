@@ -1,0 +1,123 @@
+"""The reference of the manifest, made from the model: tables of docs/manifest.md, which a test compares.
+
+``python -m logpersister.manifest.reference docs/manifest.md`` writes them anew between their markers.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logpersister.manifest.constraint import BOUNDS
+from logpersister.manifest.quantity import DURATION_PATTERN
+from logpersister.manifest.schema import json_schema
+
+_MARKED = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDescription:
+    """One field of the manifest."""
+
+    path: str
+    """``spec.kafka.topics``; entries of a list are ``spec.upload.overrides[].maxAge``."""
+    type: str
+    default: str
+    """As YAML, ``required``, or empty when it is not set or depends on other fields (the description says how)."""
+    description: str
+
+    @property
+    def block(self) -> str:
+        """The path of the mapping that it is in."""
+        return self.path.rpartition(".")[0]
+
+
+def fields() -> list[FieldDescription]:
+    """Return every field that a user can set, in the order of the model."""
+    schema = json_schema(with_bounds=True)
+    return [field for field in _fields(schema, schema["$defs"], "") if field.path != "status"]
+
+
+def _fields(schema: Mapping[str, Any], definitions: Mapping[str, Any], prefix: str) -> Iterator[FieldDescription]:
+    for name, outer in schema["properties"].items():
+        path = f"{prefix}{name}"
+        inner = _resolve(outer, definitions)
+        description = str(outer.get("description", inner.get("description", "")))
+        yield FieldDescription(
+            path,
+            _type(inner, definitions),
+            _default(name, outer, inner, schema.get("required", ())),
+            " ".join(description.split()),
+        )
+        entry = _resolve(inner.get("items", {}), definitions)
+        if "properties" in inner:
+            yield from _fields(inner, definitions, f"{path}.")
+        elif "properties" in entry:
+            yield from _fields(entry, definitions, f"{path}[].")
+
+
+def _resolve(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema itself: references followed, "or null" left out."""
+    if "$ref" in schema:
+        return _resolve(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    choices = [choice for choice in schema.get("anyOf", ()) if choice.get("type") != "null"]
+    return _resolve(choices[0], definitions) if len(choices) == 1 else schema
+
+
+def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    kind = str(schema.get("type"))
+    if schema.get("x-kubernetes-int-or-string"):
+        kind = f"size (bytes), {schema[BOUNDS]}"
+    elif schema.get("pattern") == DURATION_PATTERN:
+        kind = f"duration, {schema[BOUNDS]}"
+    elif "minimum" in schema:
+        kind = f"integer, {schema['minimum']} to {schema['maximum']}"
+    elif "enum" in schema or "const" in schema:
+        kind = ", ".join(f"`{word}`" for word in schema.get("enum", [schema.get("const")]))
+    elif "items" in schema:
+        kind = f"list of {_type(_resolve(schema['items'], definitions), definitions)}s"
+    elif kind == "object":
+        kind = "mapping" if "properties" in schema else "map of strings"
+    return kind
+
+
+def _default(name: str, outer: Mapping[str, Any], inner: Mapping[str, Any], required: tuple[str, ...]) -> str:
+    if name in required:
+        return "required"
+    if "default" not in outer or "properties" in inner:
+        return ""
+    default = outer["default"]
+    plain = isinstance(default, str) and re.fullmatch(r"[A-Za-z0-9._:-]+", default)
+    return f"`{default if plain else json.dumps(default)}`"
+
+
+def table(block: str, described: list[FieldDescription]) -> str:
+    """Return the table of the fields that stand directly in ``block`` (``""``: in the resource)."""
+    rows = [field for field in described if field.block == block]
+    lines = ["| field | type | default | what it is for |", "| --- | --- | --- | --- |"]
+    lines += [
+        f"| `{row.path}` | {row.type} | {row.default} | {row.description.replace('|', '&#124;')} |" for row in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def with_tables(text: str) -> str:
+    """Return a page with the tables between its markers written anew (``<!-- fields of spec.kafka -->``)."""
+    described = fields()
+
+    def fill(found: re.Match[str]) -> str:
+        block = "" if found[2] == "the-resource" else found[2]
+        return f"{found[1]}{table(block, described)}{found[3]}"
+
+    return _MARKED.sub(fill, text)
+
+
+def main(page: Path) -> None:
+    page.write_text(with_tables(page.read_text()))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

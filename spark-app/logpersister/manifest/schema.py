@@ -1,0 +1,45 @@
+"""The JSON schema of the resource, for the CRD and for the reference of the manifest."""
+
+from datetime import timedelta
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from logpersister.manifest.constraint import BOUNDS
+from logpersister.manifest.quantity import format_duration, format_size
+from logpersister.manifest.resource import LogPersister
+
+
+class _Generator(GenerateJsonSchema):
+    """Writes defaults as a manifest would: ``256Mi`` and ``15m``."""
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        result = super().default_schema(schema)
+        default = schema.get("default")
+        if isinstance(default, timedelta):
+            result["default"] = format_duration(default)
+        elif isinstance(default, int) and result.get("x-kubernetes-int-or-string"):
+            result["default"] = format_size(default)
+        elif isinstance(default, tuple):
+            result["default"] = list(default)
+        elif default is None:
+            result.pop("default", None)
+        return result
+
+
+def json_schema(*, with_bounds: bool = False) -> dict[str, Any]:
+    """Return the schema (draft 2020-12) of what `load` accepts, apart from the rules between fields.
+
+    Bounds of sizes and durations have no words in it; ``with_bounds`` adds them as `BOUNDS`, for people.
+    """
+    schema = LogPersister.model_json_schema(by_alias=True, schema_generator=_Generator)
+    return schema if with_bounds else _without_bounds(schema)
+
+
+def _without_bounds(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        return {key: _without_bounds(value) for key, value in schema.items() if key != BOUNDS}
+    if isinstance(schema, list):
+        return [_without_bounds(entry) for entry in schema]
+    return schema

@@ -1,0 +1,47 @@
+"""A smallest manifest, and how tests change it and see what is said about it."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from logpersister.manifest import LogPersister, ManifestError, parse
+
+DOCUMENT: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "clicks-backup"},
+    "spec": {
+        "kafka": {"bootstrapServers": "broker-1:9092", "topics": ["clicks"]},
+        "storage": {"bucket": "logs"},
+    },
+}
+
+REMOVE = object()
+"""As a value: the field is removed."""
+
+
+def changed(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with fields set by path: ``{"spec.kafka.topics": ["a"]}``."""
+    document = copy.deepcopy(DOCUMENT)
+    for path, value in changes.items():
+        *parents, name = path.split(".")
+        mapping = document
+        for parent in parents:
+            mapping = mapping.setdefault(parent, {})
+        if value is REMOVE:
+            del mapping[name]
+        else:
+            mapping[name] = value
+    return document
+
+
+def accepted(changes: dict[str, Any]) -> LogPersister:
+    return parse(changed(changes))
+
+
+def problems(changes: dict[str, Any]) -> list[str]:
+    """Return the lines of the error that the changed document must give."""
+    with pytest.raises(ManifestError) as caught:
+        parse(changed(changes))
+    return str(caught.value).splitlines()

@@ -1,0 +1,145 @@
+"""Sizes and durations: every notation, and one text for each value."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logpersister.manifest.problems import RefusedError
+from logpersister.manifest.quantity import (
+    DURATION_PATTERN,
+    SIZE_PATTERN,
+    format_duration,
+    format_size,
+    parse_duration,
+    parse_size,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("5", 5),
+        (5, 5),
+        ("100k", 100_000),
+        ("1G", 10**9),
+        ("1Ki", 1024),
+        ("256Mi", 256 * 2**20),
+        ("1.5Gi", 3 * 2**29),
+        ("0.5Ki", 512),
+        ("2E", 2 * 10**18),
+        ("2e3", 2000),
+        ("1.25E2", 125),
+        (" 5Mi ", 5 * 2**20),
+        ("7Ei", 7 * 2**60),
+    ],
+)
+def test_sizes(text: str | int, size: int) -> None:
+    assert parse_size(text) == size
+    assert re.fullmatch(SIZE_PATTERN, str(text).strip())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Mi",
+        "-1",
+        "+1",
+        "1 Mi",
+        "1mi",
+        "1MiB",
+        "1kb",
+        "1K",
+        "1m",
+        "1.",
+        ".5",
+        "1,5Mi",
+        "\u0661Mi",
+        "9" * 21,
+        "1e100",
+        None,
+    ],
+)
+def test_not_sizes(text: str | None) -> None:
+    with pytest.raises(RefusedError, match="is not a size"):
+        parse_size(text)
+
+
+def test_sizes_are_whole_bytes_and_have_an_end() -> None:
+    with pytest.raises(RefusedError, match="is not a whole number of bytes"):
+        parse_size("0.3Ki")
+    with pytest.raises(RefusedError, match="larger than any size"):
+        parse_size("8Ei")
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.integers(0, 2**63 - 1)
+    | st.integers(0, 2**20).map(lambda n: n * 2**20)
+    | st.integers(0, 10**6).map(lambda n: n * 1000)
+)
+def test_a_size_has_one_text_that_means_it(size: int) -> None:
+    assert parse_size(format_size(size)) == size
+    assert format_size(parse_size(format_size(size))) == format_size(size)
+    assert re.fullmatch(SIZE_PATTERN, format_size(size))
+
+
+@pytest.mark.parametrize(
+    ("text", "same"), [("1024Mi", "1Gi"), ("1000k", "1M"), ("1536Ki", "1536Ki"), ("1.5Mi", "1536Ki")]
+)
+def test_equal_sizes_have_equal_texts(text: str, same: str) -> None:
+    assert format_size(parse_size(text)) == same
+
+
+@pytest.mark.parametrize(
+    ("text", "duration"),
+    [
+        ("0", timedelta(0)),
+        ("0s", timedelta(0)),
+        ("90s", timedelta(seconds=90)),
+        ("15m", timedelta(minutes=15)),
+        ("1h30m", timedelta(minutes=90)),
+        ("1.5h", timedelta(minutes=90)),
+        ("500ms", timedelta(milliseconds=500)),
+        ("1m500ms", timedelta(minutes=1, milliseconds=500)),
+        ("7d", timedelta(days=7)),
+        ("1d12h", timedelta(hours=36)),
+    ],
+)
+def test_durations(text: str, duration: timedelta) -> None:
+    assert parse_duration(text) == duration
+    assert re.fullmatch(DURATION_PATTERN, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "15", "m", "15 m", "-5s", "1y", "5us", "1h 30m", "30m1h", "1m1m", "1.s", "\u0663s", "PT15M", 15, None, True],
+)
+def test_not_durations(text: object) -> None:
+    with pytest.raises(RefusedError, match="is not a duration"):
+        parse_duration(text)
+
+
+def test_durations_are_whole_milliseconds_and_have_an_end() -> None:
+    with pytest.raises(RefusedError, match="is not a whole number of milliseconds"):
+        parse_duration("0.3ms")
+    with pytest.raises(RefusedError, match="longer than ten years"):
+        parse_duration("999999999999h")
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.integers(0, 3650 * 86_400_000).map(lambda milliseconds: timedelta(milliseconds=milliseconds)))
+def test_a_duration_has_one_text_that_means_it(duration: timedelta) -> None:
+    assert parse_duration(format_duration(duration)) == duration
+    assert re.fullmatch(DURATION_PATTERN, format_duration(duration))
+
+
+@pytest.mark.parametrize(
+    ("text", "same"), [("90s", "1m30s"), ("60m", "1h"), ("1d", "24h"), ("1000ms", "1s"), ("0h", "0s")]
+)
+def test_equal_durations_have_equal_texts(text: str, same: str) -> None:
+    assert format_duration(parse_duration(text)) == same

@@ -1,0 +1,100 @@
+"""The manifest's page and the model say the same, and the schema is one that a CRD can have."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logpersister.manifest import load
+from logpersister.manifest.load import fields_at
+from logpersister.manifest.reference import FieldDescription, fields, main, with_tables
+from logpersister.manifest.revision import revision_of
+from logpersister.manifest.schema import json_schema
+from tests.unit.manifest.documents import accepted
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "manifest.md"
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+
+
+def documented() -> dict[str, tuple[str, str]]:
+    """Return type and default of each field that the page has a row for."""
+    rows = re.findall(r"^\| `([A-Za-z.\[\]]+)` \| (.*?) \| (.*?) \| .+ \|$", PAGE.read_text(), re.MULTILINE)
+    assert len(rows) == len({row[0] for row in rows}), "a field has two rows"
+    return {path: (kind, default.strip()) for path, kind, default in rows if "." in path or path in fields_at(())}
+
+
+def test_every_field_is_documented_and_nothing_else() -> None:
+    expected = {field.path: (field.type, field.default) for field in fields()}
+    assert documented() == expected
+
+
+def test_the_page_is_up_to_date(tmp_path: Path) -> None:
+    text = PAGE.read_text()
+    assert with_tables(text) == text, "run: python -m logpersister.manifest.reference docs/manifest.md"
+    copy = tmp_path / "manifest.md"
+    copy.write_text(re.sub(r"(?m)^\| `spec.*required.*\n", "", text))
+    main(copy)
+    assert copy.read_text() == text
+
+
+@pytest.mark.parametrize("field", fields(), ids=lambda field: field.path)
+def test_every_field_says_what_it_is_for(field: FieldDescription) -> None:
+    assert len(field.description) > 15
+    assert field.description.endswith(".")
+
+
+def test_documented_defaults_are_the_real_ones() -> None:
+    document = revision_of(accepted({}), "0").document
+    document["spec"]["members"] = 1
+    for field in fields():
+        found: Any = document
+        for step in field.path.split("."):
+            found = found.get(step) if isinstance(found, dict) else None
+        if field.default.startswith("`") and found is not None:
+            expected = found if isinstance(found, str) and found.strip() and found.isprintable() else json.dumps(found)
+            assert field.default == f"`{expected}`", field.path
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_examples_are_valid(example: Path) -> None:
+    assert load(example).kind == "LogPersister"
+
+
+def test_the_examples_are_there() -> None:
+    names = {path.name for path in EXAMPLES}
+    assert names >= {"clicks.yaml", "audit-pattern.yaml", "sequencefile.yaml", "secured.yaml"}
+
+
+def test_yaml_of_the_page_is_valid(tmp_path: Path) -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        file = tmp_path / "block.yaml"
+        file.write_text(block)
+        load(file)
+
+
+def _nodes(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+    for below in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _nodes(below)
+
+
+def test_the_schema_is_plain() -> None:
+    schema = json_schema()
+    keys = {key for node in _nodes(schema) for key in node if key.startswith("x-")}
+    assert keys == {"x-kubernetes-int-or-string"}
+    text = json.dumps(schema)
+    assert "PT15M" not in text
+    assert '"default": "15m"' in text
+    assert '"default": "256Mi"' in text
+    patterns = [node["pattern"] for node in _nodes(schema) if isinstance(node.get("pattern"), str)]
+    assert patterns
+    for pattern in patterns:
+        assert "(?" not in pattern, "the API server's RE2 has no lookaround"
+        re.compile(pattern)

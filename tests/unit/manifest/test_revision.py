@@ -1,0 +1,145 @@
+"""A revision has one hash for one meaning, and its document is enough to run it again."""
+
+import json
+from typing import Any
+
+import pytest
+
+from logpersister.manifest import LogPersister, parse
+from logpersister.manifest.revision import (
+    Revision,
+    RevisionError,
+    resource_of,
+    revision_of,
+    revision_of_document,
+)
+from tests.unit.manifest.documents import accepted, changed
+from tests.unit.manifest.test_rules import ACCEPTED
+
+VERSION = "1.2.3"
+
+
+def revision(changes: dict[str, Any]) -> Revision:
+    return revision_of(accepted(changes), VERSION)
+
+
+def test_the_hash_is_known() -> None:
+    # When it changes, every running group gets a new revision at the next upgrade: that must be meant.
+    document = revision({}).document
+    assert json.loads(revision({}).canonical_json()) == document
+    assert document["spec"]["upload"] == {"maxBytes": "256Mi", "maxAge": "15m", "overrides": []}
+    assert revision({}).hash == revision_of_document(document).hash
+    assert len(revision({}).hash) == 12
+    assert int(revision({}).hash, 16) >= 0
+
+
+@pytest.mark.parametrize("changes", ACCEPTED, ids=str)
+def test_a_document_gives_its_resource_and_its_hash_again(changes: dict[str, Any]) -> None:
+    before = revision(changes)
+    stored = json.loads(json.dumps(before.document))
+    restored = resource_of(stored)
+    assert revision_of(restored, VERSION) == before
+    assert revision_of_document(stored).hash == before.hash
+    assert restored.group_id == accepted(changes).group_id
+    assert restored.spec.model_dump(exclude={"members", "kafka", "storage"}) == accepted(changes).spec.model_dump(
+        exclude={"members", "kafka", "storage"}
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"spec.members": 5},
+        {"metadata.labels": {"a": "b"}},
+        {"metadata.namespace": "data"},
+        {"status": {"ready": True}},
+        {"spec.kafka.groupId": "clicks-backup"},
+        {"spec.upload.maxAge": "900s"},
+        {"spec.upload.maxBytes": 268435456},
+        {"spec.output": {"format": "text", "compression": "gzip", "text": {"delimiter": "\n"}}},
+        {"spec.storage.pathStyle": False},
+        {"spec.kafka.security": {}},
+    ],
+    ids=str,
+)
+def test_what_means_the_same_is_the_same_revision(changes: dict[str, Any]) -> None:
+    assert revision(changes).hash == revision({}).hash
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"metadata.name": "other"},
+        {"spec.generation": 2},
+        {"spec.kafka.topics": ["clicks", "orders"]},
+        {"spec.kafka.groupId": "other"},
+        {"spec.kafka.isolationLevel": "read_uncommitted"},
+        {"spec.storage.prefix": "raw"},
+        {"spec.storage.partSize": "8Mi"},
+        {"spec.output.compression": "zstd"},
+        {"spec.output.text": {"tombstones": "empty"}},
+        {"spec.output.partitionBy": [{"date": {"granularity": "day"}}]},
+        {"spec.upload.maxBytes": "1Mi"},
+        {"spec.spark.conf": {"spark.executor.memory": "2g"}},
+        {"spec.cycleInterval": "6s"},
+    ],
+    ids=str,
+)
+def test_what_means_something_else_is_another_revision(changes: dict[str, Any]) -> None:
+    assert revision(changes).hash != revision({}).hash
+
+
+def test_another_version_of_the_code_is_another_revision() -> None:
+    assert revision_of(accepted({}), "1.2.4").hash != revision({}).hash
+
+
+def test_an_order_that_matters_is_kept() -> None:
+    one, two = {"topicPattern": "a", "maxAge": "1m"}, {"topicPattern": "b", "maxAge": "2m"}
+    assert revision({"spec.upload.overrides": [one, two]}).hash != revision({"spec.upload.overrides": [two, one]}).hash
+
+
+def test_order_of_fields_does_not_matter() -> None:
+    document = changed({})
+    turned = {key: document[key] for key in reversed(document)}
+    assert revision_of(parse(turned), VERSION) == revision({})
+
+
+def test_every_default_is_filled_in() -> None:
+    spec = revision({}).document["spec"]
+    assert spec["kafka"]["groupId"] == "clicks-backup"
+    assert spec["storage"]["pathStyle"] is False
+    assert spec["output"]["compression"] == "gzip"
+    assert spec["output"]["text"]["tombstones"] == "skip"
+    assert "members" not in spec
+
+
+def test_an_older_document_has_the_defaults_of_newer_fields() -> None:
+    document = revision({}).document
+    del document["spec"]["cycleInterval"], document["spec"]["storage"]["checksums"]
+    restored: LogPersister = resource_of(document)
+    assert restored.spec.storage.checksums == "when_supported"
+    assert restored.spec.members == 1
+
+
+def test_a_newer_document_is_refused_with_what_to_do() -> None:
+    document = revision({}).document | {"codeVersion": "9.0.0"}
+    document["spec"]["output"]["format"] = "parquet"
+    document["spec"]["quarantine"] = {"prefix": "bad"}
+    with pytest.raises(RevisionError) as caught:
+        resource_of(document)
+    message = str(caught.value)
+    assert "was written by logpersister 9.0.0" in message
+    assert "run a member of version 9.0.0" in message
+    assert "spec.quarantine: is an unknown field" in message
+    assert '"parquet" is not allowed here' in message
+
+
+@pytest.mark.parametrize("document", [{}, {"codeVersion": 1}, {"spec": {}}])
+def test_a_damaged_document_is_refused(document: dict[str, Any]) -> None:
+    with pytest.raises(RevisionError, match="has no codeVersion"):
+        resource_of(document)
+
+
+def test_the_document_is_a_copy() -> None:
+    document = revision({}).document
+    assert revision_of_document(document).document is not document

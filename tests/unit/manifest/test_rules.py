@@ -1,0 +1,462 @@
+"""Every rule of the manifest: what it accepts, what it refuses, and in which words."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from logpersister.manifest import ManifestError, parse
+from tests.unit.manifest.documents import REMOVE, accepted, changed, problems
+
+K, S, F, U = "spec.kafka.", "spec.storage.", "spec.output.", "spec.upload."
+SASL = {"protocol": "SASL_SSL", "mechanism": "SCRAM-SHA-512", "secretName": "clicks-kafka"}
+PATTERN = {K + "topics": REMOVE, K + "topicPattern": "^web"}
+
+
+def by_pattern(**fields: Any) -> dict[str, Any]:
+    return PATTERN | {K + name: value for name, value in fields.items()}
+
+
+ACCEPTED: list[dict[str, Any]] = [
+    {"status": {"anything": [1, None]}},
+    {"metadata": {"name": "a", "uid": "5", "managedFields": [{}], "labels": {"a": "b"}, "namespace": "data"}},
+    {"metadata.name": "a" * 39},
+    {"spec.generation": 1},
+    {"spec.generation": 2**31 - 1},
+    {"spec.members": 1000},
+    {"spec.shutdownGrace": "0s"},
+    {"spec.shutdownGrace": "1h"},
+    {"spec.cycleInterval": "100ms"},
+    {"spec.cycleInterval": "5m"},
+    {K + "bootstrapServers": "broker-1:9092, broker-2.example.org:1,[::1]:65535,10.0.0.1:9092,under_score:9092"},
+    {K + "groupId": "other_Group.1"},
+    {K + "topics": ["a", "B.c_d-e", "x" * 249, "__mine"]},
+    by_pattern(),
+    by_pattern(topicPattern="^web\\.(a|b)$", excludeTopicPattern="test$"),
+    by_pattern(topicPattern="(?i:web)"),
+    {K + "startFrom": "latest"},
+    {K + "startFrom": "2026-11-21T00:00:00Z"},
+    {K + "startFrom": "2026-11-21t01:00:00.123456+01:00"},
+    {K + "isolationLevel": "read_uncommitted"},
+    {K + "onDataLoss": "skip"},
+    {K + "clientRack": "eu-west-1a"},
+    {K + "sessionTimeout": "6s"},
+    {K + "sessionTimeout": "30m"},
+    {K + "security": {}},
+    {K + "security": {"protocol": "SSL"}},
+    {K + "security": {"protocol": "SSL", "secretName": "tls", "verifyHostname": False}},
+    {K + "security": SASL},
+    {K + "security": SASL | {"protocol": "SASL_PLAINTEXT", "mechanism": "PLAIN"}},
+    {K + "security": SASL | {"mechanism": "OAUTHBEARER"}},
+    {K + "security": SASL | {"mechanism": "SCRAM-SHA-256"}},
+    {S + "bucket": "my.bucket-1"},
+    {S + "bucket": "abc"},
+    {S + "bucket": "b" * 63},
+    {S + "prefix": ""},
+    {S + "prefix": "raw/My_events/(a)'!*=1.2"},
+    {S + "endpoint": "http://127.0.0.1:9000"},
+    {S + "endpoint": "https://s3.example.org/"},
+    {S + "endpoint": "http://[::1]:9000"},
+    {S + "region": "eu-central-1"},
+    {S + "secretName": "s3.credentials-1"},
+    {S + "pathStyle": True},
+    {S + "storageClass": "STANDARD_IA"},
+    {S + "storageClass": "COLD-tier", S + "endpoint": "http://ceph:80"},
+    {S + "encryption": {"type": "S3"}},
+    {S + "encryption": {"type": "KMS"}},
+    {S + "encryption": {"type": "KMS", "keyId": "arn:aws:kms:eu-central-1:1:key/a-b"}},
+    {S + "partSize": "5Mi"},
+    {S + "partSize": "5Gi"},
+    {S + "partSize": 6_000_000},
+    {S + "verifyTls": False},
+    {S + "endpoint": "https://s3", S + "caSecretName": "ca"},
+    {S + "checksums": "when_required"},
+    {F + "format": "text", F + "compression": "none"},
+    {F + "format": "text", F + "compression": "zstd"},
+    {F + "format": "sequencefile", F + "compression": "deflate"},
+    {F + "format": "sequencefile", F + "compression": "none", F + "sequencefile": {"compressionType": "block"}},
+    {F + "format": "sequencefile", F + "sequencefile": {"compressionType": "record", "key": "messagepack"}},
+    {F + "format": "sequencefile", F + "sequencefile": {"tombstones": "skip"}},
+    {F + "text": {"delimiter": "\u001e", "delimiterInValue": "escape", "tombstones": "empty"}},
+    {F + "text": {"delimiter": "--END--", "delimiterInValue": "keep"}},
+    {F + "partitionBy": []},
+    {F + "partitionBy": [{"date": {"granularity": "minute", "timezone": "America/Argentina/Ushuaia", "prefix": ""}}]},
+    {
+        F + "partitionBy": [
+            {"date": {"granularity": "day"}},
+            {"date": {"granularity": "hour"}},
+            {"offset": {"every": 1}},
+        ]
+    },
+    {F + "partitionBy": [{"date": {"granularity": "day", "timezone": "Etc/GMT+5", "prefix": "local-day="}}]},
+    {U + "maxBytes": "64Ki"},
+    {U + "maxBytes": "160000Mi"},
+    {U + "maxBytes": "5Ti", S + "partSize": "550Mi"},
+    {U + "maxAge": "1s"},
+    {U + "maxAge": "30d"},
+    {U + "overrides": [{"topicPattern": "^audit", "maxAge": "1m"}, {"topicPattern": ".", "maxBytes": "1Mi"}]},
+    {"spec.spark": {"executors": 1000, "conf": {"spark.executor.memory": "2g"}}},
+    {"spec.spark": {"conf": {"spark.kubernetes.executor.secrets.my-ca": "/etc/ca"}}},
+    # null is the same as not set
+    {K + "groupId": None, "spec.output": None, S + "pathStyle": None, "spec.spark": {"conf": {"spark.a": None}}},
+]
+
+
+@pytest.mark.parametrize("changes", ACCEPTED, ids=str)
+def test_accepted(changes: dict[str, Any]) -> None:
+    assert accepted(changes).kind == "LogPersister"
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"apiVersion": "v1"}, 'apiVersion: "v1" is not allowed here; write one of: logpersister.dev/v1alpha1'),
+    ({"kind": "Deployment"}, 'kind: "Deployment" is not allowed here; write one of: LogPersister'),
+    ({"kind": REMOVE}, "kind: is missing; it has no default, so set it"),
+    ({"spec": REMOVE}, "spec: is missing; it has no default, so set it"),
+    ({"spec": []}, "spec: a list is not a mapping; write its fields below it, as `name: value` lines"),
+    ({"metadata.name": REMOVE}, "metadata.name: is missing"),
+    ({"metadata.name": "Clicks"}, 'metadata.name: "Clicks" is not a name that Kubernetes allows'),
+    ({"metadata.name": "-a"}, "is not a name that Kubernetes allows"),
+    ({"metadata.name": "a\n"}, "is not a name that Kubernetes allows"),
+    ({"metadata.name": "a" * 40}, "is longer than 39 characters; shorten it"),
+    ({"metadata.namespace": "a.b"}, "is not a namespace that Kubernetes allows"),
+    ({"metadata.labels": {"a": 1}}, "metadata.labels.a: 1 is not text; put it in quotes"),
+    ({"metadata.labels": {1: "a"}}, "metadata.labels: 1 is a name that is not text; put the name in quotes"),
+    ({"metadata.annotations": ["a"]}, "metadata.annotations: a list is not a mapping"),
+    ({"spec.generation": 0}, "spec.generation: 0 is too small: at least 1 is expected; write 1 or more"),
+    ({"spec.generation": 2**31}, "is too large: at most 2147483647 is expected"),
+    ({"spec.generation": "1"}, 'spec.generation: "1" is not a whole number; write it in digits, without quotes'),
+    ({"spec.generation": 1.5}, "spec.generation: 1.5 is not a whole number"),
+    ({"spec.generation": True}, "spec.generation: true is not a whole number"),
+    ({"spec.members": 0}, "spec.members: 0 is too small"),
+    ({"spec.members": 1001}, "spec.members: 1001 is too large"),
+    ({"spec.memebrs": 1}, "spec.memebrs: is an unknown field; did you mean members?"),
+    ({"spec.shutdownGrace": "61m"}, 'spec.shutdownGrace: "61m" is too long: at most 1h is expected'),
+    ({"spec.shutdownGrace": 30}, "spec.shutdownGrace: 30 is not a duration; write for example 15m, 1h30m or 90s"),
+    ({"spec.cycleInterval": "99ms"}, "is too short: at least 100ms is expected; write 100ms or more"),
+    ({"spec.cycleInterval": "301s"}, "is too long"),
+    ({"spec.frobnicate": 1}, "spec.frobnicate: is an unknown field; known here: generation, kafka, storage, output"),
+    # kafka
+    ({"spec.kafka": REMOVE}, "spec.kafka: is missing"),
+    ({K + "bootstrapServers": REMOVE}, "spec.kafka.bootstrapServers: is missing"),
+    ({K + "bootstrapServers": ""}, 'spec.kafka.bootstrapServers: "" is empty'),
+    ({K + "bootstrapServers": ["a:1"]}, "spec.kafka.bootstrapServers: a list is not text"),
+    ({K + "bootstrapServers": "broker"}, "has an entry that is not an address ('broker'); write host:port"),
+    ({K + "bootstrapServers": "a:1,,b:2"}, "has an entry that is not an address ('')"),
+    ({K + "bootstrapServers": "a b:1"}, "has an entry that is not an address"),
+    ({K + "bootstrapServers": "a:port"}, "has an entry that is not an address"),
+    ({K + "bootstrapServers": "::1:9092"}, "has an entry that is not an address"),
+    ({K + "bootstrapServers": "a:0"}, "has a port outside 1..65535 (0)"),
+    ({K + "bootstrapServers": "a:65536"}, "has a port outside 1..65535"),
+    ({K + "bootstrapServers": "a:1,b:2,a:1"}, "names a broker twice; remove the repetition"),
+    ({K + "bootstrapServers": "SASL_SSL://a:1"}, "has a scheme; write host:port only; the protocol is set in"),
+    ({K + "groupId": "a/b"}, 'spec.kafka.groupId: "a/b" is not a group id that can also name a folder'),
+    ({K + "groupId": "."}, "is not a group id"),
+    ({K + "groupId": ""}, "is not a group id"),
+    ({K + "groupId": "g" * 201}, "is longer than 200 characters"),
+    ({K + "topics": REMOVE}, "spec.kafka.topics: is missing, and so is topicPattern; set one of them"),
+    ({K + "topics": []}, "spec.kafka.topics: has 0 entries; give at least 1"),
+    ({K + "topics": ["x"] * 1001}, "spec.kafka.topics: has 1001 entries; give at most 1000"),
+    ({K + "topics": "clicks"}, 'spec.kafka.topics: "clicks" is not a list; write [a, b]'),
+    ({K + "topics": ["a", "b c"]}, 'spec.kafka.topics[1]: "b c" is not a name that Kafka allows for a topic'),
+    ({K + "topics": [".."]}, 'spec.kafka.topics[0]: ".." is not a name that Kafka allows'),
+    ({K + "topics": ["x" * 250]}, "is longer than 249 characters"),
+    ({K + "topics": [None]}, "spec.kafka.topics[0]: null is not text"),
+    ({K + "topics": ["a", "b", "a"]}, "spec.kafka.topics: names a twice; remove the repetition"),
+    ({K + "topics": ["__consumer_offsets"]}, '"__consumer_offsets" is an internal topic of Kafka; remove it'),
+    ({K + "topicPattern": "^web"}, "spec.kafka.topicPattern: contradicts topics: only one of them can be set"),
+    (by_pattern(topicPattern="web("), 'spec.kafka.topicPattern: "web(" is not a regular expression: missing )'),
+    (by_pattern(topicPattern=""), 'spec.kafka.topicPattern: "" is empty or has a line break'),
+    (by_pattern(topicPattern=r"(a)\1"), "refers back to a group; write the pattern without back references"),
+    (by_pattern(topicPattern="(?i)web"), "has global flags; limit them to a group: (?i:pattern)"),
+    (by_pattern(excludeTopicPattern="["), 'spec.kafka.excludeTopicPattern: "[" is not a regular expression'),
+    (
+        by_pattern(topicPattern="(?P<a>x)", excludeTopicPattern="(?P<a>y)"),
+        "spec.kafka.topicPattern: cannot be combined with excludeTopicPattern",
+    ),
+    ({K + "excludeTopicPattern": "test"}, "spec.kafka.excludeTopicPattern: needs topicPattern"),
+    ({K + "startFrom": "beginning"}, 'spec.kafka.startFrom: "beginning" is neither earliest, latest nor an RFC 3339'),
+    ({K + "startFrom": "2026-11-21"}, "is neither earliest, latest nor an RFC 3339 time"),
+    ({K + "startFrom": "2026-11-21T00:00:00"}, "write earliest, latest, or a time with its offset such as"),
+    ({K + "startFrom": "2026-02-30T00:00:00Z"}, "is a time that does not exist"),
+    ({K + "startFrom": "1969-12-31T23:59:59Z"}, "is before 1970"),
+    ({K + "isolationLevel": "none"}, '"none" is not allowed here; write one of: read_committed, read_uncommitted'),
+    ({K + "onDataLoss": "ignore"}, "write one of: fail, skip"),
+    ({K + "clientRack": "a b"}, "is not a rack"),
+    ({K + "sessionTimeout": "5s"}, "is too short: at least 6s"),
+    ({K + "sessionTimeout": "31m"}, "is too long: at most 30m"),
+    ({K + "security": {"protocol": "TLS"}}, "write one of: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+    (
+        {K + "security": SASL | {"mechanism": "GSSAPI"}},
+        'security.mechanism: "GSSAPI" is not allowed here; write one of',
+    ),
+    ({K + "security": {"mechanism": "PLAIN"}}, 'mechanism: "PLAIN" contradicts protocol PLAINTEXT, which has no login'),
+    (
+        {K + "security": {"protocol": "SSL", "mechanism": "PLAIN", "secretName": "a"}},
+        'spec.kafka.security.mechanism: "PLAIN" contradicts protocol SSL, which has no login',
+    ),
+    ({K + "security": {"secretName": "a"}}, "secretName: contradicts protocol PLAINTEXT, which uses no secret"),
+    ({K + "security": {"verifyHostname": False}}, "verifyHostname: false contradicts protocol PLAINTEXT"),
+    ({K + "security": SASL | {"secretName": "Not A Name"}}, "security.secretName: is not the name of a Secret"),
+    # storage
+    ({"spec.storage": REMOVE}, "spec.storage: is missing"),
+    ({S + "bucket": REMOVE}, "spec.storage.bucket: is missing"),
+    ({S + "bucket": "ab"}, '"ab" is shorter than 3 characters'),
+    ({S + "bucket": "b" * 64}, "is longer than 63 characters"),
+    ({S + "bucket": "Logs"}, '"Logs" is not a name that S3 allows for a bucket'),
+    ({S + "bucket": "logs-"}, "is not a name that S3 allows"),
+    ({S + "bucket": "a..b"}, "has two dots in a row"),
+    ({S + "bucket": "192.168.1.1"}, "is an address"),
+    ({S + "bucket": "xn--bucket"}, "begins with xn--, which S3 reserves"),
+    ({S + "bucket": "bucket-s3alias"}, "ends with -s3alias, which S3 reserves"),
+    ({S + "bucket": "fast--use1-az4--x-s3"}, "is a directory bucket"),
+    ({S + "prefix": "/raw"}, 'spec.storage.prefix: "/raw" begins with a slash'),
+    ({S + "prefix": "raw/"}, "ends with a slash"),
+    ({S + "prefix": "a//b"}, "has two slashes in a row"),
+    ({S + "prefix": "a/../b"}, "has a folder named . or .."),
+    ({S + "prefix": "."}, "has a folder named . or .."),
+    ({S + "prefix": "a/_logpersister"}, "has the folder _logpersister, where logpersister keeps its own"),
+    ({S + "prefix": "a b"}, "has a character that tools mistreat in object names"),
+    ({S + "prefix": "ä"}, "has a character that tools mistreat"),
+    ({S + "prefix": "p" * 401}, "is longer than 400 characters"),
+    ({S + "endpoint": "127.0.0.1:9000"}, 'spec.storage.endpoint: "127.0.0.1:9000" is not an http or https URL'),
+    ({S + "endpoint": "ftp://a"}, "is not an http or https URL"),
+    ({S + "endpoint": "http://a/bucket"}, "has more than scheme, host and port"),
+    ({S + "endpoint": "http://a?x=1"}, "has more than scheme, host and port"),
+    ({S + "endpoint": "http://a:99999"}, "is not a URL"),
+    ({S + "endpoint": "http://a:0"}, "has port 0"),
+    ({S + "endpoint": "http://[::1"}, "is not a URL"),
+    ({S + "region": "eu central"}, "is not a region"),
+    ({S + "secretName": "S3"}, "spec.storage.secretName: is not the name of a Secret"),
+    ({S + "pathStyle": "auto"}, 'spec.storage.pathStyle: "auto" is neither true nor false'),
+    ({S + "storageClass": "COLD"}, 'spec.storage.storageClass: "COLD" is not a storage class of AWS; write one of'),
+    ({S + "storageClass": "a b", S + "endpoint": "http://a"}, "is not a storage class"),
+    ({S + "encryption": {}}, "spec.storage.encryption.type: is missing"),
+    ({S + "encryption": {"type": "AES"}}, "write one of: S3, KMS"),
+    ({S + "encryption": {"type": "S3", "keyId": "k"}}, "encryption.keyId: contradicts type S3"),
+    ({S + "encryption": {"type": "KMS", "keyId": "a b"}}, "is not the id, alias or ARN of a KMS key"),
+    ({S + "partSize": "5M"}, '"5M" is too small: at least 5Mi is expected'),
+    ({S + "partSize": "6Gi"}, "is too large: at most 5Gi is expected"),
+    ({S + "verifyTls": False, S + "endpoint": "http://a"}, "verifyTls: false contradicts the http endpoint"),
+    ({S + "caSecretName": "a", S + "endpoint": "http://a"}, "caSecretName: contradicts the http endpoint"),
+    ({S + "caSecretName": "a", S + "verifyTls": False}, "caSecretName: contradicts verifyTls: false"),
+    ({S + "checksums": True}, "spec.storage.checksums: true is not allowed here"),
+    # output
+    ({F + "format": "parquet"}, 'spec.output.format: "parquet" is not allowed here; write one of: text, sequencefile'),
+    ({F + "compression": "lz4"}, "write one of: none, gzip, deflate, zstd"),
+    ({F + "compression": "deflate"}, '"deflate" is not possible in format text; write one of: gzip, zstd, none'),
+    (
+        {F + "format": "sequencefile", F + "compression": "gzip"},
+        '"gzip" is not possible in format sequencefile; write one of: deflate, none',
+    ),
+    ({F + "sequencefile": {}}, "spec.output.sequencefile: contradicts format text; remove it, or set format to"),
+    ({F + "format": "sequencefile", F + "text": {}}, "spec.output.text: contradicts format sequencefile"),
+    ({F + "text": {"delimiter": ""}}, 'delimiter: "" is not 1 to 16 bytes long'),
+    ({F + "text": {"delimiter": "ä" * 9}}, "is not 1 to 16 bytes long"),
+    ({F + "text": {"delimiter": "x", "delimiterInValue": "escape"}}, "delimiter: has a letter, digit or backslash"),
+    ({F + "text": {"delimiter": "\\", "delimiterInValue": "escape"}}, "delimiter: has a letter, digit or backslash"),
+    ({F + "text": {"delimiterInValue": "drop"}}, "write one of: keep, escape"),
+    ({F + "text": {"tombstones": "null"}}, "write one of: skip, empty"),
+    ({F + "format": "sequencefile", F + "sequencefile": {"key": "text"}}, "write one of: longwritable, messagepack"),
+    (
+        {
+            F + "format": "sequencefile",
+            F + "compression": "none",
+            F + "sequencefile": {"compressionType": "record"},
+        },
+        'spec.output.sequencefile.compressionType: "record" contradicts compression none',
+    ),
+    ({F + "partitionBy": [{}]}, "spec.output.partitionBy[0]: a mapping is not exactly one of date and offset"),
+    (
+        {F + "partitionBy": [{"date": {"granularity": "day"}, "offset": {"every": 1}}]},
+        "partitionBy[0]: a mapping is not exactly one of date and offset; write one entry of the list for each",
+    ),
+    ({F + "partitionBy": [{"date": {"granularity": "day"}}] * 2}, "spec.output.partitionBy: has the same level twice"),
+    ({F + "partitionBy": [{"offset": {"every": n}} for n in range(1, 6)]}, "has 5 entries; give at most 4"),
+    ({F + "partitionBy": [{"date": {}}]}, "spec.output.partitionBy[0].date.granularity: is missing"),
+    ({F + "partitionBy": [{"date": {"granularity": "week"}}]}, "write one of: day, hour, minute"),
+    (
+        {F + "partitionBy": [{"date": {"granularity": "day", "timezone": "Mars/Base"}}]},
+        'spec.output.partitionBy[0].date.timezone: "Mars/Base" is not a time zone; write UTC, or a name',
+    ),
+    ({F + "partitionBy": [{"date": {"granularity": "day", "timezone": "../UTC"}}]}, "is not a time zone"),
+    ({F + "partitionBy": [{"date": {"granularity": "day", "timezone": "America"}}]}, "is not a time zone"),
+    ({F + "partitionBy": [{"date": {"granularity": "day", "prefix": "a/b="}}]}, "cannot begin a folder's name"),
+    ({F + "partitionBy": [{"date": {"granularity": "day", "prefix": "_logpersister"}}]}, "cannot begin a folder's"),
+    ({F + "partitionBy": [{"offset": {"every": 0}}]}, "spec.output.partitionBy[0].offset.every: 0 is too small"),
+    ({F + "partitionBy": [{"ofset": {"every": 1}}]}, "partitionBy[0].ofset: is an unknown field; did you mean offset?"),
+    # upload
+    ({U + "maxBytes": "12 parsecs"}, 'spec.upload.maxBytes: "12 parsecs" is not a size; write for example 256Mi (Ku'),
+    ({U + "maxBytes": "256MB"}, "is not a size; write for example 256Mi (Kubernetes quantity), without the B"),
+    ({U + "maxBytes": 1.5}, "spec.upload.maxBytes: 1.5 is not a size"),
+    ({U + "maxBytes": True}, "spec.upload.maxBytes: true is not a size"),
+    ({U + "maxBytes": ["1Mi"]}, "spec.upload.maxBytes: a list is not a size"),
+    ({U + "maxBytes": "63Ki"}, '"63Ki" is too small: at least 64Ki is expected; write 64Ki or more'),
+    ({U + "maxBytes": "6Ti"}, "is too large: at most 5Ti"),
+    (
+        {U + "maxBytes": "1Ti"},
+        (
+            'spec.upload.maxBytes: "1Ti" does not fit into 10000 parts of storage.partSize 16Mi; lower it, or set '
+            "spec.storage.partSize to 105Mi or more"
+        ),
+    ),
+    (
+        {U + "overrides": [{"topicPattern": "a", "maxBytes": "200Gi"}], S + "partSize": "5Mi"},
+        'spec.upload.overrides[0].maxBytes: "200Gi" does not fit into 10000 parts of storage.partSize 5Mi',
+    ),
+    ({U + "maxAge": "999ms"}, '"999ms" is too short: at least 1s is expected'),
+    ({U + "maxAge": "31d"}, "is too long: at most 30d"),
+    (
+        {U + "maxAge": "15"},
+        'spec.upload.maxAge: "15" is not a duration; write for example 15m, 1h30m or 90s, with its un',
+    ),
+    ({U + "overrides": [{"topicPattern": "a"}]}, "spec.upload.overrides[0]: a mapping changes nothing; set maxBytes"),
+    ({U + "overrides": [{"maxAge": "1m"}]}, "spec.upload.overrides[0].topicPattern: is missing"),
+    ({U + "overrides": [{"topicPattern": "*", "maxAge": "1m"}]}, 'overrides[0].topicPattern: "*" is not a regular exp'),
+    ({U + "overrides": {}}, "spec.upload.overrides: a mapping is not a list"),
+    ({U + "overrides": [{"topicPattern": "a", "maxAge": "1m"}] * 101}, "has 101 entries; give at most 100"),
+    # spark
+    ({"spec.spark": {"executors": -1}}, "spec.spark.executors: -1 is too small"),
+    ({"spec.spark": {"conf": {"spark.x": 2}}}, 'spec.spark.conf["spark.x"]: 2 is not text; put it in quotes'),
+    ({"spec.spark": {"conf": {"executor.memory": "1g"}}}, 'conf["executor.memory"]: is not a Spark setting'),
+    ({"spec.spark": {"conf": {"spark.master": "yarn"}}}, 'conf["spark.master"]: is set by logpersister itself; remove'),
+    ({"spec.spark": {"conf": {"spark.executor.instances": "2"}}}, "is set by logpersister itself; remove it: use spec"),
+    ({"spec.spark": {"conf": {"spark.ssl.keyPassword": "hunter2"}}}, "looks like a secret, and a manifest is stored"),
+]
+
+
+@pytest.mark.parametrize(("changes", "expected"), REFUSED, ids=lambda value: str(value)[:80])
+def test_refused(changes: dict[str, Any], expected: str) -> None:
+    found = problems(changes)
+    assert len(found) == 1, found
+    assert expected in found[0]
+    assert ";" in found[0], "a problem says what to do"
+    assert "hunter2" not in found[0]
+
+
+def test_everything_wrong_is_told_at_once() -> None:
+    changes = {"spec.members": 0, "spec.kafka.topics": [], "spec.upload.maxAge": "x", "spec.nonsense": 1}
+    assert len(problems(changes)) == 4
+
+
+def test_both_contradictions_of_a_part_are_told() -> None:
+    found = problems({"spec.kafka.security": {"protocol": "SASL_SSL"}})
+    assert [line.split(":")[0] for line in found] == ["spec.kafka.security.mechanism", "spec.kafka.security.secretName"]
+
+
+@pytest.mark.parametrize("document", [None, [], "text", 1])
+def test_not_a_mapping(document: Any) -> None:
+    with pytest.raises(ManifestError, match="is not a mapping; begin with apiVersion"):
+        parse(document)
+
+
+def test_snake_case_is_not_yaml() -> None:
+    assert problems({"spec.upload.max_age": "1m"}) == ["spec.upload.max_age: is an unknown field; did you mean maxAge?"]
+
+
+def test_parsing_does_not_change_the_document() -> None:
+    document = changed({"spec.kafka.groupId": None})
+    before = repr(document)
+    parse(document)
+    assert repr(document) == before
+
+
+def test_defaults() -> None:
+    spec = accepted({}).spec
+    assert accepted({}).group_id == "clicks-backup"
+    assert accepted({"spec.kafka.groupId": "other"}).group_id == "other"
+    assert (spec.generation, spec.members, spec.spark.executors) == (1, 1, 0)
+    assert (spec.shutdown_grace, spec.cycle_interval) == (timedelta(seconds=30), timedelta(seconds=5))
+    assert (spec.upload.max_bytes, spec.upload.max_age) == (256 * 2**20, timedelta(minutes=15))
+    assert (spec.output.format, spec.output.compression, spec.output.partition_by) == ("text", "gzip", ())
+    assert spec.output.text is not None
+    assert spec.output.text.delimiter == "\n"
+    assert spec.output.sequencefile is None
+    assert spec.storage.part_size == 16 * 2**20
+    assert spec.kafka.session_timeout == timedelta(seconds=45)
+    assert spec.kafka.isolation_level == "read_committed"
+
+
+def test_defaults_that_follow_from_the_format() -> None:
+    output = accepted({"spec.output.format": "sequencefile"}).spec.output
+    assert output.compression == "deflate"
+    assert output.text is None
+    assert output.sequencefile is not None
+    assert (output.sequencefile.key, output.sequencefile.compression_type) == ("longwritable", "block")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "path_style", "expected"),
+    [(None, None, False), ("http://a", None, True), ("http://a", False, False), (None, True, True)],
+)
+def test_path_style(endpoint: str | None, path_style: bool | None, expected: bool) -> None:
+    storage = accepted({"spec.storage.endpoint": endpoint, "spec.storage.pathStyle": path_style}).spec.storage
+    assert storage.uses_path_style is expected
+
+
+def test_start_time() -> None:
+    assert accepted({}).spec.kafka.start_time is None
+    kafka = accepted({"spec.kafka.startFrom": "2026-11-21T01:30:00+01:00"}).spec.kafka
+    assert kafka.start_time == datetime(2026, 11, 21, 0, 30, tzinfo=UTC)
+
+
+def test_addresses() -> None:
+    kafka = accepted({"spec.kafka.bootstrapServers": "a:1, [::1]:2"}).spec.kafka
+    assert [(address.host, address.port) for address in kafka.addresses] == [("a", 1), ("::1", 2)]
+    assert [str(address) for address in kafka.addresses] == ["a:1", "[::1]:2"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "excluded", "topic", "expected"),
+    [
+        ("^web\\.", None, "web.a", True),
+        ("^web\\.", None, "my-web.a", False),
+        ("web", None, "my-web-logs", True),
+        ("web$", None, "my-web-logs", False),
+        ("^web$|^app$", None, "app", True),
+        ("^web$|^app$", None, "apple", False),
+        ("web", "test", "web.test.a", False),
+        ("web", "^test", "web.test", True),
+        (".", None, "__consumer_offsets", False),
+        (".", None, "__anything", False),
+        (".", None, "_mine", True),
+        ("(?i:WEB)", None, "web", True),
+    ],
+)
+def test_topics_by_pattern(pattern: str, excluded: str | None, topic: str, expected: bool) -> None:
+    kafka = accepted(by_pattern(topicPattern=pattern, excludeTopicPattern=excluded)).spec.kafka
+    assert kafka.selects(topic) is expected
+
+
+def test_topics_by_name() -> None:
+    kafka = accepted({}).spec.kafka
+    assert kafka.selects("clicks")
+    assert not kafka.selects("clicks2")
+    with pytest.raises(ValueError, match="not by a pattern"):
+        _ = kafka.subscription_pattern
+
+
+def test_the_first_matching_override_applies() -> None:
+    upload = accepted(
+        {
+            "spec.upload": {
+                "maxBytes": "1Mi",
+                "maxAge": "10m",
+                "overrides": [
+                    {"topicPattern": "^audit", "maxAge": "1m"},
+                    {"topicPattern": "audit", "maxBytes": "2Mi", "maxAge": "2m"},
+                ],
+            }
+        }
+    ).spec.upload
+    limits = {topic: upload.for_topic(topic) for topic in ("audit.a", "my-audit", "clicks")}
+    assert {topic: (limit.max_bytes >> 20, limit.max_age.seconds) for topic, limit in limits.items()} == {
+        "audit.a": (1, 60),
+        "my-audit": (2, 120),
+        "clicks": (1, 600),
+    }
+
+
+def test_the_resource_is_frozen() -> None:
+    resource = accepted({})
+    with pytest.raises(ValueError, match="frozen"):
+        resource.spec.members = 2  # type: ignore[misc]
