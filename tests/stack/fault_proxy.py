@@ -28,7 +28,7 @@ def _any(_: str) -> bool:
     return True
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Fault:
     """Something that goes wrong a number of `times` (None: until it is removed) with what `matches`."""
 
@@ -39,26 +39,26 @@ class Fault:
     """How often it has happened."""
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Reset(Fault):
     """The connection is reset after so many bytes of the request (of the connection, for plain TCP) went through."""
 
     after: int = 0
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Stall(Fault):
     """Nothing more is forwarded after so many bytes, without closing anything, until the fault is removed."""
 
     after: int = 0
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class LoseResponse(Fault):
     """The server gets the whole request and answers, the client gets a reset instead (HTTP only)."""
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Answer(Fault):
     """The server never sees the request; the client is told this (HTTP only)."""
 
@@ -68,10 +68,8 @@ class Answer(Fault):
 
     def response(self) -> bytes:
         body = f"<?xml version='1.0'?><Error><Code>{self.code}</Code><Message>{self.message}</Message></Error>".encode()
-        return (
-            f"HTTP/1.1 {self.status} Fault\r\nContent-Type: application/xml\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-            + body
-        )
+        head = f"HTTP/1.1 {self.status} Fault\r\nContent-Type: application/xml\r\nContent-Length: {len(body)}\r\n\r\n"
+        return head.encode() + body
 
 
 class FaultProxy:
@@ -224,8 +222,6 @@ class _Connection:
                 self._client.sendall(fault.response())
                 return
             pending = self._forward_request(head, pending, fault)
-            if isinstance(fault, LoseResponse):
-                self._losing.set()
 
     def _head(self, pending: bytes) -> tuple[bytes | None, bytes]:
         while b"\r\n\r\n" not in pending:
@@ -244,6 +240,8 @@ class _Connection:
         while True:
             if self._broken(fault, forwarded + len(data)):
                 raise ConnectionResetError
+            if left == 0 and isinstance(fault, LoseResponse):
+                self._losing.set()  # before the last bytes: the answer may come at once
             self._server.sendall(data)
             forwarded += len(data)
             if left == 0:
@@ -289,5 +287,5 @@ def _reset(end: socket.socket) -> None:
     with contextlib.suppress(OSError):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     with contextlib.suppress(OSError):
-        end.shutdown(socket.SHUT_RDWR)
+        end.shutdown(socket.SHUT_RD)  # wakes a thread in recv, without an orderly end
     end.close()

@@ -73,9 +73,6 @@ class Connection:
         self._place = Place(storage.endpoint or "AWS S3", storage.bucket)
         self._pid = os.getpid()
 
-    def __reduce__(self) -> Any:
-        raise TypeError("a connection to the bucket must not be pickled: open the store in the process that needs it")
-
     @property
     def client(self) -> "S3Client":
         """The client; raises StorageError when there are no credentials to make one with."""

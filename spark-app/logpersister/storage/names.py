@@ -7,6 +7,8 @@ Every function that makes a name raises ValueError rather than return one that i
 not take, or that its inverse would read differently.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ MAX_METADATA_BYTES = 2048
 
 _FILE = re.compile(r"(0|[1-9]\d*)_(0|[1-9]\d*)_(\d{20})((?:\.[A-Za-z0-9]+)*)", re.ASCII)
 _EXTENSION = re.compile(r"(?:\.[A-Za-z0-9]+)*", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{8}", re.ASCII)
 _HASH = re.compile(r"[0-9a-f]{6,64}", re.ASCII)
 
 
@@ -48,7 +51,7 @@ class ObjectName:
         return TopicPartition(self.topic, self.partition)
 
 
-def object_key(  # noqa: PLR0917 - the parts of a name, in the order in which they stand in it
+def object_key(
     prefix: str, topic: str, path: str, generation: int, partition: int, start: Offset, extension: str
 ) -> str:
     """Return the name of the object with the records of `path` of the range that begins at `start`."""
@@ -108,12 +111,19 @@ def revision_key(prefix: str, group: str, revision: str) -> str:
     return own_prefix(prefix, group) + f"revisions/{revision}.json"
 
 
-def facts_key(prefix: str, group: str, key: str) -> str:
-    """Return the name of the facts document of the object `key` (which is below `prefix`)."""
+def facts_key(prefix: str, group: str, key: str, digest: str) -> str:
+    """Return the name of the facts document of the object `key` (which is below `prefix`).
+
+    `digest` is that of the metadata that the object was begun with (`metadata_digest`); the object has it in its own
+    metadata as ``facts``. So an attempt that reads less, because Kafka has lost records meanwhile, and that then finds
+    the whole object already there, does not overwrite that object's facts.
+    """
+    if not is_digest(digest):
+        raise ValueError(f"{digest!r} is not the digest of metadata; expected 8 hex digits")
     relative = relative_key(prefix, key)
     if relative is None or relative.startswith(f"{OWN}/"):
         raise ValueError(f"{key!r} is not an object of records below {prefix!r}")
-    return _checked(own_prefix(prefix, group) + f"facts/{relative}.json")
+    return _checked(own_prefix(prefix, group) + f"facts/{relative}.{digest}.json")
 
 
 def losses_prefix(prefix: str, group: str) -> str:
@@ -165,6 +175,17 @@ def encode_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
             f"shorten {longest!r}, the longest value"
         )
     return encoded
+
+
+def metadata_digest(metadata: Mapping[str, str]) -> str:
+    """Return 8 hex digits that depend on all of the metadata and on nothing else."""
+    canonical = json.dumps(encode_metadata(metadata), sort_keys=True).encode()
+    return hashlib.sha256(canonical).hexdigest()[:8]
+
+
+def is_digest(text: str) -> bool:
+    """Whether `text` looks like what `metadata_digest` gives."""
+    return _DIGEST.fullmatch(text) is not None
 
 
 def decode_metadata(headers: Mapping[str, str]) -> dict[str, str]:

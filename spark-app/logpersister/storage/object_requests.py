@@ -8,7 +8,7 @@ from typing import Any
 from logpersister.manifest.storage import StorageSpec
 from logpersister.storage.connection import Connection
 from logpersister.storage.errors import StorageError
-from logpersister.storage.names import decode_metadata, encode_metadata
+from logpersister.storage.names import decode_metadata, encode_metadata, metadata_digest
 from logpersister.storage.parts import SMALL, PartBody
 
 _ALREADY_THERE = "PreconditionFailed"
@@ -26,8 +26,10 @@ class ObjectRequest:
     if_absent: bool = False
     """Leave an object that is there already as it is."""
 
-    def __post_init__(self) -> None:
-        encode_metadata(self.metadata)
+    @property
+    def digest(self) -> str:
+        """Of the metadata; the name of the facts document ends with it."""
+        return metadata_digest(self.metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,8 @@ class Requests:
         return StoredObject(request.key, len(body))
 
     def create(self, request: ObjectRequest) -> str:
-        """Begin a multipart upload; return its id."""
-        arguments = self._arguments(request, request.metadata)
+        """Begin a multipart upload; return its id. The object will say in its metadata which its facts document is."""
+        arguments = self._arguments(request, {**request.metadata, "facts": request.digest})
         if self._checksums:
             arguments["ChecksumAlgorithm"] = "CRC32"
         with self._connection.doing("beginning an upload", request.key) as client:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from logpersister.manifest.secrets import Secrets, StorageCredentials, storage_authority, storage_credentials
 from logpersister.manifest.storage import StorageSpec
@@ -93,6 +93,9 @@ class ObjectStore:
         self._workshop: Workshop | None = None
         self._pid = os.getpid()
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a store must not be pickled: open it in the process that needs it")
+
     def __enter__(self) -> Self:
         return self
 
@@ -120,7 +123,7 @@ class ObjectStore:
         if not metadata.get("group"):
             raise ValueError("the metadata of an object of records names its group")
         request = ObjectRequest(key, metadata, content_type, content_encoding, if_absent)
-        names.facts_key(self.prefix, metadata["group"], key)
+        names.facts_key(self.prefix, metadata["group"], key, request.digest)  # finds what S3 would not take
         return ObjectWriter(self._shop(), request, sweep=sweep)
 
     def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> StoredObject:
@@ -196,10 +199,10 @@ class ObjectStore:
         metadata = self.metadata(key)
         if metadata is None:
             return None
-        group = metadata.get("group")
+        group, digest = metadata.get("group"), metadata.get("facts")
         document = None
-        if group and "records" not in metadata:
-            document = self.get_json(names.facts_key(self.prefix, group, key))
+        if group and digest and names.is_digest(digest):
+            document = self.get_json(names.facts_key(self.prefix, group, key, digest))
         return parse_facts(key, metadata, document)
 
     def delete(self, key: str) -> None:
@@ -265,5 +268,5 @@ class ObjectStore:
             return self._workshop
 
     def _put_facts(self, request: ObjectRequest, facts: Mapping[str, str]) -> None:
-        key = names.facts_key(self.prefix, request.metadata["group"], request.key)
+        key = names.facts_key(self.prefix, request.metadata["group"], request.key, request.digest)
         self.put_json(key, facts_document(request.metadata, facts))

@@ -62,7 +62,8 @@ def _uploads(connection: Connection, head: str) -> Iterator[Upload]:
         for page in pages:
             now = _server_time(page["ResponseMetadata"]["HTTPHeaders"])
             for item in page.get("Uploads", ()):
-                yield Upload(item["Key"], item["UploadId"], now - item["Initiated"])
+                # The server's date has whole seconds only, so a new upload may seem to come from the future.
+                yield Upload(item["Key"], item["UploadId"], max(timedelta(0), now - item["Initiated"]))
 
 
 def _server_time(headers: dict[str, str]) -> datetime:
