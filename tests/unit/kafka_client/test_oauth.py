@@ -1,0 +1,169 @@
+"""Tokens: from the Secret, or from an identity provider that is asked anew in time."""
+
+import json
+import pickle
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import pytest
+from kafka.net.sasl import get_sasl_mechanism
+
+from logpersister.kafka_client.oauth import ClientCredentials, StoredToken, TokenError, token_provider
+from logpersister.manifest import ManifestError
+from logpersister.manifest.secrets import Secrets
+
+SECRET = "hunter2-very-secret"
+
+
+@dataclass
+class Provider:
+    """An identity provider that answers as it is told, and keeps what it was asked."""
+
+    url: str = ""
+    status: int = 200
+    answer: object = field(default_factory=lambda: {"access_token": "token-{n}", "expires_in": 100})
+    asked: list[dict[str, list[str]]] = field(default_factory=list)
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    state = Provider()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            state.asked.append(parse_qs(body))
+            answer = json.dumps(state.answer).replace("{n}", str(len(state.asked))).encode()
+            self.send_response(state.status)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (as the base class names it)
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    state.url = f"http://127.0.0.1:{server.server_port}/token"
+    yield state
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def secrets(**values: str) -> Secrets:
+    return Secrets({f"LOGPERSISTER_SECRET_K_{key.upper()}": value for key, value in values.items()})
+
+
+def credentials(url: str, **more: str) -> Secrets:
+    return secrets(token_url=url, client_id="logs", client_secret=SECRET, **more)
+
+
+def test_a_stored_token_is_read_at_each_login(tmp_path: Path) -> None:
+    (tmp_path / "k").mkdir()
+    token = tmp_path / "k" / "token"
+    token.write_text("one\n")
+    provider = token_provider("k", Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)}))
+    assert isinstance(provider, StoredToken)
+    assert provider.token() == "one"
+    token.write_text("two")
+    assert provider.token() == "two"
+    mechanism = get_sasl_mechanism("OAUTHBEARER")(host="a", sasl_oauth_token_provider=provider)
+    assert mechanism.auth_bytes() == b"n,,\x01auth=Bearer two\x01\x01"
+
+
+def test_client_credentials(provider: Provider) -> None:
+    found = token_provider("k", credentials(provider.url, scope="kafka logs"))
+    assert found.token() == "token-1"
+    assert provider.asked == [
+        {
+            "grant_type": ["client_credentials"],
+            "client_id": ["logs"],
+            "client_secret": [SECRET],
+            "scope": ["kafka logs"],
+        }
+    ]
+
+
+def test_a_token_is_kept_for_most_of_its_life(provider: Provider) -> None:
+    now = [1000.0]
+    found = ClientCredentials("k", credentials(provider.url), clock=lambda: now[0])
+    assert [found.token(), found.token()] == ["token-1", "token-1"]
+    now[0] += 79
+    assert found.token() == "token-1"
+    now[0] += 2
+    assert found.token() == "token-2"
+    assert "scope" not in provider.asked[0]
+
+
+@pytest.mark.parametrize("lifetime", [None, "soon", {}])
+def test_a_lifetime_that_is_not_said(provider: Provider, lifetime: object) -> None:
+    provider.answer = {"access_token": "token-{n}", "expires_in": lifetime}
+    now = [0.0]
+    found = ClientCredentials("k", credentials(provider.url), clock=lambda: now[0])
+    assert found.token() == "token-1"
+    now[0] += 47
+    assert found.token() == "token-1"
+    now[0] += 2
+    assert found.token() == "token-2"
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "expected"),
+    [
+        (401, {"error": "invalid_client", "error_description": SECRET}, "answered 401 invalid_client; check token-url"),
+        (400, {"error": SECRET}, "answered 400; check"),
+        (500, ["x"], "answered 500;"),
+        (200, {"error": "x"}, "gave no access_token"),
+        (200, {"access_token": ""}, "gave no access_token"),
+        (200, ["token"], "gave no access_token"),
+    ],
+)
+def test_refusals_are_named_without_secrets(provider: Provider, status: int, answer: object, expected: str) -> None:
+    provider.status, provider.answer = status, answer
+    with pytest.raises(TokenError) as caught:
+        token_provider("k", credentials(provider.url)).token()
+    assert expected in str(caught.value)
+    assert "the identity provider 127.0.0.1" in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_provider_that_is_away_is_named() -> None:
+    with pytest.raises(TokenError, match=r"127\.0\.0\.1 cannot be reached: .*refused"):
+        token_provider("k", credentials("http://127.0.0.1:1/token")).token()
+
+
+def test_a_failure_is_not_kept(provider: Provider) -> None:
+    found = token_provider("k", credentials(provider.url))
+    provider.status = 503
+    with pytest.raises(TokenError):
+        found.token()
+    provider.status = 200
+    assert found.token() == "token-2"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, "has neither token nor token-url; add the key token, or token-url, client-id and client-secret"),
+        ({"token": ""}, "whose key token is empty"),
+        ({"token_url": "https://a/token", "client_id": "a"}, "whose key client-secret was not found"),
+        ({"token_url": "https://a/token", "client_secret": "a"}, "whose key client-id was not found"),
+        ({"token_url": "file:///etc/passwd", "client_id": "a", "client_secret": "b"}, "is not an http or https URL"),
+    ],
+)
+def test_incomplete_secrets_are_named(values: dict[str, str], expected: str) -> None:
+    with pytest.raises(ManifestError) as caught:
+        token_provider("k", secrets(**values))
+    assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [{"token": "a"}, {"token_url": "https://a", "client_id": "b", "client_secret": "c"}])
+def test_providers_are_not_pickled(values: dict[str, str]) -> None:
+    with pytest.raises(TypeError, match="must not be pickled"):
+        pickle.dumps(token_provider("k", secrets(**values)))

@@ -1,0 +1,241 @@
+"""What is said about an address that cannot be reached."""
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from kafka import errors
+
+from logpersister.kafka_client import KafkaCheckError, check_broker
+from logpersister.kafka_client.causes import explain_connection, explain_inquiry
+from logpersister.kafka_client.check import _advertised_problems, _Answers, _authorization_problems
+from logpersister.kafka_client.oauth import TokenError
+from logpersister.kafka_client.probe import probe
+from logpersister.manifest.kafka import Address, KafkaSpec, SecuritySpec
+from logpersister.manifest.secrets import Secrets
+from tests.stack.ports import free_port
+from tests.stack.tls import Certificates
+
+LOOPBACK = "127.0.0.1"
+Serve = Callable[[socket.socket], None]
+
+
+@contextmanager
+def server(serve: Serve) -> Iterator[Address]:
+    """Accept connections on a free port and give each to ``serve``."""
+    listener = socket.create_server((LOOPBACK, 0))
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                try:
+                    serve(connection)
+                except OSError:
+                    continue
+
+    thread = threading.Thread(target=accept)
+    thread.start()
+    yield Address(LOOPBACK, listener.getsockname()[1])
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    thread.join()
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates(tmp_path_factory.mktemp("tls"))
+
+
+def tls_server(certificates: Certificates, *, wants_client: bool = False) -> Serve:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.broker)
+    if wants_client:
+        context.maximum_version = ssl.TLSVersion.TLSv1_2  # where the refusal comes within the handshake
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(certificates.authority)
+
+    def serve(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as wrapped:
+            wrapped.recv(1)
+
+    return serve
+
+
+def trusting(certificates: Certificates) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=str(certificates.authority))
+
+
+def _ignore(_: object) -> None:
+    """Make a function of a lambda whose value says nothing."""
+
+
+def one_cause(address: Address, tls: ssl.SSLContext | None = None, seconds: float = 5) -> str:
+    failures = probe([address], tls, seconds)
+    assert list(failures) == [address]
+    return f"{failures[address].cause}; {failures[address].remedy}"
+
+
+def test_what_can_be_reached_is_no_failure(certificates: Certificates) -> None:
+    with server(lambda connection: None) as plain, server(tls_server(certificates)) as secure:
+        assert probe([plain], None, 5) == {}
+        assert probe([secure], trusting(certificates), 5) == {}
+    assert probe([], None, 5) == {}
+
+
+def test_nothing_listens() -> None:
+    assert one_cause(Address(LOOPBACK, free_port())).startswith("connection refused: nothing listens there; check the")
+
+
+def test_no_such_name() -> None:
+    assert one_cause(Address("broker.invalid", 9092)).startswith("the name has no address (")
+
+
+def test_an_answer_that_does_not_come(certificates: Certificates) -> None:
+    end = threading.Event()
+    with server(lambda connection: _ignore(end.wait(10))) as address:
+        started = time.monotonic()
+        assert one_cause(address, trusting(certificates), seconds=0.2).startswith("no answer within the time")
+        assert time.monotonic() - started < 2
+        end.set()
+
+
+def test_a_hanging_name_lookup_does_not_hang_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_more: end.wait(10) and [])
+    try:
+        assert one_cause(Address("broker", 9092), seconds=0.1).startswith("no answer within the time")
+    finally:
+        end.set()
+
+
+def test_an_unknown_authority(certificates: Certificates) -> None:
+    with server(tls_server(certificates)) as address:
+        cause = one_cause(address, ssl.create_default_context())
+    assert cause.startswith("the broker's certificate is not accepted: ")
+    assert "ca.crt" in cause
+
+
+def test_a_certificate_of_another_name(certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *more, **named: real(LOOPBACK, *more, **named))
+    with server(tls_server(certificates)) as address:
+        cause = one_cause(Address("other.example", address.port), trusting(certificates))
+    assert "Hostname mismatch" in cause
+    assert "verifyHostname: false" in cause
+
+
+def test_tls_to_a_listener_without_it(certificates: Certificates) -> None:
+    with server(lambda connection: connection.sendall(b"\0\0\0\4what is this")) as address:
+        cause = one_cause(address, trusting(certificates))
+    assert cause.startswith("the TLS handshake failed (")
+    assert "spec.kafka.security.protocol" in cause
+
+
+def test_a_listener_that_wants_a_client_certificate(certificates: Certificates) -> None:
+    with server(tls_server(certificates, wants_client=True)) as address:
+        assert "tls.crt and tls.key" in one_cause(address, trusting(certificates))
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ConnectionResetError(), "the broker ended the connection; set spec.kafka.security.protocol to what"),
+        (OSError(101, "Network is unreachable"), "Network is unreachable; check address, port and network"),
+        (OSError(), "OSError; check address"),
+    ],
+)
+def test_other_failures_of_connections(error: OSError, expected: str) -> None:
+    failure = explain_connection(error)
+    assert f"{failure.cause}; {failure.remedy}".startswith(expected)
+
+
+def test_an_expired_certificate() -> None:
+    error = ssl.SSLCertVerificationError()
+    error.verify_message = "certificate has expired"
+    assert "renew the broker's certificate" in explain_connection(error).remedy
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (
+            errors.SaslAuthenticationFailedError("who?"),
+            "the login was refused (who?); check the credentials in the Secret k",
+        ),
+        (errors.UnsupportedSaslMechanismError(), "the listener has no login by SCRAM-SHA-512"),
+        (errors.IllegalSaslStateError(), "the listener has no login; set spec.kafka.security.protocol"),
+        (TokenError("the identity provider a gave no access_token"), "the identity provider a gave no access_token"),
+        (errors.UnsupportedVersionError(), "it does not speak Kafka's client protocol"),
+        (errors.KafkaTimeoutError(), "it takes the connection, and then nothing answers"),
+        (errors.KafkaConnectionError("socket disconnected"), "the broker ended the connection (socket disconnected)"),
+        (ValueError("Server sent wrong signature!"), "the broker could not prove that it knows the password"),
+        (errors.UnknownError("odd\nthing"), "UnknownError: odd thing; look into the broker's log"),
+        (errors.UnknownError(), "UnknownError: UnknownError"),
+    ],
+)
+def test_failures_of_inquiries(error: Exception, expected: str) -> None:
+    failure = explain_inquiry(error, SecuritySpec(protocol="SASL_SSL", mechanism="SCRAM-SHA-512", secret_name="k"))
+    assert f"{failure.cause}; {failure.remedy}".startswith(expected)
+
+
+def test_all_addresses_are_named() -> None:
+    first, second = free_port(), free_port()
+    kafka = KafkaSpec(bootstrap_servers=f"{LOOPBACK}:{first},{LOOPBACK}:{second}", topics=("t",))
+    with pytest.raises(KafkaCheckError) as caught:
+        check_broker(kafka, Secrets({}), "group", seconds=3)
+    assert str(caught.value).splitlines() == [
+        f"spec.kafka.bootstrapServers: {LOOPBACK}:{port}: connection refused: nothing listens there; "
+        "check the port, and that the broker runs"
+        for port in (first, second)
+    ]
+
+
+def answers(**metadata: Any) -> _Answers:
+    return _Answers(SimpleNamespace(**{"brokers": [], "topics": []} | metadata), metadata.pop("coordinator", 0))
+
+
+def topic(name: str, *, error: int = 0, operations: set[int] | None = None) -> SimpleNamespace:
+    return SimpleNamespace(name=name, error_code=error, authorized_operations=operations, partitions=[])
+
+
+def test_an_advertised_address_that_cannot_be_reached() -> None:
+    bootstrap = Address("broker-1", 9092)
+    brokers = [
+        SimpleNamespace(host="broker-1", port=9092, node_id=1),
+        SimpleNamespace(host=LOOPBACK, port=1, node_id=2),
+    ]
+    found = list(_advertised_problems(answers(brokers=brokers), bootstrap, None, time.monotonic() + 2))
+    assert len(found) == 1
+    assert "broker-1:9092 answers, but broker 2 advertises 127.0.0.1:1: connection refused" in str(found[0])
+    assert "advertised.listeners" in str(found[0])
+
+
+def test_topics_that_may_not_be_read() -> None:
+    kafka = KafkaSpec(bootstrap_servers="a:1", topics=("hidden", "seen", "read", "old"))
+    topics = [
+        topic("hidden", error=29),
+        topic("seen", operations={8}),
+        topic("read", operations={3, 8}),
+        topic("old", operations=None),  # brokers before 2.3 do not say
+    ]
+    found = [str(problem) for problem in _authorization_problems(answers(topics=topics), kafka)]
+    assert [line.split(";")[0] for line in found] == [
+        "spec.kafka.topics: topic hidden: not allowed to describe it",
+        "spec.kafka.topics: topic seen: not allowed to read it",
+    ]
+
+
+def test_a_group_that_may_not_be_used() -> None:
+    kafka = KafkaSpec(bootstrap_servers="a:1", topic_pattern="^web")
+    found = list(_authorization_problems(_Answers(SimpleNamespace(topics=[topic("other", error=29)]), 30), kafka))
+    assert [problem.path for problem in found] == ["spec.kafka.groupId"]
