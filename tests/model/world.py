@@ -1,4 +1,4 @@
-"""A simulated world for the production cycle: brokers, a group, a bucket and Spark jobs, all in memory, driven by a seed.
+"""A simulated world for the production cycle: brokers, a group, a bucket and Spark jobs, in memory, driven by a seed.
 
 Nothing of the planner, the intents or the cycle is simulated: members run `logpersister.member.cycle.Cycle` itself. The
 world only decides what happens next, and fails, delays and forgets as the real one does.
@@ -13,6 +13,7 @@ from typing import Any
 from logpersister.group.answers import Answer, CommitOutcome, TopicDescription
 from logpersister.manifest import LogPersister, parse
 from logpersister.manifest.revision import Revision, revision_of
+from logpersister.member import ports
 from logpersister.member.cycle import Cycle
 from logpersister.pipeline.work import ObjectWritten, RangeOutcome, RangeWork, TaskSpec, WorkError
 from logpersister.plan.book import Commit
@@ -20,6 +21,7 @@ from logpersister.plan.intents import Committed, UnknownMarkError
 from logpersister.plan.intents import parse as parse_commit
 from logpersister.plan.recovery import StoredRange
 from logpersister.ranges import Offset, TopicPartition
+from logpersister.storage.facts import ForeignObjectError
 
 TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 BYTES_PER_OFFSET = 20_000
@@ -273,8 +275,8 @@ class FakeMemory:
 
     def tails(
         self, partitions: Iterable[TopicPartition], generation: int, most: int
-    ) -> dict[TopicPartition, Sequence[StoredRange]]:
-        tails: dict[TopicPartition, Sequence[StoredRange]] = {}
+    ) -> dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError]:
+        tails: dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError] = {}
         for partition in partitions:
             found = {
                 key.start: StoredRange(
@@ -365,11 +367,7 @@ class Member:
         self.cycle = Cycle(
             resource,
             revision(resource),
-            self.group,
-            FakeOffsets(world),
-            FakeMemory(world),
-            FakeJobs(world, name),
-            FakeSampler(),
+            ports.World(self.group, FakeOffsets(world), FakeMemory(world), FakeJobs(world, name), FakeSampler()),
             clock=lambda: world.time,
             now=lambda: world.time,
         )

@@ -1,9 +1,6 @@
 """Membership in the consumer group: assignment, heartbeats, rebalances, and the only way to commit.
 
-A ``kafka-python`` consumer with every partition paused gives all of it; no data flows through it. The broker fences a
-commit by member and group generation, not by partition, so this module adds the rest of the fence: each assignment of
-a partition gets a *token*, a commit names the token it was made under, and once a revocation has returned no commit
-under its token leaves this process (docs/design/intents.md).
+A ``kafka-python`` consumer with every partition paused gives all of it; no data flows through it.
 
 Threads: one thread polls; kafka-python's I/O thread calls the rebalance listener; any thread may commit.
 """
@@ -23,15 +20,18 @@ from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssi
 from kafka.structs import OffsetAndMetadata
 
 from logpersister.group.answers import CommitOutcome
+from logpersister.group.ownership import Ownership
 from logpersister.plan.book import Commit
 from logpersister.ranges import TopicPartition
 
 log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.2
+LONGEST_PAUSE_SECONDS = 10.0
 COMMIT_SECONDS = 10.0
 METADATA_SECONDS = 15.0
 """How soon new topics and partitions are seen."""
+LISTENER_PAUSE_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class MembershipSettings:
     group_id: str
     topics: tuple[str, ...] = ()
     topic_pattern: str | None = None
-    """Python regex that a whole topic name must match; exclusions are part of it."""
+    """Python regex for ``re.match``; exclusions are part of it."""
     instance_id: str | None = None
     """Static membership (``group.instance.id``): a restart under the same name does not rebalance."""
     session_timeout_seconds: float = 45.0
@@ -49,7 +49,7 @@ class MembershipSettings:
     """How long a revocation waits for ranges that are being executed; what has not ended stays pending."""
 
 
-class Fenced(Exception):
+class FencedError(Exception):
     """Another process joined with the same instance id; this one must end."""
 
 
@@ -57,97 +57,85 @@ class Membership:
     """This process as a member of the group."""
 
     def __init__(
-        self, client_config: Mapping[str, Any], settings: MembershipSettings, on_poll: Callable[[], None] = lambda: None
-    ):
+        self,
+        client_config: Mapping[str, Any],
+        settings: MembershipSettings,
+        *,
+        on_poll: Callable[[], None] = lambda: None,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Connect; nothing is joined before `start`.
+
+        Args:
+            client_config: arguments that every client of these brokers has.
+            settings: what the group must know.
+            on_poll: called after each successful poll, as a sign of life.
+            on_change: called when the assignment has changed.
+        """
         self._settings = settings
         self._on_poll = on_poll
-        self._changed = threading.Condition()
-        self._tokens: dict[TopicPartition, int] = {}
-        self._revoking: set[TopicPartition] = set()
-        self._busy: set[TopicPartition] = set()
-        self._commits_in_flight = 0
-        self._next_token = 1
-        self._rebalances = 0
-        self._joined = False
+        self._ownership = Ownership()
         self._fatal: Exception | None = None
         self._stopping = threading.Event()
-        session_ms = int(settings.session_timeout_seconds * 1000)
-        self._consumer = KafkaConsumer(
-            **{
-                **client_config,
-                "group_id": settings.group_id,
-                "group_instance_id": settings.instance_id,
-                "enable_auto_commit": False,
-                "auto_offset_reset": "earliest",
-                "partition_assignment_strategy": (CooperativeStickyAssignor,),
-                "session_timeout_ms": session_ms,
-                "heartbeat_interval_ms": min(3000, session_ms // 3),
-                "allow_auto_create_topics": False,
-                "metadata_max_age_ms": int(METADATA_SECONDS * 1000),
-                "metrics_enabled": False,
-            }
-        )
+        self._consumer = KafkaConsumer(**{**client_config, **_consumer_config(settings)})
+        self._listener = _Listener(self._consumer, self._ownership, settings.revocation_grace_seconds, on_change)
         self._thread = threading.Thread(target=self._poll_forever, name="membership", daemon=True)
 
-    # life
-
     def start(self) -> None:
-        listener = _Listener(self)
+        """Join the group, in the background."""
         if self._settings.topic_pattern is not None:
-            self._consumer.subscribe(pattern=self._settings.topic_pattern, listener=listener)
+            self._consumer.subscribe(pattern=self._settings.topic_pattern, listener=self._listener)
         else:
-            self._consumer.subscribe(topics=list(self._settings.topics), listener=listener)
+            self._consumer.subscribe(topics=list(self._settings.topics), listener=self._listener)
         self._thread.start()
 
     def stop(self) -> None:
         """Leave: commits in flight end first, then nothing is committed any more. A static member keeps its place."""
         self._stopping.set()
-        self._thread.join(timeout=COMMIT_SECONDS)
+        if self._thread.ident is not None:
+            self._thread.join(timeout=COMMIT_SECONDS)
+        self._ownership.let_go(self._ownership.tokens())  # what still runs stays pending; nothing waits for it
         try:
             self._consumer.close(autocommit=False, timeout_ms=int(COMMIT_SECONDS * 1000))
         except Exception as error:  # the group notices by the session timeout; the process must end all the same
             log.warning("group.leave_failed", error=repr(error))
-        with self._changed:
-            self._tokens.clear()
-
-    @property
-    def alive(self) -> bool:
-        return self._thread.is_alive() or self._stopping.is_set()
+        self._ownership.lose(set(self._ownership.tokens()))
 
     def raise_if_fatal(self) -> None:
+        """Raise what ended the membership for good.
+
+        Raises:
+            FencedError: another process has taken this member's name.
+        """
         if self._fatal is not None:
             raise self._fatal
-
-    # assignment
-
-    def ownership(self) -> dict[TopicPartition, int]:
-        """Return the token of every partition that is ours, those that are being revoked too."""
-        with self._changed:
-            return dict(self._tokens)
 
     @property
     def joined(self) -> bool:
         """Whether the group has answered with an assignment (maybe an empty one) that still stands."""
-        return self._joined
+        return self._listener.joined
 
     @property
     def rebalances(self) -> int:
-        return self._rebalances
+        """How often the assignment of this member has changed."""
+        return self._listener.rebalances
+
+    # what is ours
+
+    def ownership(self) -> dict[TopicPartition, int]:
+        """Return the token of every partition that is ours, those that are being revoked too."""
+        return self._ownership.tokens()
 
     def hold_on_to(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         """Tell that ranges of these partitions are about to be executed; return those that may be.
 
         A revocation waits for them, up to the grace, until `let_go` is called.
         """
-        with self._changed:
-            allowed = {p for p, token in partitions.items() if self._tokens.get(p) == token and p not in self._revoking}
-            self._busy |= allowed
-            return allowed
+        return self._ownership.hold_on_to(partitions)
 
     def let_go(self, partitions: Iterable[TopicPartition]) -> None:
         """Tell that nothing of these partitions is being executed, and what was stored is committed."""
-        with self._changed:
-            self._busy -= set(partitions)
+        self._ownership.let_go(partitions)
 
     # commits
 
@@ -155,26 +143,13 @@ class Membership:
         """Commit for partitions that are still ours; blocks until the broker has answered.
 
         Args:
-            promise: whether these are new intents. They are refused once a revocation has begun; commits of stored
-                ranges are welcome until it returns.
+            commits: by partition.
+            promise: whether these are new intents, which are refused once a revocation has begun.
         """
         outcome = CommitOutcome()
-        with self._changed:
-            allowed: dict[TopicPartition, Commit] = {}
-            for partition, commit in commits.items():
-                ours = self._tokens.get(partition) == commit.token
-                if ours and not (promise and partition in self._revoking):
-                    allowed[partition] = commit
-                else:
-                    outcome.refused.add(partition)
-            if not allowed:
-                return outcome
-            self._commits_in_flight += 1
-        try:
-            self._send(allowed, outcome)
-        finally:
-            with self._changed:
-                self._commits_in_flight -= 1
+        with self._ownership.committing(commits, outcome, promise=promise) as allowed:
+            if allowed:
+                self._send(allowed, outcome)
         return outcome
 
     def _send(self, commits: Mapping[TopicPartition, Commit], outcome: CommitOutcome) -> None:
@@ -220,78 +195,84 @@ class Membership:
             except Exception as error:
                 log.warning("group.poll_failed", error=repr(error), retry_seconds=pause)
                 self._stopping.wait(pause)
-                pause = min(pause * 2, 10.0)
+                pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
-    def _fenced(self) -> Fenced:
-        return Fenced(
+    def _fenced(self) -> FencedError:
+        return FencedError(
             f"another process has joined group {self._settings.group_id!r} as {self._settings.instance_id!r}; "
             "give every member a name of its own"
         )
 
-    # the rebalance listener's side
 
-    def _assigned(self, partitions: Iterable[TopicPartition]) -> None:
-        with self._changed:
-            self._joined = True
-            self._rebalances += 1
-            for partition in partitions:
-                self._tokens[partition] = self._next_token
-                self._next_token += 1
-
-    def _begin_revocation(self, partitions: set[TopicPartition]) -> None:
-        with self._changed:
-            self._revoking |= partitions
-
-    def _executing(self, partitions: set[TopicPartition]) -> bool:
-        with self._changed:
-            return bool(self._busy & partitions)
-
-    def _drop(self, partitions: set[TopicPartition]) -> None:
-        with self._changed:
-            for partition in partitions:
-                self._tokens.pop(partition, None)
-            self._revoking -= partitions
-            self._busy -= partitions
-            self._rebalances += 1
-
-    def _committing(self) -> bool:
-        with self._changed:
-            return self._commits_in_flight > 0
+def _consumer_config(settings: MembershipSettings) -> dict[str, Any]:
+    session_ms = int(settings.session_timeout_seconds * 1000)
+    return {
+        "group_id": settings.group_id,
+        "group_instance_id": settings.instance_id,
+        "enable_auto_commit": False,
+        "auto_offset_reset": "earliest",
+        "partition_assignment_strategy": (CooperativeStickyAssignor,),
+        "session_timeout_ms": session_ms,
+        "heartbeat_interval_ms": min(3000, session_ms // 3),
+        "allow_auto_create_topics": False,
+        "metadata_max_age_ms": int(METADATA_SECONDS * 1000),
+        "metrics_enabled": False,
+    }
 
 
 class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python has no types
-    """Runs on kafka-python's I/O thread, which also sends heartbeats and commits, so it must await and never block."""
+    """Runs on kafka-python's I/O thread, which also sends heartbeats and commits, so it must await and never block.
 
-    def __init__(self, membership: Membership) -> None:
-        self._membership = membership
+    kafka-python joins the next group generation only after a callback has returned. Because each waits for commits in
+    flight, none of them can be sent again under a generation in which its partition may be somebody else's.
+    """
+
+    def __init__(
+        self, consumer: KafkaConsumer, ownership: Ownership, grace_seconds: float, on_change: Callable[[], None]
+    ) -> None:
+        self._consumer = consumer
+        self._ownership = ownership
+        self._grace_seconds = grace_seconds
+        self._on_change = on_change
+        self.joined = False
+        self.rebalances = 0
 
     async def on_partitions_assigned(self, assigned: Iterable[KafkaTopicPartition]) -> None:
-        self._membership._consumer.pause(*assigned)
-        partitions = {TopicPartition(p.topic, p.partition) for p in assigned}
-        self._membership._assigned(partitions)
-        log.info("group.assigned", partitions=len(partitions))
+        self._consumer.pause(*assigned)
+        partitions = _ours(assigned)
+        self._ownership.gain(partitions)
+        self.joined = True
+        self._changed("group.assigned", partitions)
 
     async def on_partitions_revoked(self, revoked: Iterable[KafkaTopicPartition]) -> None:
-        partitions = {TopicPartition(p.topic, p.partition) for p in revoked}
-        self._membership._begin_revocation(partitions)
-        deadline = time.monotonic() + self._membership._settings.revocation_grace_seconds
-        while self._membership._executing(partitions) and time.monotonic() < deadline:
+        partitions = _ours(revoked)
+        self._ownership.begin_revocation(partitions)
+        deadline = time.monotonic() + self._grace_seconds
+        while self._ownership.is_busy(partitions) and time.monotonic() < deadline:
             await self._pause()
         await self._give_up(partitions)
-        log.info("group.revoked", partitions=len(partitions))
+        self._changed("group.revoked", partitions)
 
     async def on_partitions_lost(self, lost: Iterable[KafkaTopicPartition]) -> None:
-        partitions = {TopicPartition(p.topic, p.partition) for p in lost}
-        self._membership._joined = False
-        self._membership._begin_revocation(partitions)
+        partitions = _ours(lost)
+        self.joined = False
         await self._give_up(partitions)
-        log.warning("group.lost", partitions=len(partitions), reason="the group went on without this member")
+        self._changed("group.lost", partitions)
 
     async def _give_up(self, partitions: set[TopicPartition]) -> None:
-        self._membership._drop(partitions)
-        while self._membership._committing():  # each has a time-out of its own
+        self._ownership.lose(partitions)
+        while self._ownership.is_committing():  # each commit has a time-out of its own
             await self._pause()
 
+    def _changed(self, event: str, partitions: set[TopicPartition]) -> None:
+        self.rebalances += 1
+        log.info(event, partitions=len(partitions), owned=len(self._ownership.tokens()))
+        self._on_change()
+
     async def _pause(self) -> None:
-        # The loop's own sleep: kafka-python has no public one for listeners.
-        await self._membership._consumer._net.sleep(0.02)
+        # The I/O loop's own sleep: kafka-python has no public one for listeners.
+        await self._consumer._net.sleep(LISTENER_PAUSE_SECONDS)  # noqa: SLF001
+
+
+def _ours(partitions: Iterable[KafkaTopicPartition]) -> set[TopicPartition]:
+    return {TopicPartition(partition.topic, partition.partition) for partition in partitions}

@@ -6,6 +6,7 @@ missing from the answer, with the reason beside it.
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
+from uuid import UUID
 
 import structlog
 from kafka import KafkaAdminClient
@@ -55,7 +56,7 @@ class OffsetReader:
         return self._offsets(dict.fromkeys(partitions, int(OffsetSpec.LATEST)))
 
     def first_since(self, timestamps: Mapping[TopicPartition, int]) -> Answer[tuple[Offset, int] | None]:
-        """Return offset and timestamp (ms) of the first record that is not older than the given ms; None: no record is."""
+        """Return offset and timestamp (ms) of the first record not older than the given ms; None: no record is."""
         return self._ask(timestamps, lambda entry: (entry.offset, entry.timestamp) if entry.offset >= 0 else None)
 
     def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
@@ -65,7 +66,7 @@ class OffsetReader:
         for topic in self._admin.describe_topics(names) if names else []:
             if topic.get("error_code", 0) == 0:
                 leaders = {p["partition_index"]: p["leader_id"] for p in topic["partitions"]}
-                described[topic["name"]] = TopicDescription(topic_id_text(topic.get("topic_id")), leaders)
+                described[topic["name"]] = TopicDescription(_topic_id(topic.get("topic_id")), leaders)
         return described
 
     def topics_matching(self, matches: Callable[[str], bool]) -> list[str]:
@@ -99,6 +100,10 @@ class OffsetReader:
             return
         for partition, entry in found.items():
             answer.values[_ours(partition)] = value(entry)
+
+
+def _topic_id(described: object) -> str | None:
+    return topic_id_text(UUID(str(described))) if described else None
 
 
 def _parse(offset: Offset, metadata: str) -> Committed | UnknownMarkError:

@@ -10,14 +10,14 @@ import structlog
 from logpersister.manifest import LogPersister
 from logpersister.manifest.kafka import parse_time
 from logpersister.manifest.revision import Revision
-from logpersister.member.ports import Group, Memory, Offsets
+from logpersister.member.ports import World
+from logpersister.plan import holds
 from logpersister.plan.book import Book, Commit
+from logpersister.plan.holds import Hold
 from logpersister.plan.intents import PLANNED_RANGES, Committed, UnknownMarkError, promised, stored
 from logpersister.plan.recovery import (
     Decision,
     Execute,
-    Hold,
-    HoldReason,
     Resume,
     Subject,
     from_bucket,
@@ -25,6 +25,7 @@ from logpersister.plan.recovery import (
     needs_inventory,
 )
 from logpersister.ranges import Offset, TopicPartition
+from logpersister.storage.facts import ForeignObjectError
 
 log = structlog.get_logger(__name__)
 
@@ -39,17 +40,16 @@ class Arrivals:
         resource: LogPersister,
         revision: Revision,
         book: Book,
-        group: Group,
-        offsets: Offsets,
-        memory: Memory,
+        world: World,
+        *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._resource = resource
         self._revision = revision
         self._book = book
-        self._group = group
-        self._offsets = offsets
-        self._memory = memory
+        self._group = world.group
+        self._offsets = world.offsets
+        self._memory = world.memory
         self._clock = clock
         self._retry_at = 0.0
         self.revisions: dict[str, Mapping[str, Any]] = {revision.hash: revision.document}
@@ -73,10 +73,10 @@ class Arrivals:
         commits = self._offsets.committed(known)
         decisions: dict[TopicPartition, Decision] = {}
         unmarked: dict[TopicPartition, Committed | None] = {}
-        for partition in known:
-            committed = commits.get(partition)
+        for partition in set(known) & commits.keys():
+            committed = commits[partition]
             if isinstance(committed, UnknownMarkError):
-                decisions[partition] = Hold(HoldReason.UNKNOWN_METADATA, f"{partition}: {committed}")
+                decisions[partition] = holds.unknown_metadata(partition, str(committed))
             elif committed is None or needs_inventory(committed, ids[partition]):
                 unmarked[partition] = committed
             else:
@@ -95,11 +95,12 @@ class Arrivals:
         tails = self._memory.tails(unmarked, generation, PLANNED_RANGES)
         decisions: dict[TopicPartition, Decision] = {}
         for partition, committed in unmarked.items():
-            if partition in log_starts and partition in starts:
+            tail = tails[partition]
+            if isinstance(tail, ForeignObjectError):
+                decisions[partition] = holds.unreadable_objects(partition, str(tail))
+            elif partition in log_starts and partition in starts:
                 subject = Subject(partition, ids[partition], self._resource.group_id, generation, self._revision.hash)
-                decisions[partition] = from_bucket(
-                    subject, committed, tails.get(partition, ()), starts[partition], log_starts[partition]
-                )
+                decisions[partition] = from_bucket(subject, committed, tail, starts[partition], log_starts[partition])
         return decisions
 
     def _start_from(self, partitions: Mapping[TopicPartition, object]) -> dict[TopicPartition, Offset]:
@@ -122,11 +123,7 @@ class Arrivals:
         if revision not in self.revisions:
             document = self._memory.revision(revision)
             if document is None:
-                return Hold(
-                    HoldReason.REVISION_MISSING,
-                    f"{partition} has a pending intent of revision {revision}, whose snapshot is not in the bucket; "
-                    "if bucket or prefix were changed, run the old manifest until it has finished, then apply the new one",
-                )
+                return holds.revision_missing(partition, revision)
             self.revisions[revision] = document
         return decision
 

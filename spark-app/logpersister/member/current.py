@@ -9,7 +9,7 @@ from logpersister.plan.intents import Committed
 from logpersister.ranges import Offset, TopicPartition
 
 
-class NoTopics(Exception):
+class NoTopicsError(Exception):
     """The manifest names topics that do not exist."""
 
 
@@ -19,17 +19,19 @@ def targets(
     """Return the end of every partition of the group's topics, of empty ones too.
 
     Raises:
-        NoTopics: a topic of ``spec.kafka.topics`` does not exist, or its offsets cannot be read.
+        NoTopicsError: a topic of ``spec.kafka.topics`` does not exist, or its offsets cannot be read.
     """
     topics = kafka.topics if kafka.topics is not None else topics_matching(kafka.selects)
     described = offsets.describe(topics)
     missing = sorted(set(topics) - described.keys())
     if missing:
-        raise NoTopics(f"spec.kafka.topics: {', '.join(missing)}: no such topic; create it, or remove it from the list")
+        raise NoTopicsError(
+            f"spec.kafka.topics: {', '.join(missing)}: no such topic; create it, or remove it from the list"
+        )
     partitions = [TopicPartition(name, partition) for name, topic in described.items() for partition in topic.leaders]
     answer = offsets.ends(partitions)
     for topic, error in answer.errors.items():
-        raise NoTopics(f"the offsets of topic {topic} cannot be read: {error}")
+        raise NoTopicsError(f"the offsets of topic {topic} cannot be read: {error}")
     return answer.values
 
 

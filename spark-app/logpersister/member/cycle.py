@@ -7,8 +7,7 @@ any byte of its ranges, the end of a range after all of its objects.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 
 import structlog
 
@@ -16,53 +15,26 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
 from logpersister.member.arrivals import Arrivals
 from logpersister.member.execution import Ended, Execution
-from logpersister.member.ports import Group, Jobs, Memory, Offsets, Sampler
+from logpersister.member.listener import Listener
+from logpersister.member.look import Outlook
+from logpersister.member.ports import World
 from logpersister.pipeline.work import RangeOutcome, WorkError
-from logpersister.plan.age import AgeWatch
-from logpersister.plan.book import Book
+from logpersister.plan import holds
+from logpersister.plan.book import Book, Commit
+from logpersister.plan.holds import Hold
 from logpersister.plan.intents import PLANNED_RANGES, Intent
 from logpersister.plan.planner import Backlog, due
-from logpersister.plan.recovery import Hold, HoldReason, same_topic
 from logpersister.plan.sizes import Sizes
 from logpersister.ranges import Offset, Range, TopicPartition
-from logpersister.report.lag import PartitionLag
-from logpersister.report.metrics import CommitStep
 
 log = structlog.get_logger(__name__)
 
-DESCRIBE_SECONDS = 15.0
-"""How often topic ids are compared with what they were."""
-TRUNCATED_SECONDS = 60.0
-"""How long a partition may end before its committed offset; a new leader catches up within that."""
 BUSY_SECONDS = 0.2
 """Least time between two looks while a backlog is being worked off."""
-QUEUED_JOBS = 8
-"""Full-size ranges, per core, that may be promised but not yet running: what a change of generation must wait for."""
-
-
-@dataclass(slots=True)
-class Seen:
-    """What the last look saw, for reports."""
-
-    ends: dict[TopicPartition, Offset] = field(default_factory=dict)
-    unreadable: dict[str, Exception] = field(default_factory=dict)
-    """Topics whose offsets could not be read."""
-
-
-class Listener:
-    """What a member tells about itself; by default nobody listens."""
-
-    def stored(self, outcome: RangeOutcome) -> None:
-        """A range is durable and committed."""
-
-    def failed(self, range_: Range, error: WorkError) -> None:
-        """A range failed and will be tried again."""
-
-    def lost(self, partition: TopicPartition, start: Offset, end: Offset, *, skipped: bool) -> None:
-        """Kafka had deleted records before they were stored."""
-
-    def committing(self, step: CommitStep, seconds: float, failed: Mapping[TopicPartition, Exception]) -> None:
-        """A batch of commits was answered."""
+QUEUED_RANGES_PER_CORE = 8
+"""Full-size ranges that may be promised and not yet running: what a change of generation must wait for."""
+SAMPLE_HALF_LIFE = 1 << 40
+"""A sample is only a first guess: whatever is really written outweighs it."""
 
 
 class Cycle:
@@ -72,40 +44,40 @@ class Cycle:
         self,
         resource: LogPersister,
         revision: Revision,
-        group: Group,
-        offsets: Offsets,
-        memory: Memory,
-        jobs: Jobs,
-        sampler: Sampler,
+        world: World,
+        *,
         listener: Listener | None = None,
         wake: threading.Event | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
+        """Begin with nothing owned.
+
+        Args:
+            resource: the manifest.
+            revision: its revision.
+            world: Kafka, S3 and Spark.
+            listener: is told what happens.
+            wake: set when a job has ended.
+            clock: monotonic seconds.
+            now: seconds since the epoch.
+        """
         self._resource = resource
         self._revision = revision
-        self._group = group
-        self._offsets = offsets
-        self._memory = memory
-        self._sampler = sampler
+        self._world = world
         self._listener = listener or Listener()
         self._clock = clock
-        self._now = now
         self.book = Book()
         self.sizes = Sizes()
-        self.ages = AgeWatch()
-        self.seen = Seen()
-        self.arrivals = Arrivals(resource, revision, self.book, group, offsets, memory, clock)
+        self.outlook = Outlook(resource, self.book, world.offsets, clock=clock, now=now)
+        self.arrivals = Arrivals(resource, revision, self.book, world, clock=clock)
         self.execution = Execution(
-            resource.group_id, self.book, group, jobs, self.sizes, wake or threading.Event(), clock
+            resource.group_id, self.book, world, self.sizes, wake or threading.Event(), clock=clock
         )
-        self._jobs = jobs
         self._outcomes: dict[Range, RangeOutcome] = {}
         self._revision_stored = False
-        self._described_at = -DESCRIBE_SECONDS
         self._looked_at = float("-inf")
         self._look_soon = True
-        self._short_since: dict[TopicPartition, float] = {}
         self.targets: Mapping[TopicPartition, Offset] | None = None
         """With ``--until-current``: where each partition's work ends; everything before it is due at once."""
 
@@ -117,26 +89,28 @@ class Cycle:
         if not promising:
             return
         self.arrivals.resolve()
-        if self._time_to_look():
+        if self._clock() - self._looked_at >= self._look_interval():
             self._look()
             self._promise(self._plan())
         self.execution.start(self.arrivals.revisions)
 
     def seconds_to_next(self) -> float:
         """Return how long nothing needs to be done, unless a job ends."""
-        interval = self._resource.spec.cycle_interval.total_seconds()
-        waiting = min(interval, 1.0) if self.book.unresolved() or self.book.pending() else interval
-        wanted = BUSY_SECONDS if self._look_soon else waiting
-        return max(0.0, min(self._looked_at + wanted - self._clock(), waiting))
+        until_look = self._looked_at + self._look_interval() - self._clock()
+        unfinished = self.book.unresolved() or self.book.pending()
+        return max(0.0, min(until_look, 1.0) if unfinished else until_look)
+
+    def _look_interval(self) -> float:
+        return BUSY_SECONDS if self._look_soon else self._resource.spec.cycle_interval.total_seconds()
 
     # own, take in, commit
 
     def _own(self) -> None:
-        for partition in self.book.own(self._group.ownership()):
-            self.ages.forget(partition)
-            self.seen.ends.pop(partition, None)
-            self._short_since.pop(partition, None)
+        tokens = self._world.group.ownership()
+        for partition in self.book.own(tokens):
+            self.outlook.forget(partition)
             self.execution.log_starts.pop(partition, None)
+            self._outcomes = {r: outcome for r, outcome in self._outcomes.items() if r.partition != partition}
             self._look_soon = True
 
     def _take_ended(self) -> None:
@@ -145,20 +119,16 @@ class Cycle:
                 self._take_stored(ended)
             else:
                 self._take_failed(ended, ended.outcome.error)
-        idle = [p for p in self.book.owned() if not self.book.running([p])]
-        ready = self.book.commits()
-        self._group.let_go(p for p in idle if p not in ready)
+        self._let_go(except_for=self.book.commits())
 
     def _take_stored(self, ended: Ended) -> None:
-        outcome = ended.outcome
-        topic = outcome.range.partition.topic
+        range_, topic = ended.outcome.range, ended.outcome.range.partition.topic
         limits = self._resource.spec.upload.for_topic(topic)
-        self.sizes.learn(
-            topic, offsets=outcome.range.offsets, stored_bytes=outcome.stored_bytes, half_life_bytes=limits.max_bytes
-        )
-        self.book.ended(outcome.range, ended.token, stored=True)
-        if self.book.token(outcome.range.partition) == ended.token:
-            self._outcomes[outcome.range] = outcome
+        stored_bytes = ended.outcome.stored_bytes
+        self.sizes.learn(topic, offsets=range_.offsets, stored_bytes=stored_bytes, half_life_bytes=limits.max_bytes)
+        self.book.ended(range_, ended.token, stored=True)
+        if self.book.token(range_.partition) == ended.token:
+            self._outcomes[range_] = ended.outcome
 
     def _take_failed(self, ended: Ended, error: WorkError) -> None:
         range_ = ended.outcome.range
@@ -169,232 +139,157 @@ class Cycle:
         if error.kind == "data-lost" and error.log_start is not None:
             self._lost_in_intent(range_.partition, error.log_start)
         elif error.kind == "topic-recreated":
-            self._hold(range_.partition, HoldReason.TOPIC_RECREATED, error.message)
+            known = self.book.topic_id(range_.partition)
+            self._hold(range_.partition, holds.topic_recreated(range_.partition, known, "another one"))
 
     def _commit_stored(self) -> None:
         commits = self.book.commits()
         if not commits:
             return
         started = time.perf_counter()
-        sent = self._group.commit(commits, promise=False)
+        sent = self._world.group.commit(commits, promise=False)
         self._listener.committing("keep", time.perf_counter() - started, sent.failed)
         for partition in sent.committed:
-            before = self.book.positions()[partition]
             self.book.committed(partition, commits[partition])
-            self._report_stored(partition, before, commits[partition].committed.offset)
-        for partition, error in sent.failed.items():
-            log.warning("commit.failed", topic=partition.topic, partition=partition.partition, error=repr(error))
-            self.book.doubt(partition)
-        self._group.let_go(p for p in commits if not self.book.running([p]))
+            self._tell_stored(partition, commits[partition].committed.offset)
+        self._doubt(sent.failed)
+        self._let_go()
         self._look_soon = True
 
-    def _report_stored(self, partition: TopicPartition, before: Offset, after: Offset) -> None:
-        done = [r for r in self._outcomes if r.partition == partition and before <= r.start and r.end <= after]
-        for range_ in sorted(done):
+    def _tell_stored(self, partition: TopicPartition, before: Offset) -> None:
+        stored = sorted(r for r in self._outcomes if r.partition == partition and r.end <= before)
+        for range_ in stored:
             self._listener.stored(self._outcomes.pop(range_))
 
-    # look
+    def _doubt(self, failed: Mapping[TopicPartition, Exception]) -> None:
+        """Ask Kafka again where partitions stand: it is not known whether their commits arrived."""
+        for partition, error in failed.items():
+            log.warning("commit.failed", topic=partition.topic, partition=partition.partition, error=repr(error))
+            self.book.doubt(partition)
 
-    def _time_to_look(self) -> bool:
-        interval = self._resource.spec.cycle_interval.total_seconds()
-        least = BUSY_SECONDS if self._look_soon else interval
-        return self._clock() - self._looked_at >= least
+    def _let_go(self, except_for: Mapping[TopicPartition, Commit] | None = None) -> None:
+        """Let revocations go on that waited for ranges which have ended and are committed."""
+        keep = except_for or {}
+        self._world.group.let_go(p for p in self.book.owned() if p not in keep and not self.book.running([p]))
+
+    # look, plan, promise
 
     def _look(self) -> None:
-        """See where the owned partitions end, how old their backlog is, and whether their topics are still the same."""
         self._looked_at = self._clock()
         self._look_soon = False
-        positions = self.book.positions()
-        if not positions:
-            return
-        self._compare_topic_ids()
-        answer = self._offsets.ends(positions)
-        self.seen = Seen(answer.values, answer.errors)
-        now = self._now()
-        for partition, end in answer.values.items():
-            self._watch_truncation(partition, positions[partition], end)
-            self.ages.observe(partition, positions[partition], end, now)
-        self._ask_ages(positions)
-
-    def _compare_topic_ids(self) -> None:
-        if self._clock() - self._described_at < DESCRIBE_SECONDS:
-            return
-        self._described_at = self._clock()
-        owned = [p for p in self.book.owned() if p not in self.book.held()]
-        topics = self._offsets.describe({partition.topic for partition in owned})
-        for partition in owned:
-            known, found = self.book.topic_id(partition), topics.get(partition.topic)
-            if found is not None and known is not None and not same_topic(known, found.topic_id):
-                message = (
-                    f"topic {partition.topic!r} was deleted and made again while generation {self._resource.spec.generation} was being "
-                    "written; its offsets began anew: raise spec.generation, or change spec.storage.prefix"
-                )
-                self._hold(partition, HoldReason.TOPIC_RECREATED, message)
-
-    def _watch_truncation(self, partition: TopicPartition, position: Offset, end: Offset) -> None:
-        if end >= position:
-            self._short_since.pop(partition, None)
-            return
-        since = self._short_since.setdefault(partition, self._clock())
-        if self._clock() - since >= TRUNCATED_SECONDS and partition not in self.book.held():
-            message = (
-                f"{partition} ends at {end}, before the committed offset {position}: Kafka has lost records that are stored (an unclean "
-                "leader election, or a deleted topic); raise spec.generation and reset the group's offset to what Kafka still has"
-            )
-            self._hold(partition, HoldReason.TRUNCATED, message)
-
-    def _ask_ages(self, positions: Mapping[TopicPartition, Offset]) -> None:
-        """Ask Kafka once for each new backlog whether its oldest record has already reached its age."""
-        now_ms = int(self._now() * 1000)
-        asked = {
-            p: now_ms - int(self._resource.spec.upload.for_topic(p.topic).max_age.total_seconds() * 1000)
-            for p in self.ages.unasked()
-        }
-        if not asked or self.targets is not None:
-            return
-        for partition, first in self._offsets.first_since(asked).values.items():
-            position = positions[partition]
-            if first is None or first[0] > position:
-                self.ages.learn(partition, asked[partition] / 1000)
-            elif first[0] == position:
-                self.ages.learn(partition, first[1] / 1000)
-            else:  # an earlier record is newer than that: the timestamps are out of order and tell nothing
-                self.ages.learn(partition, None)
-
-    # plan and promise
+        for partition, hold in self.outlook.look(ages=self.targets is None).items():
+            self._hold(partition, hold)
 
     def _plan(self) -> list[Intent]:
         """Return the intents that are due, oldest backlog first, no more than may wait for a place."""
         idle = self.book.idle()
-        behind = [p for p in idle if self.seen.ends.get(p, 0) > idle[p]]
-        behind.sort(key=lambda p: self.ages.oldest(p) or 0.0)
-        room = QUEUED_JOBS * self._jobs.cores - sum(len(intent.ends) for intent in self.book.pending())
+        behind = [partition for partition, position in idle.items() if self.outlook.backlog(partition, position)]
+        behind.sort(key=self.outlook.waiting_since)
+        room = QUEUED_RANGES_PER_CORE * self._world.jobs.cores - self._full_ranges_waiting()
         planned: dict[TopicPartition, tuple[Offset, ...]] = {}
         for partition in behind:
-            ends = self._due(partition, idle[partition], max(1, min(PLANNED_RANGES, room)))
-            if not ends:
-                continue
-            limits = self._resource.spec.upload.for_topic(partition.topic)
-            size = self.sizes.estimate(partition.topic, ends[-1] - idle[partition])
-            room -= max(0, min(len(ends), size // limits.max_bytes))
-            planned[partition] = ends
             if room <= 0:
                 self._look_soon = True
                 break
-        return self._intents(planned)
+            ends = self._due(partition, idle[partition], min(PLANNED_RANGES, room))
+            if ends:
+                planned[partition] = ends
+                room -= len(ends) - 1
+        return self._with_first_record(planned)
+
+    def _full_ranges_waiting(self) -> int:
+        """Count promised ranges that are not the last of their intent: those were cut because they are full."""
+        return sum(len(intent.ends) - 1 for intent in self.book.pending())
 
     def _due(self, partition: TopicPartition, position: Offset, most: int) -> tuple[Offset, ...]:
-        end = self.seen.ends[partition]
-        limits = self._resource.spec.upload.for_topic(partition.topic)
+        end = self.outlook.ends[partition]
         if self.targets is not None:
-            end, aged = min(end, self.targets.get(partition, 0)), True
-        else:
-            aged = self.ages.aged(partition, limits.max_age.total_seconds(), self._now())
-        if end > position:
-            self._learn_size(partition, position)
-        return due(Backlog(position, end, aged), limits.max_bytes, self.sizes.bytes_per_offset(partition.topic), most)
+            end = min(end, self.targets.get(partition, 0))
+        aged = self.targets is not None or self.outlook.is_aged(partition)
+        if end > position and not self.sizes.knows(partition.topic):
+            self._sample(partition, position)
+        max_bytes = self._resource.spec.upload.for_topic(partition.topic).max_bytes
+        return due(Backlog(position, end, aged), max_bytes, self.sizes.bytes_per_offset(partition.topic), most)
 
-    def _learn_size(self, partition: TopicPartition, position: Offset) -> None:
-        if self.sizes.knows(partition.topic):
-            return
+    def _sample(self, partition: TopicPartition, position: Offset) -> None:
         try:
-            sample = self._sampler.sample(partition, position)
+            sample = self._world.sampler.sample(partition, position)
         except Exception as error:  # without a sample the first ranges are only sized less well
             log.warning("topic.not_sampled", topic=partition.topic, error=repr(error))
             return
         if sample is not None:
             offsets, stored_bytes = sample
-            self.sizes.learn(partition.topic, offsets=offsets, stored_bytes=stored_bytes, half_life_bytes=1 << 40)
+            self.sizes.learn(
+                partition.topic, offsets=offsets, stored_bytes=stored_bytes, half_life_bytes=SAMPLE_HALF_LIFE
+            )
 
-    def _intents(self, planned: Mapping[TopicPartition, tuple[Offset, ...]]) -> list[Intent]:
-        """Make intents of planned ends, after a look whether Kafka still has the first record of each."""
+    def _with_first_record(self, planned: Mapping[TopicPartition, tuple[Offset, ...]]) -> list[Intent]:
+        """Make intents of planned ends where Kafka still has the first record; elsewhere it is lost."""
         if not planned:
             return []
         idle = self.book.idle()
-        log_starts = self._offsets.log_starts(planned).values
+        generation = self._resource.spec.generation
         intents: list[Intent] = []
-        for partition, ends in planned.items():
-            log_start = log_starts.get(partition)
-            if log_start is None:
-                continue
-            if log_start > idle[partition]:
-                self._lost_before(partition, idle[partition], log_start)
-                continue
-            topic_id, generation = self.book.topic_id(partition), self._resource.spec.generation
-            intents.append(Intent(partition, topic_id, idle[partition], ends, self._revision.hash, generation))
+        for partition, log_start in self._world.offsets.log_starts(planned).values.items():
+            position, ends = idle[partition], planned[partition]
+            if log_start > position:
+                self._lost_before(partition, position, log_start)
+            else:
+                topic_id = self.book.topic_id(partition)
+                intents.append(Intent(partition, topic_id, position, ends, self._revision.hash, generation))
         return intents
 
-    def _promise(self, intents: Iterable[Intent]) -> None:
-        promises = {intent.partition: intent for intent in intents}
-        if not promises:
+    def _promise(self, intents: list[Intent]) -> None:
+        if not intents:
             return
         if not self._revision_stored:
-            self._memory.put_revision(self._revision.hash, self._revision.document)
+            self._world.memory.put_revision(self._revision.hash, self._revision.document)
             self._revision_stored = True
+        promises = {intent.partition: intent for intent in intents}
         commits = {partition: self.book.promise(intent) for partition, intent in promises.items()}
         started = time.perf_counter()
-        sent = self._group.commit(commits, promise=True)
+        sent = self._world.group.commit(commits, promise=True)
         self._listener.committing("promise", time.perf_counter() - started, sent.failed)
         for partition in sent.committed:
             self.book.promised(promises[partition])
-        for partition, error in sent.failed.items():
-            log.warning("promise.failed", topic=partition.topic, partition=partition.partition, error=repr(error))
-            self.book.doubt(partition)
+        self._doubt(sent.failed)
 
     # loss
 
     def _lost_before(self, partition: TopicPartition, position: Offset, log_start: Offset) -> None:
         """An idle partition's next records are gone."""
-        if self._resource.spec.kafka.on_data_loss == "fail":
-            self._hold_lost(partition, position, log_start)
+        if not self._accept_loss(partition, position, log_start):
             return
-        self._record_loss(partition, position, log_start)
-        commit = self.book.promise_position(partition, log_start)
-        sent = self._group.commit({partition: commit}, promise=True)
+        sent = self._world.group.commit({partition: self.book.promise_position(partition, log_start)}, promise=True)
         if partition in sent.committed:
             self.book.move(partition, log_start)
-        elif partition in sent.failed:
-            self.book.doubt(partition)
+        self._doubt(sent.failed)
         self._look_soon = True
 
     def _lost_in_intent(self, partition: TopicPartition, log_start: Offset) -> None:
         """Records of promised ranges are gone."""
-        position = self.book.positions()[partition]
-        if self._resource.spec.kafka.on_data_loss == "fail":
-            self._hold_lost(partition, position, log_start)
-            return
-        self._record_loss(partition, position, log_start)
-        self.execution.log_starts[partition] = log_start
-        self.book.give_up_before(partition, log_start)
+        position = self.book.positions().get(partition)
+        if position is not None and self._accept_loss(partition, position, log_start):
+            self.execution.log_starts[partition] = log_start
+            self.book.give_up_before(partition, log_start)
 
-    def _hold_lost(self, partition: TopicPartition, position: Offset, log_start: Offset) -> None:
-        self._listener.lost(partition, position, log_start, skipped=False)
-        message = (
-            f"Kafka has deleted offsets [{position}, {log_start}) of {partition} before they were stored; set spec.kafka.onDataLoss to skip "
-            "to record the loss and go on, or set the group's offset yourself"
-        )
-        self._hold(partition, HoldReason.DATA_LOST, message)
+    def _accept_loss(self, partition: TopicPartition, start: Offset, end: Offset) -> bool:
+        """Hold the partition, or record the loss durably and return True: by ``onDataLoss``."""
+        skip = self._resource.spec.kafka.on_data_loss == "skip"
+        if skip:
+            self._world.memory.record_loss(partition, self.book.topic_id(partition), start, end, "lost")
+            log.error("data.lost", topic=partition.topic, partition=partition.partition, start=start, end=end)
+        else:
+            self._hold(partition, holds.data_lost(partition, start, end))
+        self._listener.lost(partition, start, end, skipped=skip)
+        return skip
 
-    def _record_loss(self, partition: TopicPartition, start: Offset, end: Offset) -> None:
-        self._memory.record_loss(partition, self.book.topic_id(partition), start, end, "lost")
-        self._listener.lost(partition, start, end, skipped=True)
-        log.error("data.lost", topic=partition.topic, partition=partition.partition, start=start, end=end)
-
-    def _hold(self, partition: TopicPartition, reason: HoldReason, message: str) -> None:
-        self.book.hold(partition, Hold(reason, message))
+    def _hold(self, partition: TopicPartition, hold: Hold) -> None:
+        self.book.hold(partition, hold)
         log.error(
-            "partition.held", topic=partition.topic, partition=partition.partition, reason=reason, message=message
+            "partition.held",
+            topic=partition.topic,
+            partition=partition.partition,
+            reason=hold.reason,
+            message=hold.message,
         )
-
-    # reports
-
-    def lags(self) -> list[PartitionLag]:
-        """Return where every resolved partition stands, by the last look."""
-        now = self._now()
-        return [
-            PartitionLag(
-                p, position, self.seen.ends[p], now - oldest if (oldest := self.ages.oldest(p)) is not None else 0.0
-            )
-            for p, position in self.book.positions().items()
-            if p in self.seen.ends
-        ]

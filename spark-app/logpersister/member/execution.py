@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from logpersister.member.ports import Group, Jobs
+from logpersister.member.ports import World
 from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec, WorkError
 from logpersister.plan.book import Book
 from logpersister.plan.packing import Job, Work, pack
@@ -45,16 +45,16 @@ class Execution:
         self,
         group_id: str,
         book: Book,
-        group: Group,
-        jobs: Jobs,
+        world: World,
         sizes: Sizes,
         wake: threading.Event,
+        *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._group_id = group_id
         self._book = book
-        self._group = group
-        self._jobs = jobs
+        self._group = world.group
+        self._jobs = world.jobs
         self._sizes = sizes
         self._wake = wake
         self._clock = clock

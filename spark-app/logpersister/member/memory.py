@@ -1,7 +1,7 @@
 """What the group remembers in the bucket: revisions, losses, and which ranges are stored."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from logpersister.plan.recovery import StoredRange
@@ -26,10 +26,12 @@ class BucketMemory:
 
     def tails(
         self, partitions: Iterable[TopicPartition], generation: int, most: int
-    ) -> dict[TopicPartition, Sequence[StoredRange]]:
+    ) -> dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError]:
         """Return the last ``most`` stored ranges of each partition in this generation, by rising start.
 
-        Lists the folder of each topic once: the start of a range is in the name of its objects, the end in their metadata.
+        What the objects of one partition do not tell concerns that partition only.
+
+        Lists the folder of each topic once: an object's name has the start of its range, its metadata the end.
         """
         wanted = set(partitions)
         found: dict[TopicPartition, dict[Offset, tuple[ObjectName, str]]] = {partition: {} for partition in wanted}
@@ -42,10 +44,7 @@ class BucketMemory:
                 partition: [threads.submit(self._look, *starts[start]) for start in sorted(starts)]
                 for partition, starts in found.items()
             }
-            return {
-                partition: [stored for look in ranges if (stored := look.result()) is not None]
-                for partition, ranges in looks.items()
-            }
+            return {partition: _results(ranges) for partition, ranges in looks.items()}
 
     def _look(self, name: ObjectName, key: str) -> StoredRange | None:
         facts = self._store.facts(key)
@@ -73,6 +72,13 @@ class BucketMemory:
         """Record durably that ``[start, end)`` will not be stored, and why. Repeating it changes nothing."""
         loss = Loss(Range(partition, start, end), topic_id, cause, self._generation, self._revision)
         record_loss(self._store, self._group, loss)
+
+
+def _results(looks: Iterable["Future[StoredRange | None]"]) -> Sequence[StoredRange] | ForeignObjectError:
+    try:
+        return [stored for look in looks if (stored := look.result()) is not None]
+    except ForeignObjectError as error:
+        return error
 
 
 def _keep_last(starts: dict[Offset, tuple[ObjectName, str]], name: ObjectName, key: str, most: int) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from logpersister.group.answers import Answer, CommitOutcome, TopicDescription
@@ -10,6 +11,7 @@ from logpersister.plan.book import Commit
 from logpersister.plan.intents import Committed, UnknownMarkError
 from logpersister.plan.recovery import StoredRange
 from logpersister.ranges import Offset, TopicPartition
+from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.losses import Cause
 
 
@@ -46,7 +48,7 @@ class Memory(Protocol):
 
     def tails(
         self, partitions: Iterable[TopicPartition], generation: int, most: int
-    ) -> dict[TopicPartition, Sequence[StoredRange]]:
+    ) -> dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError]:
         """Return the last ``most`` stored ranges of each partition in this generation, by rising start."""
 
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
@@ -74,3 +76,14 @@ class Sampler(Protocol):
 
     def sample(self, partition: TopicPartition, start: Offset) -> tuple[int, int] | None:
         """Return offsets looked at and the bytes that they would be stored as; None when there was no record."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """All of it."""
+
+    group: Group
+    offsets: Offsets
+    memory: Memory
+    jobs: Jobs
+    sampler: Sampler

@@ -16,16 +16,17 @@ import structlog
 
 from logpersister import __version__
 from logpersister.formats.registry import make_format
-from logpersister.group.membership import Fenced, Membership, MembershipSettings
+from logpersister.group.membership import FencedError, Membership, MembershipSettings
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision, revision_of
 from logpersister.manifest.secrets import Secrets
-from logpersister.member.current import NoTopics, behind, targets
+from logpersister.member.current import NoTopicsError, behind, targets
 from logpersister.member.cycle import Cycle
 from logpersister.member.execution import MOST_JOBS
 from logpersister.member.memory import BucketMemory
+from logpersister.member.ports import World
 from logpersister.member.reports import Reports
 from logpersister.member.sampling import FormatSampler
 from logpersister.pipeline.equipment import open_reader
@@ -91,10 +92,10 @@ def run_member(
         member = _Member(resource, revision, secrets, options, board, metrics, health, stop, stack)
         try:
             code = member.run()
-        except (Fenced, NoTopics) as error:
+        except (FencedError, NoTopicsError) as error:
             board.state(MemberState.FAILED, str(error))
             log.error("member.failed", message=str(error))
-            return ExitCode.FENCED if isinstance(error, Fenced) else 3
+            return ExitCode.FENCED if isinstance(error, FencedError) else 3
         board.state(MemberState.STOPPED)
         log.info("member.stopped", exit_code=int(code))
         return code
@@ -170,20 +171,19 @@ class _Member:
         self.jobs = SparkJobs(session, MOST_JOBS)
         stack.callback(self.jobs.close)
         threading.Thread(target=_ask_spark, args=(self.jobs, spark_probe), name="spark-health", daemon=True).start()
-        self.group = Membership(config, _membership(resource, options), group_probe.beat)
+        self.group = Membership(
+            config, _membership(resource, options), on_poll=group_probe.beat, on_change=stop.wake.set
+        )
         stack.callback(self.group.stop)
         self.reports = Reports(metrics, board)
-        self.cycle = Cycle(
-            resource,
-            revision,
-            self.group,
-            self.offsets,
-            BucketMemory(store, resource.group_id, spec.generation, revision.hash),
-            self.jobs,
-            FormatSampler(reader, make_format(spec.output)),
-            self.reports,
-            stop.wake,
+        world = World(
+            group=self.group,
+            offsets=self.offsets,
+            memory=BucketMemory(store, resource.group_id, spec.generation, revision.hash),
+            jobs=self.jobs,
+            sampler=FormatSampler(reader, make_format(spec.output)),
         )
+        self.cycle = Cycle(resource, revision, world, listener=self.reports, wake=stop.wake)
 
     def run(self) -> int:
         if self._options.until_current:

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import structlog
 
-from logpersister.member.cycle import Cycle, Listener
+from logpersister.member.cycle import Cycle
+from logpersister.member.listener import Listener
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RangeFailed, RangeWritten, WrittenObject
@@ -88,12 +89,12 @@ class Reports(Listener):
         self._board.pending(pending)
 
     def _show_lag(self, cycle: Cycle) -> None:
-        unreadable = cycle.seen.unreadable
-        if unreadable and not cycle.seen.ends:
+        unreadable = cycle.outlook.unreadable
+        if unreadable and not cycle.outlook.ends:
             topic, error = next(iter(unreadable.items()))
             self._metrics.lag_unknown()
             self._board.lag_unknown(f"topic {topic}: {error}")
             return
-        summary = summarise(cycle.lags(), datetime.now(UTC))
+        summary = summarise(cycle.outlook.lags(), datetime.now(UTC))
         self._metrics.lag(summary)
         self._board.lag(summary)

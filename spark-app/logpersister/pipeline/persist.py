@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -166,7 +166,7 @@ class RangeWriter:
         return time.monotonic() - self._started
 
     def abort(self) -> None:
-        """Give up: nothing of the open objects becomes visible. Finished ones stay; they are what will be written anyway."""
+        """Give up: nothing of the open objects becomes visible. Finished ones are what will be written anyway."""
         for open_object in self._open.values():
             open_object.abort()
         self._open.clear()
@@ -195,7 +195,7 @@ def _payload_bytes(batch: pa.RecordBatch) -> int:
     return sum(_payload_length(batch.column(column)) for column in ("key", "value"))
 
 
-def _payload_length(column: pa.Array) -> int:
+def _payload_length(column: "pa.Array[Any]") -> int:
     lengths = pc.call_function("binary_length", [column])
     total = pc.call_function("sum", [lengths]).as_py()
     return int(total or 0)

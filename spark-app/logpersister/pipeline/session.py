@@ -1,10 +1,19 @@
-"""The Spark session of a member."""
+"""The Spark session of a member: settings, and what Spark's JVM prints."""
 
 import os
+import subprocess
 import sys
+import threading
 from collections.abc import Mapping
+from importlib.resources import files
+from typing import IO
 
+import structlog
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
+
+log = structlog.get_logger(__name__)
 
 LOCAL_MEMORY = "1g"
 """Heap of the JVM in local mode: no record passes through it, only plans and outcomes."""
@@ -14,21 +23,24 @@ def start_session(name: str, conf: Mapping[str, str], *, executors: int, cores: 
     """Start Spark: inside this process when ``executors`` is 0, otherwise against the Kubernetes that we run in.
 
     Args:
+        name: of the application, for Spark's own displays.
         conf: the user's own settings (``spec.spark.conf``).
+        executors: executor pods.
         cores: how many tasks run at once in this process; all cores of the machine unless given.
     """
     os.environ["PYSPARK_PYTHON"] = sys.executable  # workers must have our packages
     settings = {
+        "spark.app.name": name,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",  # a large job must not hold back a small one
         "spark.python.worker.reuse": "true",  # connections to Kafka and S3 outlive a task
         "spark.driver.memory": LOCAL_MEMORY,
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={files(__package__) / 'log4j2.properties'}",
         "spark.sql.session.timeZone": "UTC",
-        "spark.log.level": "ERROR",
     }
     if executors == 0:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {
             "spark.master": f"local[{cores or '*'}]",
             "spark.driver.host": "127.0.0.1",
@@ -36,9 +48,31 @@ def start_session(name: str, conf: Mapping[str, str], *, executors: int, cores: 
         }
     else:
         settings["spark.executor.instances"] = str(executors)
-    builder = SparkSession.builder.appName(name)
-    for key, value in (settings | dict(conf)).items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
+    spark_conf = SparkConf(loadDefaults=False).setAll(list((settings | dict(conf)).items()))
+    return SparkSession(SparkContext(conf=spark_conf, gateway=_launch(spark_conf)))
+
+
+def _launch(conf: SparkConf) -> object:
+    """Start the JVM in a session of its own, so that Ctrl-C reaches the member only; it ends with the member.
+
+    What it prints becomes log events: Spark tells its start-up to the terminal in a dozen lines that nobody needs.
+    """
+    printed, pipe = os.pipe()
+    try:
+        gateway: object = launch_gateway(  # type: ignore[no-untyped-call]
+            conf, popen_kwargs={"stdout": pipe, "stderr": subprocess.STDOUT, "start_new_session": True}
+        )
+    finally:
+        os.close(pipe)
+    lines = os.fdopen(printed, encoding="utf-8", errors="replace")
+    threading.Thread(target=_log_lines, args=(lines,), name="spark-output", daemon=True).start()
+    return gateway
+
+
+def _log_lines(lines: IO[str]) -> None:
+    for line in lines:
+        text = line.rstrip()
+        if " ERROR " in text:
+            log.warning("spark.error", line=text)
+        elif text:
+            log.debug("spark.printed", line=text)

@@ -13,8 +13,9 @@ The book never forgets an intent because of a failure: what was promised is exec
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from logpersister.plan.holds import Hold
 from logpersister.plan.intents import Committed, Intent, promised, stored
-from logpersister.plan.recovery import Decision, Execute, Hold, Resume
+from logpersister.plan.recovery import Decision, Execute, Resume
 from logpersister.ranges import Offset, Range, TopicPartition
 
 

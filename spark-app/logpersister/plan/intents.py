@@ -4,7 +4,7 @@
 generation. So the committed offset is a compare-and-set register of its partition, and an intent is a write-ahead log
 entry in it (docs/design/intents.md)::
 
-    offset=start  "lp1;topic=<id>;gen=<n>;rev=<hash>;ends=<e1>,<e2>"   promised: [start,e1) and [e1,e2) are being written
+    offset=start  "lp1;topic=<id>;gen=<n>;rev=<hash>;ends=<e1>,<e2>"   promised: [start,e1), [e1,e2) are being written
     offset=end    "lp1;topic=<id>;gen=<n>"                             everything before the offset is stored
 
 The format is versioned by its first word. An offset without it was not committed by us.

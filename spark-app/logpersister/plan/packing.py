@@ -1,6 +1,6 @@
 """Packs ranges into Spark jobs and tasks.
 
-A Python task costs about 45 ms of CPU whatever it does, so small ranges share tasks; a large range is a task of its own.
+A Python task costs about 45 ms of CPU whatever it does, so small ranges share tasks; a large range has its own.
 A job is committed as a whole when it ends, so jobs are small, and several run at once.
 """
 

@@ -5,23 +5,12 @@ Pure: what Kafka and the bucket hold comes in, one decision comes out. The rules
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import takewhile
 
+from logpersister.plan import holds
+from logpersister.plan.holds import Hold
 from logpersister.plan.intents import PLANNED_RANGES, Committed, Intent
 from logpersister.ranges import Offset, TopicPartition
-
-
-class HoldReason(StrEnum):
-    """Why a partition is held: nothing of it is written until a person decides."""
-
-    TOPIC_RECREATED = "topic-recreated"
-    REPLAY_REQUESTED = "replay-requested"
-    DATA_LOST = "data-lost"
-    FOREIGN_OBJECTS = "foreign-objects"
-    REVISION_MISSING = "revision-missing"
-    UNKNOWN_METADATA = "unknown-metadata"
-    TRUNCATED = "truncated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +30,6 @@ class Execute:
     intent: Intent
     must_commit: bool = False
     """Whether Kafka has forgotten the intent, so that it must be promised again first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    reason: HoldReason
-    message: str
-    """What was found, and what the user can choose."""
 
 
 Decision = Resume | Execute | Hold
@@ -116,27 +98,15 @@ def from_bucket(
     if committed.offset >= stored_end:
         skipped = stored_end if committed.offset > stored_end else None
         return Resume(committed.offset, must_commit=True, skipped_from=skipped)
-    return Hold(
-        HoldReason.REPLAY_REQUESTED,
-        f"the offset of {subject.partition} was set back to {committed.offset}, but generation {subject.generation} is stored up to "
-        f"{stored_end}; one generation never holds a record twice: raise spec.generation to replay, or set the offset to {stored_end}",
-    )
+    return holds.replay_requested(subject.partition, committed.offset, stored_end, subject.generation)
 
 
 def _conflict(subject: Subject, tail: Sequence[StoredRange]) -> Hold | None:
     for stored in tail:
         if stored.group != subject.group:
-            return Hold(
-                HoldReason.FOREIGN_OBJECTS,
-                f"group {stored.group!r} has stored generation {subject.generation} of {subject.partition} under the same prefix; "
-                "give each group its own spec.storage.prefix, or raise spec.generation",
-            )
+            return holds.foreign_objects(subject.partition, stored.group, subject.generation)
         if not same_topic(stored.topic_id, subject.topic_id):
-            return Hold(
-                HoldReason.TOPIC_RECREATED,
-                f"topic {subject.partition.topic!r} was deleted and made again (id {stored.topic_id} is stored, {subject.topic_id} is there now); "
-                "its offsets began anew and would mix with the stored ones: raise spec.generation, or change spec.storage.prefix",
-            )
+            return holds.topic_recreated(subject.partition, stored.topic_id, subject.topic_id)
     return None
 
 

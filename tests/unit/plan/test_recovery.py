@@ -1,10 +1,9 @@
 from dataclasses import replace
 
+from logpersister.plan.holds import Hold, HoldReason
 from logpersister.plan.intents import Committed, Intent, Mark
 from logpersister.plan.recovery import (
     Execute,
-    Hold,
-    HoldReason,
     Resume,
     StoredRange,
     Subject,

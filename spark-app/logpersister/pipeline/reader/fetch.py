@@ -17,7 +17,7 @@ from logpersister.pipeline.reader.batches import Piece
 from logpersister.pipeline.reader.errors import RangeReadError
 from logpersister.pipeline.reader.messages import FetchCall, FetchPart, Location
 from logpersister.pipeline.reader.settings import ReaderSettings
-from logpersister.ranges import Offset, Range
+from logpersister.ranges import Offset, Range, TopicPartition
 
 _SLACK = 1.25
 """Ask for so much more than estimated: a second request costs more than some bytes behind the end."""
@@ -121,6 +121,7 @@ class _Draft:
     cap: int
     parts: list[FetchPart] = field(default_factory=list)
     states: list[RangeState] = field(default_factory=list)
+    partitions: set[TopicPartition] = field(default_factory=set)
     estimated: int = 0
     asked: int = 0
 
@@ -128,7 +129,7 @@ class _Draft:
         if not self.parts:
             return True
         fits = self.estimated + state.estimated_bytes() <= self.cap
-        return fits and all(part.partition != state.request.range.partition for part in self.parts)
+        return fits and state.request.range.partition not in self.partitions
 
     def add(self, state: RangeState, location: Location, settings: ReaderSettings) -> None:
         estimated = state.estimated_bytes()
@@ -143,6 +144,7 @@ class _Draft:
         )
         self.parts.append(part)
         self.states.append(state)
+        self.partitions.add(part.partition)
         self.estimated += estimated
         self.asked += limit
 

@@ -127,7 +127,7 @@ class KafkaReader:
         return Fetching(cluster, requests, self.settings, inbox=inbox, stats=self.stats, topology=topology, once=once)
 
     def _finished(self, fetching: Fetching) -> None:
-        self._topology = fetching.topology
+        self._topology = fetching.leaders.topology
         kinds = {state.error.kind for state in fetching.states if state.error is not None}
         if kinds & {"kafka", "unauthorized"}:
             self.close()  # begin the next call with new connections, new credentials and new addresses

@@ -1,0 +1,23 @@
+"""Whom a member tells what happens."""
+
+from collections.abc import Mapping
+
+from logpersister.pipeline.work import RangeOutcome, WorkError
+from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.report.metrics import CommitStep
+
+
+class Listener:
+    """By default nobody listens."""
+
+    def stored(self, outcome: RangeOutcome) -> None:
+        """A range is durable and committed."""
+
+    def failed(self, range_: Range, error: WorkError) -> None:
+        """A range failed and will be tried again."""
+
+    def lost(self, partition: TopicPartition, start: Offset, end: Offset, *, skipped: bool) -> None:
+        """Kafka had deleted records before they were stored."""
+
+    def committing(self, step: CommitStep, seconds: float, failed: Mapping[TopicPartition, Exception]) -> None:
+        """A batch of commits was answered."""

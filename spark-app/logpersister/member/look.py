@@ -1,0 +1,133 @@
+"""Looks at Kafka: where the owned partitions end, how old their backlog is, whether their topics are still the same."""
+
+import time
+from collections.abc import Callable, Mapping
+
+from logpersister.manifest import LogPersister
+from logpersister.member.ports import Offsets
+from logpersister.plan import holds
+from logpersister.plan.age import AgeWatch
+from logpersister.plan.book import Book
+from logpersister.plan.holds import Hold
+from logpersister.plan.recovery import same_topic
+from logpersister.ranges import Offset, TopicPartition
+from logpersister.report.lag import PartitionLag
+
+DESCRIBE_SECONDS = 15.0
+"""How often topic ids are compared with what they were."""
+TRUNCATED_SECONDS = 60.0
+"""How long a partition may end before its committed offset: a new leader catches up within that."""
+
+
+class Outlook:
+    """What was seen of the owned partitions at the last look."""
+
+    def __init__(
+        self,
+        resource: LogPersister,
+        book: Book,
+        offsets: Offsets,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._upload = resource.spec.upload
+        self._book = book
+        self._offsets = offsets
+        self._clock = clock
+        self._now = now
+        self._ages = AgeWatch()
+        self._described_at = float("-inf")
+        self._short_since: dict[TopicPartition, float] = {}
+        self.ends: dict[TopicPartition, Offset] = {}
+        """Where partitions end; a partition that could not be read is missing."""
+        self.unreadable: dict[str, Exception] = {}
+        """Topics whose offsets could not be read."""
+
+    def look(self, *, ages: bool) -> dict[TopicPartition, Hold]:
+        """Look once; return the partitions that must be held from now on.
+
+        Args:
+            ages: whether it matters how old a backlog is.
+        """
+        positions = self._book.positions()
+        if not positions:
+            return {}
+        must_hold = self._recreated_topics()
+        answer = self._offsets.ends(positions)
+        self.ends, self.unreadable = answer.values, answer.errors
+        now = self._now()
+        for partition, end in self.ends.items():
+            self._ages.observe(partition, positions[partition], end, now)
+            if self._is_truncated(partition, positions[partition], end):
+                must_hold[partition] = holds.truncated(partition, positions[partition], end)
+        if ages:
+            self._ask_ages(positions)
+        return must_hold
+
+    def forget(self, partition: TopicPartition) -> None:
+        """Take leave of a partition that is no longer ours."""
+        self._ages.forget(partition)
+        self.ends.pop(partition, None)
+        self._short_since.pop(partition, None)
+
+    def backlog(self, partition: TopicPartition, position: Offset) -> int:
+        """Return how many offsets were seen behind a position."""
+        return max(0, self.ends.get(partition, position) - position)
+
+    def waiting_since(self, partition: TopicPartition) -> float:
+        """Return since when (seconds since the epoch) the oldest record waits; infinity when none does."""
+        oldest = self._ages.oldest(partition)
+        return float("inf") if oldest is None else oldest
+
+    def is_aged(self, partition: TopicPartition) -> bool:
+        """Whether the oldest record that is not stored has reached ``maxAge``."""
+        return self._ages.aged(partition, self._max_age(partition), self._now())
+
+    def lags(self) -> list[PartitionLag]:
+        """Return where every resolved partition stands."""
+        now = self._now()
+        return [
+            PartitionLag(partition, position, self.ends[partition], max(0.0, now - self.waiting_since(partition)))
+            for partition, position in self._book.positions().items()
+            if partition in self.ends
+        ]
+
+    def _max_age(self, partition: TopicPartition) -> float:
+        return self._upload.for_topic(partition.topic).max_age.total_seconds()
+
+    def _recreated_topics(self) -> dict[TopicPartition, Hold]:
+        if self._clock() - self._described_at < DESCRIBE_SECONDS:
+            return {}
+        self._described_at = self._clock()
+        held = self._book.held()
+        watched = [partition for partition in self._book.owned() if partition not in held]
+        topics = self._offsets.describe({partition.topic for partition in watched})
+        return {
+            partition: holds.topic_recreated(partition, known, topics[partition.topic].topic_id)
+            for partition in watched
+            if partition.topic in topics
+            and not same_topic(known := self._book.topic_id(partition), topics[partition.topic].topic_id)
+        }
+
+    def _is_truncated(self, partition: TopicPartition, position: Offset, end: Offset) -> bool:
+        if end >= position:
+            self._short_since.pop(partition, None)
+            return False
+        since = self._short_since.setdefault(partition, self._clock())
+        return self._clock() - since >= TRUNCATED_SECONDS and partition not in self._book.held()
+
+    def _ask_ages(self, positions: Mapping[TopicPartition, Offset]) -> None:
+        """Ask Kafka once for each new backlog whether its oldest record has already reached its age."""
+        now = self._now()
+        asked = {partition: int((now - self._max_age(partition)) * 1000) for partition in self._ages.unasked()}
+        if not asked:
+            return
+        for partition, first in self._offsets.first_since(asked).values.items():
+            position = positions[partition]
+            if first is None or first[0] > position:
+                self._ages.learn(partition, asked[partition] / 1000)
+            elif first[0] == position:
+                self._ages.learn(partition, first[1] / 1000)
+            else:  # an earlier record is newer than that: the timestamps are out of order and tell nothing
+                self._ages.learn(partition, None)

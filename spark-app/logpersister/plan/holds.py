@@ -1,0 +1,94 @@
+"""Why a partition is held, and what is said about it: what was found, and what the user can choose.
+
+Nothing of a held partition is written until a person decides; the other partitions go on. docs/operations.md has a
+section for each reason.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from logpersister.ranges import Offset, TopicPartition
+
+
+class HoldReason(StrEnum):
+    """A short stable word for each, as it stands in metrics, status and documents."""
+
+    TOPIC_RECREATED = "topic-recreated"
+    REPLAY_REQUESTED = "replay-requested"
+    DATA_LOST = "data-lost"
+    FOREIGN_OBJECTS = "foreign-objects"
+    REVISION_MISSING = "revision-missing"
+    UNKNOWN_METADATA = "unknown-metadata"
+    TRUNCATED = "truncated"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """The decision to leave a partition alone."""
+
+    reason: HoldReason
+    message: str
+
+
+def topic_recreated(partition: TopicPartition, before: str | None, now: str | None) -> Hold:
+    """The topic was deleted and another one of its name was made: offsets mean other records than they did."""
+    return Hold(
+        HoldReason.TOPIC_RECREATED,
+        f"topic {partition.topic!r} was deleted and made again (its id was {before} and is {now}): its offsets began anew "
+        "and would mix with what is stored; raise spec.generation, or change spec.storage.prefix",
+    )
+
+
+def replay_requested(partition: TopicPartition, offset: Offset, stored_end: Offset, generation: int) -> Hold:
+    """A user has set the committed offset back into what is stored."""
+    return Hold(
+        HoldReason.REPLAY_REQUESTED,
+        f"the offset of {partition} was set back to {offset}, but generation {generation} is stored up to {stored_end}, and "
+        f"one generation never holds a record twice; raise spec.generation to replay, or set the offset to {stored_end}",
+    )
+
+
+def data_lost(partition: TopicPartition, start: Offset, end: Offset) -> Hold:
+    """Kafka has deleted records before they were stored, and ``onDataLoss`` is ``fail``."""
+    return Hold(
+        HoldReason.DATA_LOST,
+        f"Kafka has deleted offsets [{start}, {end}) of {partition} before they were stored; set spec.kafka.onDataLoss to "
+        "skip to record the loss and go on, or set the group's offset yourself",
+    )
+
+
+def foreign_objects(partition: TopicPartition, group: str, generation: int) -> Hold:
+    """Objects that we would overwrite belong to another group."""
+    return Hold(
+        HoldReason.FOREIGN_OBJECTS,
+        f"group {group!r} has stored generation {generation} of {partition} under the same prefix; give each group a "
+        "spec.storage.prefix of its own, or raise spec.generation",
+    )
+
+
+def unreadable_objects(partition: TopicPartition, problem: str) -> Hold:
+    """Objects under our names that do not say what they hold."""
+    return Hold(HoldReason.FOREIGN_OBJECTS, f"{partition}: {problem}; move them away, or raise spec.generation")
+
+
+def revision_missing(partition: TopicPartition, revision: str) -> Hold:
+    """A pending intent cannot be executed as it was written."""
+    return Hold(
+        HoldReason.REVISION_MISSING,
+        f"{partition} has a pending intent of revision {revision}, whose snapshot is not in the bucket; if bucket or "
+        "prefix were changed, run the old manifest until it has finished, then apply the new one",
+    )
+
+
+def unknown_metadata(partition: TopicPartition, problem: str) -> Hold:
+    """The committed offset has metadata of ours that this release cannot read."""
+    return Hold(HoldReason.UNKNOWN_METADATA, f"{partition}: {problem}")
+
+
+def truncated(partition: TopicPartition, position: Offset, end: Offset) -> Hold:
+    """The log ends before what is stored: Kafka has lost its end."""
+    return Hold(
+        HoldReason.TRUNCATED,
+        f"{partition} ends at {end}, before the committed offset {position}: Kafka has lost records that are stored (an "
+        "unclean leader election); raise spec.generation and set the group's offset to what Kafka still has",
+    )
