@@ -29,6 +29,8 @@ _KINDS_BY_CODE: dict[str, StorageErrorKind] = {
         "unauthorized",
     ),
     "NoSuchBucket": "missing-bucket",
+    "RequestTimeTooSkewed": "rejected",
+    "NotImplemented": "rejected",
     **dict.fromkeys(
         [
             "503", "429", "BandwidthLimitExceeded", "RequestLimitExceeded", "RequestThrottled", "ServiceUnavailable",

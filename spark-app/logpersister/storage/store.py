@@ -229,9 +229,12 @@ class ObjectStore:
 
         def doomed(upload: sweep.Upload) -> bool:
             name = names.parse_object_key(self.prefix, upload.key)
-            return upload.id not in live and upload.age >= older_than and name is not None and owned(name)
+            if name is None or upload.id in live or upload.age < older_than:
+                return False
+            return upload.key.startswith(tuple(heads)) and owned(name)
 
-        return [key for head in heads for key in sweep.abort(self._connection, self._requests, head, doomed)]
+        searched = [*heads, ""] if self.storage.endpoint else heads  # "" for MinIO: see storage.sweep
+        return [key for head in searched for key in sweep.abort(self._connection, self._requests, head, doomed)]
 
     def check(self, group: str, deadline: float = 15.0) -> None:
         """Find out within `deadline` seconds whether the bucket can be reached, read and written.

@@ -37,8 +37,8 @@ class Upload:
 def abort(connection: Connection, requests: Requests, head: str, doomed: Callable[[Upload], bool]) -> Iterator[str]:
     """Abort the uploads that are `doomed`, of those whose keys begin with `head`; yields their keys.
 
-    MinIO lists uploads of exactly one key only, so there this finds nothing below a folder; it drops unfinished
-    uploads itself after a day.
+    MinIO lists the uploads of one exact key, or with the empty `head` those begun since it was started, but none below
+    a folder. What is left over there, it drops itself after a day.
     """
     for upload in _uploads(connection, head):
         if doomed(upload):

@@ -1,0 +1,78 @@
+"""Gathering bytes into parts: exact cuts, no copies, and a body that HTTP clients can read again."""
+
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logpersister.storage.parts import MAX_PART_SIZE, MAX_PARTS, MIB, PIECE, SMALL, Part, PartBody, part_size
+
+SETTINGS = settings(deadline=None, max_examples=50)
+
+
+@SETTINGS
+@given(st.lists(st.sampled_from([0, 1, 100, SMALL - 1, SMALL, SMALL + 1, PIECE + 5]), max_size=12))
+def test_a_part_is_what_was_added(sizes: list[int]) -> None:
+    data = [bytes([index % 251]) * size for index, size in enumerate(sizes)]
+    part = Part(sum(sizes) + 7)
+    for item in data:
+        part.add(memoryview(item))
+    assert (part.length, part.room) == (sum(sizes), 7)
+    body = part.body()
+    whole = b"".join(data)
+    assert body.joined() == whole
+    assert len(body) == len(whole)
+    assert body.crc32() == zlib.crc32(whole)
+    for _ in range(2):  # a request that is tried again is read again
+        assert b"".join(iter(lambda: body.read(16_384), b"")) == whole
+        assert body.tell() == len(whole)
+        assert body.seek(0) == 0
+
+
+def test_large_buffers_are_not_copied_and_small_ones_are_joined() -> None:
+    part = Part(10 * MIB)
+    large = bytearray(SMALL)
+    for item in (b"a" * 10, b"b" * 10, large, b"c"):
+        part.add(memoryview(item))
+    pieces = list(part.body())
+    assert [len(piece) for piece in pieces] == [20, SMALL, 1]
+    large[0] = 9
+    assert pieces[1][0] == 9
+
+
+def test_bodies_are_sent_in_pieces_so_that_time_outs_mean_stalls() -> None:
+    body = PartBody([memoryview(bytes(3 * PIECE + 1))])
+    assert [len(piece) for piece in body] == [PIECE, PIECE, PIECE, 1]
+
+
+def test_a_body_is_a_file_where_clients_need_one() -> None:
+    body = PartBody([memoryview(b"abc"), memoryview(b"de")])
+    assert body.read(1) == b"abc"
+    assert body.tell() == 3
+    assert body.read() == b"de"
+    assert body.read() == b""
+    assert body.read(10) == b""
+    assert body.seek(0, 2) == 5
+    assert body.seek(-2, 1) == 3
+    assert body.read(None) == b"de"
+    with pytest.raises(ValueError, match="inside a piece"):
+        body.seek(1)
+
+
+@pytest.mark.parametrize("first", [5 * MIB, 16 * MIB, 512 * MIB, MAX_PART_SIZE])
+def test_parts_grow_so_that_the_largest_object_fits_while_memory_stays_small(first: int) -> None:
+    sizes = [part_size(number, first) for number in range(1, MAX_PARTS + 1)]
+    assert sizes[0] == first
+    assert sum(sizes) >= 5 * 1024 * 1024 * MIB
+    assert max(sizes) <= MAX_PART_SIZE
+    total = 0
+    for size in sizes:
+        assert size <= max(first, total // 450)
+        total += size
+
+
+@pytest.mark.parametrize("number", [0, MAX_PARTS + 1])
+def test_more_parts_than_s3_takes_are_refused(number: int) -> None:
+    with pytest.raises(ValueError, match=r"S3 takes 10000: lower upload\.maxBytes"):
+        part_size(number, 5 * MIB)
