@@ -13,6 +13,8 @@ exit codes:
   1  started, and could not do its work
   2  the command line or the manifest is wrong
   3  Kafka or the bucket could not be reached or asked
+  4  run --until-current: what is left is held until someone decides
+  5  run: another process has taken this member's name
 """
 
 
@@ -45,6 +47,14 @@ def seconds(text: str) -> float:
                 return value
             break
     raise argparse.ArgumentTypeError(f'"{text}" is not a duration; write for example 10s or 2m')
+
+
+def cores(text: str) -> int:
+    """Parse a whole number, 1 or more."""
+    value = count(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number of cores, 1 or more')
+    return value
 
 
 def count(text: str) -> int:
@@ -94,6 +104,12 @@ def _run(command: argparse.ArgumentParser) -> None:
         "--http",
         metavar="ADDR:PORT",
         help="serve /metrics, /healthz, /readyz and /status there; port 0 takes a free one (default: not served)",
+    )
+    command.add_argument(
+        "--cores",
+        type=cores,
+        metavar="N",
+        help="tasks at once while Spark runs inside this process (default: all cores)",
     )
     command.add_argument(
         "--log-format",

@@ -1,6 +1,10 @@
 """Reaching Kafka with a deadline, and with errors that end a command as they should."""
 
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from kafka.errors import KafkaError
 
 from logpersister.cli.context import invalid
 from logpersister.cli.deadline import Call
@@ -8,6 +12,10 @@ from logpersister.cli.exits import UnreachableError
 from logpersister.kafka_client import BrokerReport, KafkaCheckError, check_broker, client_config
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.secrets import Secrets
+
+Result = TypeVar("Result")
+
+PAUSE_SECONDS = 0.3
 
 
 def reach(resource: LogPersister, secrets: Secrets, seconds: float) -> BrokerReport:
@@ -33,3 +41,24 @@ def config(resource: LogPersister, secrets: Secrets, seconds: float) -> dict[str
         return client_config(resource.spec.kafka, secrets) | limits
     except ManifestError as error:
         raise invalid(error) from None
+
+
+def patiently(
+    doing: str,
+    seconds: float,
+    ask: Callable[[], Result],
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Result:
+    """Ask until it works, while Kafka says that it may work soon (it makes its offsets topic on the first question).
+
+    `doing` says in the `UnreachableError` what could not be done: ``the offsets could not be read``.
+    """
+    deadline = clock() + seconds
+    while True:
+        try:
+            return ask()
+        except KafkaError as error:
+            if not error.retriable or clock() >= deadline:
+                raise UnreachableError(f"spec.kafka: {doing} ({error})") from error
+        sleep(PAUSE_SECONDS)

@@ -92,7 +92,7 @@ def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator
         pattern = resource.spec.kafka.topic_pattern
         message = f'spec.kafka.topicPattern: "{pattern}" matches no topic yet; topics that match join by themselves'
         yield Finding("topics", "warning", message)
-    group = describe_group(brokers.config(resource, secrets, seconds), resource.group_id)
+    group = describe_group(brokers.config(resource, secrets, seconds), resource.group_id, seconds)
     if group.state == "Dead":
         yield Finding("group", "ok", f"{resource.group_id}: new, nothing is committed")
     else:

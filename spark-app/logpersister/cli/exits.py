@@ -13,6 +13,10 @@ class Exit(IntEnum):
     """The command line or the manifest is wrong; the same that argparse uses."""
     UNREACHABLE = 3
     """Kafka or the bucket could not be reached or asked; what is printed is not the whole."""
+    HELD = 4
+    """``run --until-current``: what is left is held, see the log or ``/status``."""
+    FENCED = 5
+    """``run``: another process joined the group under this member's name."""
     INTERRUPTED = 130
     """By Ctrl-C (128 + SIGINT)."""
 

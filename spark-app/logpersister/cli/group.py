@@ -1,13 +1,14 @@
 """The consumer group as its coordinator describes it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kafka import KafkaAdminClient
-from kafka.errors import KafkaError
+from kafka.errors import GroupIdNotFoundError, KafkaError, for_code
 
-from logpersister.cli.exits import UnreachableError
+from logpersister.cli.brokers import patiently
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +30,29 @@ class GroupDescription:
     members: tuple[GroupMember, ...]
 
 
-def describe_group(config: Mapping[str, Any], group_id: str) -> GroupDescription:
+def describe_group(config: Mapping[str, Any], group_id: str, seconds: float) -> GroupDescription:
     """Ask the group's coordinator. Raises `UnreachableError` when it does not tell."""
-    admin = None
-    try:
-        admin = KafkaAdminClient(**config)
-        found = admin.describe_groups([group_id])[group_id]
-    except KafkaError as error:
-        raise UnreachableError(f"group {group_id}: cannot be described ({error})") from error
-    finally:
-        if admin is not None:
-            admin.close()
-    if not found["members"] and found["group_state"] == "Dead":
-        return GroupDescription("Dead", ())
-    if found["error"]:
-        raise UnreachableError(f"group {group_id}: cannot be described ({found['error']})")
-    return GroupDescription(
-        found["group_state"], tuple(sorted(map(_member, found["members"]), key=lambda one: one.name))
-    )
+
+    def ask() -> Mapping[str, Any]:
+        with KafkaAdminClient(**config) as admin:
+            description: Mapping[str, Any] = admin.describe_groups([group_id])[group_id]
+        error = _error(description["error"])
+        if error is not None and error is not GroupIdNotFoundError:
+            raise error(f"group {group_id}")
+        return description
+
+    found = patiently(f"group {group_id} cannot be described", seconds, ask)
+    members = sorted(map(_member, found["members"]), key=lambda member: member.name)
+    return GroupDescription(found["group_state"] or "Dead", tuple(members))
+
+
+def _error(text: str | None) -> type[KafkaError] | None:
+    """Return the class of the error of one group, which the admin client gives as text: ``[Error 14] …``."""
+    if not text:
+        return None
+    code = re.match(r"\[Error (-?\d+)\]", text)
+    found: type[KafkaError] = KafkaError if code is None else for_code(int(code.group(1)))
+    return found
 
 
 def _member(member: Mapping[str, Any]) -> GroupMember:

@@ -5,6 +5,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -14,6 +15,7 @@ from logpersister.cli.group import GroupDescription, describe_group
 from logpersister.cli.observation import Observation, PartitionState, observe
 from logpersister.cli.tables import Column, duration, number, plural, table
 from logpersister.group.offsets import OffsetReader
+from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister
 from logpersister.report import logs
 from logpersister.report.document import lag_summary_document, partition_lag_document
@@ -41,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     config = brokers.config(resource, secrets, arguments.timeout)
     while True:
         found = brokers.reach(resource, secrets, arguments.timeout)
-        lag = _observe(resource, config, found.topics, found.missing_topics)
+        lag = _observe(resource, config, found, arguments.timeout)
         if arguments.watch is not None and sys.stdout.isatty() and not arguments.json:
             sys.stdout.write("\033[H\033[2J")  # to the top of an empty screen
         _show(lag, arguments, sys.stdout)
@@ -51,16 +53,17 @@ def run(arguments: argparse.Namespace) -> int:
         time.sleep(arguments.watch)
 
 
-def _observe(
-    resource: LogPersister, config: Mapping[str, Any], topics: Mapping[str, int], missing: Sequence[str]
-) -> GroupLag:
+def _observe(resource: LogPersister, config: Mapping[str, Any], found: BrokerReport, seconds: float) -> GroupLag:
     kafka = resource.spec.kafka
-    group = describe_group(config, resource.group_id)
-    offsets = OffsetReader(config, resource.group_id, read_committed=kafka.isolation_level == "read_committed")
-    try:
-        return GroupLag(resource.group_id, group, observe(offsets, kafka, topics), missing)
-    finally:
-        offsets.close()
+    group = describe_group(config, resource.group_id, seconds)
+
+    def ask() -> Observation:
+        offsets = OffsetReader(config, resource.group_id, read_committed=kafka.isolation_level == "read_committed")
+        with closing(offsets):
+            return observe(offsets, kafka, found.topics)
+
+    observation = brokers.patiently("the offsets could not be read", seconds, ask)
+    return GroupLag(resource.group_id, group, observation, found.missing_topics)
 
 
 def _show(lag: GroupLag, arguments: argparse.Namespace, out: TextIO) -> None:

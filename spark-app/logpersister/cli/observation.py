@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from kafka.errors import KafkaError
-
-from logpersister.cli.exits import UnreachableError
 from logpersister.cli.oldest import Found, Milliseconds, oldest_timestamps
 from logpersister.group.offsets import OffsetReader
 from logpersister.manifest.kafka import KafkaSpec
@@ -55,14 +52,8 @@ class Observation:
 def observe(
     offsets: OffsetReader, kafka: KafkaSpec, topics: Mapping[str, int], clock: Callable[[], float] = time.time
 ) -> Observation:
-    """Ask Kafka about the partitions of `topics` (name to number of partitions).
-
-    Raises `UnreachableError` when it cannot be asked at all.
-    """
-    try:
-        return _Observer(offsets, kafka, clock).observe(topics)
-    except KafkaError as error:
-        raise UnreachableError(f"spec.kafka: the offsets could not be read ({error})") from error
+    """Ask Kafka about the partitions of `topics` (name to number of partitions); raises KafkaError."""
+    return _Observer(offsets, kafka, clock).observe(topics)
 
 
 class _Observer:

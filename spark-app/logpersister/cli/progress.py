@@ -16,14 +16,18 @@ LINES_SECONDS = 5.0
 
 
 def line(status: Status) -> str:
-    """Say in one line how far the member is."""
+    """Say in one line what the member does and how far it is."""
+    return f"{status.state}: {done(status)}"
+
+
+def done(status: Status) -> str:
+    """Say how far the member is."""
     totals = status.totals
     objects = f"{plural(totals.objects, 'object')} ({size(totals.bytes)})"
     stored = f"{plural(totals.records, 'record')} stored in {objects}"
     if status.lag is None:
-        return f"{status.state}: {stored}"
-    left = f"{plural(status.lag.records, 'record')} left in {plural(status.lag.behind, 'partition')}"
-    return f"{status.state}: {stored}; {left}"
+        return stored
+    return f"{stored}; {status.lag.records:,} left"
 
 
 class ProgressReporter:
@@ -115,16 +119,14 @@ class _Bar:
             SpinnerColumn,
             TaskProgressColumn,
             TextColumn,
-            TimeElapsedColumn,
         )
 
         # rich takes over sys.stderr while the bar is shown; the log writes to whatever that is (report/logs.py).
         self._progress = Progress(
             SpinnerColumn(),
-            BarColumn(bar_width=30),
+            BarColumn(bar_width=12),
             TaskProgressColumn(),
             TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
             console=Console(file=out),
             redirect_stdout=False,
         )
@@ -135,8 +137,8 @@ class _Bar:
         stored = status.totals.records
         left = None if status.lag is None or status.state == MemberState.JOINING else status.lag.records
         total = None if left is None else max(1, stored + left)
-        done = total if left == 0 else stored
-        self._progress.update(self._task, description=line(status), total=total, completed=done)
+        completed = total if left == 0 else stored
+        self._progress.update(self._task, description=done(status), total=total, completed=completed)
 
     def close(self) -> None:
         self._progress.stop()

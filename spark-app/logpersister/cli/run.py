@@ -20,6 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
         until_current=arguments.until_current,
         member_name=arguments.member_name,
         http=arguments.http,
+        cores=arguments.cores,
     )
     try:
         if not arguments.until_current:

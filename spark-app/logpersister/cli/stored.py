@@ -110,7 +110,7 @@ def _without_own_folder(store: ObjectStore) -> Iterator[ListedObject]:
 
 
 def folders(found: Iterable[Entry]) -> Iterator[Folder]:
-    """Sum up neighbours: a listing is sorted, so the objects of a folder are neighbours. One folder is held at a time."""
+    """Sum up neighbours: a listing is sorted, so a folder has its objects together. One folder is held at a time."""
     current: Folder | None = None
     for entry in found:
         if current is not None and current.holds(entry.name):

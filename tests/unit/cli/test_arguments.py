@@ -2,7 +2,7 @@ import argparse
 
 import pytest
 
-from logpersister.cli.arguments import count, parser, seconds
+from logpersister.cli.arguments import cores, count, parser, seconds
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,12 @@ def test_what_is_no_duration(text: str) -> None:
 def test_what_is_no_count(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number"):
         count(text)
+
+
+def test_at_least_one_core() -> None:
+    assert cores("3") == 3
+    with pytest.raises(argparse.ArgumentTypeError, match="1 or more"):
+        cores("0")
 
 
 def test_commands_have_what_they_need() -> None:

@@ -1,0 +1,409 @@
+"""The commands that look: `check`, `lag` and `ls`, on a real broker and a real S3 server."""
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+from kafka import KafkaConsumer
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka.errors import NoError
+from kafka.structs import OffsetAndMetadata
+
+from logpersister.cli import main
+from logpersister.cli.brokers import patiently
+from logpersister.cli.exits import Exit
+from logpersister.manifest import load
+from logpersister.manifest.secrets import Secrets
+from logpersister.plan.intents import Intent, promised, stored
+from logpersister.ranges import TopicPartition
+from logpersister.storage.names import object_key, revision_key
+from logpersister.storage.store import open_store
+from tests.stack import KafkaBroker, MinioServer
+from tests.stack.topics import Record, admin, delete_records, produce, transaction
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+CreateTopic = Callable[..., str]
+Manifest = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    root = logging.root
+    handlers, level = root.handlers[:], root.level
+    yield
+    logging.captureWarnings(capture=False)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def manifest(
+    kafka: KafkaBroker, minio: MinioServer, s3_secret: str, bucket: str, unique: str, tmp_path: Path
+) -> Manifest:
+    """``manifest(topics=[...])`` writes a manifest on the session's servers; its group is `unique`."""
+
+    def write(*, storage: Mapping[str, Any] | None = None, **settings: Any) -> Path:
+        document = {
+            "apiVersion": "logpersister.dev/v1alpha1",
+            "kind": "LogPersister",
+            "metadata": {"name": "clicks-backup"},
+            "spec": {
+                "kafka": {"bootstrapServers": kafka.bootstrap, "groupId": unique, **settings},
+                "storage": {
+                    "bucket": bucket,
+                    "prefix": "raw",
+                    "endpoint": minio.endpoint,
+                    "secretName": s3_secret,
+                    **(storage or {}),
+                },
+            },
+        }
+        file = tmp_path / "clicks.yaml"
+        file.write_text(json.dumps(document))  # JSON is YAML
+        return file
+
+    return write
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *argv: str, code: Exit = Exit.OK) -> Any:
+    assert main([*argv, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def commit(kafka: KafkaBroker, group: str, offsets: Mapping[TopicPartition, tuple[int, str]]) -> None:
+    committed = {
+        KafkaTopicPartition(p.topic, p.partition): OffsetAndMetadata(offset, metadata, -1)
+        for p, (offset, metadata) in offsets.items()
+    }
+    with admin(kafka.bootstrap) as client:
+
+        def alter() -> None:
+            for error in client.alter_group_offsets(group, committed).values():
+                if error is not NoError:
+                    raise error
+
+        patiently("the offsets could not be committed", 30, alter)
+
+
+class TestLag:
+    def test_by_partition_with_intents_and_ages(
+        self,
+        kafka: KafkaBroker,
+        topic: CreateTopic,
+        manifest: Manifest,
+        unique: str,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        name = topic(3)
+        now = int(time.time() * 1000)
+        records = [
+            Record(b"x", partition=partition, timestamp=now - age * 1000)
+            for partition in (0, 1, 2)
+            for age in range(1000, 0, -10)
+        ]
+        produce(kafka.bootstrap, name, records)
+        zero, one = TopicPartition(name, 0), TopicPartition(name, 1)
+        intent = promised(Intent(zero, None, 50, (60, 80), "0123456789ab", 1))
+        done = stored(100, None, 1)
+        assert intent.mark is not None
+        assert done.mark is not None
+        commit(kafka, unique, {zero: (50, intent.mark.text()), one: (100, done.mark.text())})
+
+        found = run_json(capsys, "lag", "-f", str(manifest(topics=[name])), "--all")
+
+        assert found["complete"] is True
+        assert (found["group"], found["state"], found["members"]) == (unique, "Empty", [])
+        assert (found["lag"]["records"], found["lag"]["behindPartitions"], found["lag"]["partitions"]) == (150, 2, 3)
+        by_partition = {one["partition"]: one for one in found["partitions"]}
+        assert {number: one["records"] for number, one in by_partition.items()} == {0: 50, 1: 0, 2: 100}
+        assert {number: one["committed"] for number, one in by_partition.items()} == {0: 50, 1: 100, 2: None}
+        assert by_partition[0]["seconds"] == pytest.approx(500, rel=0.05, abs=5)
+        assert by_partition[1]["seconds"] == 0
+        assert by_partition[2]["seconds"] == pytest.approx(1000, rel=0.05, abs=5)
+        assert found["pendingIntents"] == [
+            {"topic": name, "partition": 0, "start": 50, "ends": [60, 80], "revision": "0123456789ab", "generation": 1}
+        ]
+
+        assert main(["lag", "-f", str(manifest(topics=[name]))]) == Exit.OK
+        text = capsys.readouterr().out
+        assert f"group {unique}: Empty, no members\n2 of 3 partitions behind: 150 records, oldest 16m" in text
+        assert "being stored up to 80 by revision 0123456789ab" in text
+        assert "nothing committed" in text
+
+    def test_open_transactions_are_not_behind_when_reading_committed(
+        self,
+        kafka: KafkaBroker,
+        topic: CreateTopic,
+        manifest: Manifest,
+        unique: str,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        name = topic()
+        produce(kafka.bootstrap, name, [b"a"] * 5)
+        with transaction(kafka.bootstrap, unique) as open_transaction:
+            open_transaction.produce(name, [b"b"] * 3)
+            committed = run_json(capsys, "lag", "-f", str(manifest(topics=[name])))
+            uncommitted = run_json(capsys, "lag", "-f", str(manifest(topics=[name], isolationLevel="read_uncommitted")))
+        assert (committed["lag"]["records"], uncommitted["lag"]["records"]) == (5, 8)
+
+    @pytest.mark.parametrize(("start_from", "expected"), [("earliest", 4), ("latest", 0), ("2026-01-01T00:00:00Z", 1)])
+    def test_without_commits_it_counts_from_where_the_group_would_begin(
+        self,
+        start_from: str,
+        expected: int,
+        kafka: KafkaBroker,
+        topic: CreateTopic,
+        manifest: Manifest,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        name = topic()
+        new_year = 1_767_225_600_000
+        produce(kafka.bootstrap, name, [Record(b"x", timestamp=new_year + day * 86_400_000) for day in (-3, -2, -1, 5)])
+        found = run_json(capsys, "lag", "-f", str(manifest(topics=[name], startFrom=start_from)))
+        assert found["lag"]["records"] == expected
+        assert found["state"] == "Dead"
+
+    def test_deleted_records_are_named(
+        self,
+        kafka: KafkaBroker,
+        topic: CreateTopic,
+        manifest: Manifest,
+        unique: str,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        name = topic()
+        produce(kafka.bootstrap, name, [b"x"] * 10)
+        commit(kafka, unique, {TopicPartition(name, 0): (2, "lp1;topic=-;gen=1")})
+        delete_records(kafka.bootstrap, name, {0: 6})
+
+        found = run_json(capsys, "lag", "-f", str(manifest(topics=[name])), "--all")
+        assert [(one["records"], one["lostRecords"]) for one in found["partitions"]] == [(8, 4)]
+
+    def test_members_and_their_partitions(
+        self,
+        kafka: KafkaBroker,
+        topic: CreateTopic,
+        manifest: Manifest,
+        unique: str,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        name = topic(4)
+        consumer = KafkaConsumer(
+            name,
+            bootstrap_servers=kafka.bootstrap,
+            group_id=unique,
+            group_instance_id="member-0",
+            enable_auto_commit=False,
+        )
+        try:
+            deadline = time.monotonic() + 30
+            while not consumer.assignment() and time.monotonic() < deadline:
+                consumer.poll(timeout_ms=100)
+            found = run_json(capsys, "lag", "-f", str(manifest(topics=[name])))
+        finally:
+            consumer.close()
+        assert found["state"] == "Stable"
+        assert [(member["name"], member["partitions"]) for member in found["members"]] == [("member-0", 4)]
+
+    def test_unreadable_intents_make_it_incomplete(
+        self,
+        kafka: KafkaBroker,
+        topic: CreateTopic,
+        manifest: Manifest,
+        unique: str,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        good, bad = topic(), topic()
+        for name in (good, bad):
+            produce(kafka.bootstrap, name, [b"x"])
+        commit(kafka, unique, {TopicPartition(bad, 0): (0, "lp9;who=knows")})
+
+        found = run_json(capsys, "lag", "-f", str(manifest(topics=[good, bad])), code=Exit.UNREACHABLE)
+        assert found["complete"] is False
+        assert [one["topic"] for one in found["topics"]] == [good]
+        assert [one["topic"] for one in found["errors"]] == [bad]
+
+    def test_topics_by_pattern_and_topics_that_do_not_exist_yet(
+        self, kafka: KafkaBroker, topic: CreateTopic, manifest: Manifest, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        name = topic(2)
+        found = run_json(capsys, "lag", "-f", str(manifest(topicPattern=f"^{name}$")))
+        assert [one["topic"] for one in found["topics"]] == [name]
+        found = run_json(capsys, "lag", "-f", str(manifest(topics=[name, f"{name}-later"])))
+        assert found["missingTopics"] == [f"{name}-later"]
+
+
+class TestCheck:
+    def test_everything_is_fine(
+        self,
+        kafka: KafkaBroker,
+        topic: CreateTopic,
+        manifest: Manifest,
+        bucket: str,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        name = topic(3)
+        found = run_json(capsys, "check", "-f", str(manifest(topics=[name])))
+
+        assert found["ok"] is True
+        assert [(one["subject"], one["verdict"]) for one in found["findings"]] == [
+            ("manifest", "ok"),
+            ("kafka", "ok"),
+            ("topics", "ok"),
+            ("group", "ok"),
+            ("bucket", "ok"),
+        ]
+        assert main(["check", "-f", str(manifest(topics=[name]))]) == Exit.OK
+        text = capsys.readouterr().out
+        assert f"1 topic, 3 partitions: {name} (3)" in text
+        assert f"s3://{bucket}/raw" in text
+        assert kafka.bootstrap in text
+
+    def test_no_topic_yet_is_a_warning(self, manifest: Manifest, capsys: pytest.CaptureFixture[str]) -> None:
+        found = run_json(capsys, "check", "-f", str(manifest(topicPattern="^no-such-topic$")))
+        warnings = [one["message"] for one in found["findings"] if one["verdict"] == "warning"]
+        assert len(warnings) == 1
+        assert "matches no topic yet" in warnings[0]
+
+    def test_a_missing_bucket_does_not_hide_what_kafka_said(
+        self, topic: CreateTopic, manifest: Manifest, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = manifest(topics=[topic()], storage={"bucket": "there-is-no-such-bucket"})
+        found = run_json(capsys, "check", "-f", str(file), code=Exit.UNREACHABLE)
+        verdicts = {one["subject"]: one for one in found["findings"]}
+        assert found["ok"] is False
+        assert verdicts["kafka"]["verdict"] == "ok"
+        assert verdicts["bucket"]["verdict"] == "failed"
+        assert "there-is-no-such-bucket" in verdicts["bucket"]["message"]
+
+    def test_a_missing_secret_is_exit_2(
+        self, topic: CreateTopic, manifest: Manifest, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = manifest(topics=[topic()], storage={"secretName": "none"})
+        found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
+        assert "AWS_ACCESS_KEY_ID" in found["findings"][-1]["message"]
+
+    def test_nothing_is_left_in_the_bucket(
+        self, topic: CreateTopic, manifest: Manifest, s3: "S3Client", bucket: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        run_json(capsys, "check", "-f", str(manifest(topics=[topic()])))
+        assert s3.list_objects_v2(Bucket=bucket)["KeyCount"] == 0
+
+
+class TestLs:
+    @pytest.fixture
+    def file(self, manifest: Manifest, unique: str) -> Path:
+        """A manifest for clicks and orders, whose bucket has objects of two days, generations and groups."""
+        file = manifest(topics=["clicks", "orders"])
+        with open_store(load(file).spec.storage, Secrets()) as store:
+            put = _Writer(store, unique)
+            for start in (0, 100, 200):
+                put("clicks", "dt=2026-11-20", 1, 0, start, records=100)
+            put("clicks", "dt=2026-11-21", 1, 0, 300, records=7)
+            put("clicks", "dt=2026-11-21", 2, 0, 307, records=5)
+            put("orders", "", 1, 3, 0, records=1)
+            put("orders", "", 1, 4, 0, records=1000, group="another-group")
+            put("other-topic", "", 1, 0, 0, records=1)
+            store.put_json(revision_key("raw", unique, "0123456789ab"), {"spec": {}})
+        return file
+
+    def test_folders(self, file: Path, unique: str, bucket: str, capsys: pytest.CaptureFixture[str]) -> None:
+        found = run_json(capsys, "ls", "-f", str(file))
+
+        assert (found["group"], found["bucket"], found["prefix"], found["truncated"]) == (unique, bucket, "raw", False)
+        lines = [
+            (one["topic"], one["path"], one["generation"], one["objects"], one["firstStart"], one["lastStart"])
+            for one in found["folders"]
+        ]
+        assert lines == [
+            ("clicks", "dt=2026-11-20", 1, 3, 0, 200),
+            ("clicks", "dt=2026-11-21", 1, 1, 300, 300),
+            ("clicks", "dt=2026-11-21", 2, 1, 307, 307),
+            ("orders", "", 1, 2, 0, 0),
+        ]
+        assert found["totals"]["objects"] == 7
+
+    def test_facts_count_records_and_leave_other_groups_out(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        found = run_json(capsys, "ls", "-f", str(file), "--facts")
+        assert [one["records"] for one in found["folders"]] == [300, 7, 5, 1]
+        assert found["totals"]["records"] == 313
+        assert found["totals"]["foreignObjects"] == 1
+
+    def test_objects(self, file: Path, unique: str, capsys: pytest.CaptureFixture[str]) -> None:
+        found = run_json(
+            capsys, "ls", "-f", str(file), "--objects", "--facts", "--topic", "clicks", "--generation", "2"
+        )
+        (one,) = found["objects"]
+        assert one["key"] == "raw/clicks/dt=2026-11-21/2_0_00000000000000000307.txt"
+        assert (one["start"], one["end"], one["records"], one["revision"]) == (307, 312, 5, "0123456789ab")
+
+    def test_a_pattern_lists_all_its_topics_and_not_what_groups_remember(
+        self, file: Path, manifest: Manifest, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        found = run_json(capsys, "ls", "-f", str(manifest(topicPattern="o")))
+        assert {one["topic"] for one in found["folders"]} == {"orders", "other-topic"}
+
+    def test_a_limit_ends_the_listing(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        found = run_json(capsys, "ls", "-f", str(file), "--objects", "--limit", "2")
+        assert (len(found["objects"]), found["truncated"]) == (2, True)
+
+    def test_for_people(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["ls", "-f", str(file), "--facts"]) == Exit.OK
+        text = capsys.readouterr().out
+        assert text.startswith("TOPIC")
+        assert "6 objects, 313 B, 313 records\nleft out: 1 object of other groups or programs\n" in text
+        assert main(["ls", "-f", str(file), "--objects", "--limit", "1"]) == Exit.OK
+        assert "only the first 1 line; there is more (--limit)" in capsys.readouterr().out
+
+    def test_an_empty_bucket(self, manifest: Manifest, capsys: pytest.CaptureFixture[str]) -> None:
+        found = run_json(capsys, "ls", "-f", str(manifest(topics=["clicks"])))
+        assert (found["folders"], found["totals"]["objects"]) == ([], 0)
+
+    def test_a_missing_bucket_is_exit_3(self, manifest: Manifest, capsys: pytest.CaptureFixture[str]) -> None:
+        file = manifest(topics=["clicks"], storage={"bucket": "there-is-no-such-bucket"})
+        assert main(["ls", "-f", str(file)]) == Exit.UNREACHABLE
+        assert "there-is-no-such-bucket" in capsys.readouterr().err
+
+
+class _Writer:
+    """Puts objects of records; each record is one byte."""
+
+    def __init__(self, store: Any, group: str) -> None:
+        self._store = store
+        self._group = group
+
+    def __call__(
+        self, topic: str, path: str, generation: int, partition: int, start: int, *, records: int, group: str = ""
+    ) -> None:
+        key = object_key("raw", topic, path, generation, partition, start, ".txt")
+        metadata = {
+            "group": group or self._group,
+            "generation": str(generation),
+            "revision": "0123456789ab",
+            "topic": topic,
+            "topic-id": "",
+            "partition": str(partition),
+            "start": str(start),
+            "end": str(start + records),
+        }
+        writer = self._store.writer(key, metadata, content_type="text/plain")
+        writer.write(b"x" * records)
+        writer.finish(
+            {
+                "first": str(start),
+                "last": str(start + records - 1),
+                "records": str(records),
+                "tombstones": "0",
+                "checksum": "crc32:00000000",
+            }
+        )

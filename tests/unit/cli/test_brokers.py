@@ -1,0 +1,57 @@
+import pytest
+from kafka.errors import (
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    GroupAuthorizationFailedError,
+    GroupIdNotFoundError,
+    KafkaError,
+)
+
+from logpersister.cli.brokers import patiently
+from logpersister.cli.exits import UnreachableError
+from logpersister.cli.group import _error
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def clock(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_a_broker_that_is_not_ready_yet_is_asked_again() -> None:
+    time = Time()
+    answers: list[Exception | str] = [CoordinatorNotAvailableError(), CoordinatorLoadInProgressError(), "here"]
+
+    def ask() -> str:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert patiently("it failed", 10, ask, time.clock, time.sleep) == "here"
+
+
+@pytest.mark.parametrize(
+    ("error", "seconds"), [(CoordinatorNotAvailableError(), 10), (GroupAuthorizationFailedError(), 0)]
+)
+def test_it_ends_at_the_deadline_or_at_once_when_waiting_is_no_use(error: KafkaError, seconds: float) -> None:
+    time = Time()
+
+    def ask() -> None:
+        raise error
+
+    with pytest.raises(UnreachableError, match=r"spec\.kafka: it failed"):
+        patiently("it failed", 10, ask, time.clock, time.sleep)
+    assert time.now == pytest.approx(seconds, abs=0.5)
+
+
+def test_errors_of_a_group_are_known_by_their_number() -> None:
+    assert _error(None) is None
+    assert _error(str(CoordinatorLoadInProgressError("x"))) is CoordinatorLoadInProgressError
+    assert _error(str(GroupIdNotFoundError())) is GroupIdNotFoundError
+    assert _error("something else") is KafkaError

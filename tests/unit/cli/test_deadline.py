@@ -1,0 +1,24 @@
+import threading
+import time
+
+import pytest
+
+from logpersister.cli import deadline
+from logpersister.cli.deadline import Call
+from logpersister.cli.exits import UnreachableError
+
+
+def test_the_result_and_the_error_of_the_function_come_through() -> None:
+    assert Call("it", 5, lambda: 7).result() == 7
+    with pytest.raises(ZeroDivisionError):
+        Call("it", 5, lambda: 1 // 0).result()
+
+
+def test_an_overdue_call_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadline, "GRACE_SECONDS", 0.05)
+    never = threading.Event()
+    started = time.monotonic()
+    with pytest.raises(UnreachableError, match=r"broker-1:9092: no answer within 0.05 s; check the address"):
+        Call("broker-1:9092", 0.05, never.wait).result()
+    never.set()
+    assert time.monotonic() - started < 2

@@ -1,0 +1,74 @@
+import io
+import sys
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from logpersister.cli import progress
+from logpersister.cli.progress import ProgressReporter, counted
+from logpersister.ranges import Range, TopicPartition
+from logpersister.report.facts import Identity, RangeWritten, WrittenObject
+from logpersister.report.lag import PartitionLag, summarise
+from logpersister.report.status import MemberState, StatusBoard
+
+PARTITION = TopicPartition("clicks", 0)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def board() -> StatusBoard:
+    return StatusBoard(Identity("group", 1, "0123456789ab", "member", "1.0"))
+
+
+def store(board: StatusBoard, left: int) -> None:
+    board.state(MemberState.RUNNING)
+    board.range_written(RangeWritten(Range(PARTITION, 0, 100), (WrittenObject("key", 2048, 100),), 5000, 1.0))
+    board.lag(summarise([PartitionLag(PARTITION, 100, 100 + left, 1.0)], datetime.now(UTC)))
+
+
+def test_lines_only_when_something_has_changed(board: StatusBoard) -> None:
+    out = io.StringIO()
+    reporter = ProgressReporter(out, interval=0.01)
+    reporter.watch(board)
+    store(board, left=1500)
+    reporter.close()
+
+    lines = out.getvalue().splitlines()
+    assert lines[-1] == "running: 100 records stored in 1 object (2.0 KiB); 1,500 left"
+    assert len(lines) == len(set(lines))
+
+
+def test_a_lag_that_is_not_known_is_not_said(board: StatusBoard) -> None:
+    assert progress.line(board.snapshot()) == "starting: 0 records stored in 0 objects (0 B)"
+
+
+def test_a_bar_on_a_terminal(board: StatusBoard) -> None:
+    out = Terminal()
+    with ProgressReporter(out, interval=0.01) as reporter:
+        reporter.watch(board)
+        store(board, left=0)
+    assert "100 records stored in 1 object (2.0 KiB); 0 left" in out.getvalue()
+    assert "100%" in out.getvalue()
+
+
+def test_a_run_that_fails_before_it_starts_closes_cleanly() -> None:
+    with ProgressReporter(io.StringIO()):
+        pass
+
+
+def test_counting_shows_only_where_it_tears_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = Terminal()
+    monkeypatch.setattr(sys, "stderr", errors)
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    times = iter(range(0, 1000, 2))
+    monkeypatch.setattr(time, "monotonic", lambda: next(times))
+    assert list(counted(range(3), "objects listed")) == [0, 1, 2]
+    assert "1 objects listed" in errors.getvalue()
+
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert list(counted(range(3), "objects listed")) == [0, 1, 2]

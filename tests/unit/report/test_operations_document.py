@@ -1,0 +1,77 @@
+"""docs/operations.md says what the code does: metrics (test_metrics.py), reasons, kinds, fields, exit codes, alerts."""
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import yaml
+
+from logpersister.cli.exits import Exit
+from logpersister.plan.holds import HoldReason
+from logpersister.report.document import status_document
+from logpersister.report.status import MemberState, StatusBoard
+from logpersister.storage.errors import StorageErrorKind
+from tests.unit.report.samples import IDENTITY
+
+TEXT = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+
+
+def section(title: str) -> str:
+    """Return the section with this heading, up to the next heading of the same or a higher level."""
+    heading = re.search(rf"^(#+) {re.escape(title)}$", TEXT, re.MULTILINE)
+    assert heading is not None, title
+    rest = TEXT[heading.end() :]
+    following = re.search(rf"^#{{1,{len(heading.group(1))}}} ", rest, re.MULTILINE)
+    return rest[: following.start()] if following else rest
+
+
+def first_cells(text: str) -> set[str]:
+    """Return the words in code marks of the first column of the tables."""
+    return {
+        word for row in re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE) for word in re.findall(r"`([^`]+)`", row)
+    }
+
+
+def test_every_reason_to_hold_a_partition_has_a_remedy() -> None:
+    assert first_cells(section("A partition is held")) == {str(reason) for reason in HoldReason}
+
+
+def test_every_kind_of_upload_failure_has_a_remedy() -> None:
+    assert first_cells(section("Uploads fail")) == set(get_args(StorageErrorKind))
+
+
+def test_every_field_of_the_status_is_described() -> None:
+    document = status_document(StatusBoard(IDENTITY).snapshot())
+    described = section("The status document")
+    assert first_cells(described) == set(document)
+    for group in ("uploads", "errors", "heldPartitions", "dataLoss", "rebalance"):
+        for name in document[group]:
+            assert f"`{name}`" in described, f"{group}.{name}"
+
+
+def test_every_state_is_described() -> None:
+    for state in MemberState:
+        assert f"`{state}`" in section("The status document")
+
+
+def test_every_exit_code_is_described() -> None:
+    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", section("Commands"), re.MULTILINE)}
+    assert codes == {int(code) for code in Exit}
+
+
+def test_alerts_are_a_resource_with_expressions() -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", section("Alerts"), re.DOTALL)
+    rules = yaml.safe_load(block)["spec"]["groups"][0]["rules"]
+    names = [rule["alert"] for rule in rules]
+    assert len(set(names)) == len(names) >= 8
+    for rule in rules:
+        assert "logpersister_" in rule["expr"]
+        assert rule["annotations"]["summary"]
+        assert rule["labels"]["severity"] in ("warning", "critical")
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(#([a-z0-9-]+)\)", TEXT))))
+def test_links_inside_the_page_lead_somewhere(link: str) -> None:
+    headings = re.findall(r"^#+ (.+)$", TEXT, re.MULTILINE)
+    assert link in {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
