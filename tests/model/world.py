@@ -144,7 +144,7 @@ class World:
             self.expel(self.random.choice(list(self.members)))
 
     def forget_offsets(self) -> None:
-        """Kafka forgets the offsets of a group without members for long: everything dies, even the zombies, then a member comes."""
+        """Kafka forgets an idle group: everything has died, the zombies too, before a member comes."""
         self.members.clear()
         self.jobs.clear()
         self.commits.clear()

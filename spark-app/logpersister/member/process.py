@@ -76,7 +76,7 @@ def run_member(
     resource: LogPersister,
     secrets: Secrets,
     options: MemberOptions,
-    on_start: Callable[[StatusBoard], None] = lambda board: None,
+    on_start: Callable[[StatusBoard], None] = lambda _: None,
 ) -> int:
     """Run a member until it is stopped by a signal, current, or fenced; return the exit code."""
     revision = revision_of(resource, __version__)
@@ -94,7 +94,7 @@ def run_member(
             code = member.run()
         except (FencedError, NoTopicsError) as error:
             board.state(MemberState.FAILED, str(error))
-            log.error("member.failed", message=str(error))
+            log.error("member.failed", message=str(error))  # noqa: TRY400 - the message says all of it
             return ExitCode.FENCED if isinstance(error, FencedError) else 3
         board.state(MemberState.STOPPED)
         log.info("member.stopped", exit_code=int(code))
@@ -109,7 +109,7 @@ class _Stop:
         self.asked = False
         self.at_once = False
 
-    def _on_signal(self, number: int, _: FrameType | None) -> None:
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self.at_once = self.asked
         self.asked = True
         self.wake.set()

@@ -48,7 +48,7 @@ class SparkJobs:
 
     def answers(self) -> bool:
         """Whether Spark is there: asks the JVM, which raises or blocks when it is not."""
-        return not self._session.sparkContext._jsc.sc().isStopped()
+        return not self._session.sparkContext._jsc.sc().isStopped()  # noqa: SLF001 - pyspark has no public one
 
     def cancel(self) -> None:
         """Stop what runs: it stays promised and will be executed again."""
@@ -71,7 +71,7 @@ class SparkJobs:
 
 def _task_function(tasks: list[TaskSpec]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run_tasks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from logpersister.pipeline.equipment import run  # on the worker, where connections live
+        from logpersister.pipeline.equipment import run  # noqa: PLC0415 - on the worker, where connections live
 
         for batch in batches:
             for index in batch.column(0).to_numpy():

@@ -34,8 +34,8 @@ def topic_recreated(partition: TopicPartition, before: str | None, now: str | No
     """The topic was deleted and another one of its name was made: offsets mean other records than they did."""
     return Hold(
         HoldReason.TOPIC_RECREATED,
-        f"topic {partition.topic!r} was deleted and made again (its id was {before} and is {now}): its offsets began anew "
-        "and would mix with what is stored; raise spec.generation, or change spec.storage.prefix",
+        f"topic {partition.topic!r} was deleted and made again (its id was {before} and is {now}): its offsets began "
+        "anew and would mix with what is stored; raise spec.generation, or change spec.storage.prefix",
     )
 
 
@@ -43,8 +43,9 @@ def replay_requested(partition: TopicPartition, offset: Offset, stored_end: Offs
     """A user has set the committed offset back into what is stored."""
     return Hold(
         HoldReason.REPLAY_REQUESTED,
-        f"the offset of {partition} was set back to {offset}, but generation {generation} is stored up to {stored_end}, and "
-        f"one generation never holds a record twice; raise spec.generation to replay, or set the offset to {stored_end}",
+        f"the offset of {partition} was set back to {offset}, but generation {generation} is stored up to {stored_end} "
+        "and one generation never holds a record twice; raise spec.generation to replay, or set the offset to "
+        f"{stored_end}",
     )
 
 
@@ -52,8 +53,8 @@ def data_lost(partition: TopicPartition, start: Offset, end: Offset) -> Hold:
     """Kafka has deleted records before they were stored, and ``onDataLoss`` is ``fail``."""
     return Hold(
         HoldReason.DATA_LOST,
-        f"Kafka has deleted offsets [{start}, {end}) of {partition} before they were stored; set spec.kafka.onDataLoss to "
-        "skip to record the loss and go on, or set the group's offset yourself",
+        f"Kafka has deleted offsets [{start}, {end}) of {partition} before they were stored; set spec.kafka.onDataLoss "
+        "to skip to record the loss and go on, or set the group's offset yourself",
     )
 
 
@@ -89,6 +90,6 @@ def truncated(partition: TopicPartition, position: Offset, end: Offset) -> Hold:
     """The log ends before what is stored: Kafka has lost its end."""
     return Hold(
         HoldReason.TRUNCATED,
-        f"{partition} ends at {end}, before the committed offset {position}: Kafka has lost records that are stored (an "
-        "unclean leader election); raise spec.generation and set the group's offset to what Kafka still has",
+        f"{partition} ends at {end}, before the committed offset {position}: Kafka has lost records that are stored "
+        "(an unclean leader election); raise spec.generation and set the group's offset to what Kafka still has",
     )
