@@ -71,7 +71,7 @@ def demo(steps: Steps, *, records: int, keep: bool) -> None:
 
         steps.say("Storing everything: logpersister run --until-current")
         began = time.monotonic()
-        _logpersister("run", manifest, "--until-current")
+        _logpersister("run", manifest, "--until-current", "--log-format", "console")
         print(f"A member started, stored {records:,} records and left in {time.monotonic() - began:.1f} s")
 
         steps.say("Nothing is behind any more: logpersister lag")

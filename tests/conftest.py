@@ -1,8 +1,19 @@
 """Fixtures of all tests."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+_WORKER_COVERAGE = Path(__file__).parent / "worker_coverage"
+
+
+def pytest_configure() -> None:
+    """While coverage is measured, let Spark's Python workers save theirs: see ``worker_coverage``."""
+    if "COVERAGE_PROCESS_CONFIG" in os.environ:
+        os.environ["SPARK_CONF_DIR"] = str(_WORKER_COVERAGE)
+        paths = [str(_WORKER_COVERAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
+        os.environ["PYTHONPATH"] = os.pathsep.join(paths)
 
 
 @pytest.fixture
