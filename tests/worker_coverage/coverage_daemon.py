@@ -5,7 +5,7 @@ place of ``pyspark.daemon`` (``spark.python.daemon.module``) while coverage is m
 every process by coverage.py (``patch = ["subprocess"]``).
 """
 
-from typing import Any
+import socket
 
 import coverage
 from pyspark import daemon
@@ -13,10 +13,10 @@ from pyspark import daemon
 _worker = daemon.worker
 
 
-def _saving_worker(*arguments: Any) -> int:
+def _saving_worker(sock: socket.socket, authenticated: bool) -> int:
     """Run one task in a forked worker, which takes further ones afterwards."""
     try:
-        return _worker(*arguments)
+        return _worker(sock, authenticated)
     finally:
         measuring = coverage.Coverage.current()
         if measuring is not None:
