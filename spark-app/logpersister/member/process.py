@@ -1,58 +1,47 @@
 """The life of a member's process: start everything, turn the cycle, stop in order."""
 
 import os
-import signal
 import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum
-from types import FrameType
 
 import structlog
 
 from logpersister import __version__
-from logpersister.formats.registry import make_format
-from logpersister.group.membership import FencedError, Membership, MembershipSettings
-from logpersister.group.offsets import OffsetReader
-from logpersister.kafka_client import client_config
+from logpersister.group.membership import FencedError
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import Revision, revision_of
+from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
+from logpersister.member.assembly import Assembly, assemble, watch_spark
 from logpersister.member.current import NoTopicsError, behind, targets
-from logpersister.member.cycle import Cycle
-from logpersister.member.execution import MOST_JOBS
-from logpersister.member.memory import BucketMemory
-from logpersister.member.ports import World
 from logpersister.member.reports import Reports
-from logpersister.member.sampling import FormatSampler
-from logpersister.pipeline.equipment import open_reader
-from logpersister.pipeline.job import SparkJobs
-from logpersister.pipeline.session import start_session
+from logpersister.member.stopping import Stop
 from logpersister.report.facts import Identity
-from logpersister.report.health import Health, Probe
+from logpersister.report.health import Health
 from logpersister.report.metrics import Metrics
 from logpersister.report.server import ReportServer
 from logpersister.report.status import MemberState, StatusBoard
-from logpersister.storage.store import open_store
 
 log = structlog.get_logger(__name__)
 
-SPARK_ASK_SECONDS = 10.0
 SPARK_LIMIT = timedelta(seconds=90)
 GROUP_LIMIT = timedelta(seconds=60)
 CYCLE_LIMIT = timedelta(minutes=5)
 """A round asks Kafka and S3, each with a deadline; many topics that time out take a while."""
 START_LIMIT = timedelta(minutes=3)
+RETRY_SECONDS = 1.0
 
 
 class ExitCode(IntEnum):
-    """Exit codes of ``logpersister run``, beside those of a bad manifest or an unreachable server."""
+    """Exit codes of ``logpersister run``, beside that of a bad manifest."""
 
     DONE = 0
+    UNREACHABLE = 3
+    """A topic of ``--until-current`` does not exist or cannot be read."""
     HELD = 4
     """``--until-current`` cannot be reached: partitions are held."""
     FENCED = 5
@@ -84,197 +73,139 @@ def run_member(
     identity = Identity(resource.group_id, resource.spec.generation, revision.hash, name, __version__)
     board, metrics, health = StatusBoard(identity), Metrics(identity), Health()
     on_start(board)
-    stop = _Stop()
+    stop = Stop()
     with ExitStack() as stack, stop.on_signals():
         if options.http is not None:
             server = stack.enter_context(ReportServer(options.http, metrics, board, health))
             log.info("reports.served", address=server.address)
-        member = _Member(resource, revision, secrets, options, board, metrics, health, stop, stack)
+        reports = Reports(metrics, board)
+        group_probe = health.probe("membership", GROUP_LIMIT, START_LIMIT)
+        assembly = stack.enter_context(
+            assemble(
+                resource,
+                revision,
+                secrets,
+                instance_id=options.member_name,
+                cores=options.cores,
+                listener=reports,
+                wake=stop.wake,
+                on_poll=group_probe.beat,
+            )
+        )
+        stop.listen()
+        watch_spark(assembly.jobs, health.probe("spark", SPARK_LIMIT, START_LIMIT))
+        member = Member(resource, assembly, reports, board, metrics, health, stop)
         try:
-            code = member.run()
+            code = member.run(until_current=options.until_current)
         except (FencedError, NoTopicsError) as error:
             board.state(MemberState.FAILED, str(error))
             log.error("member.failed", message=str(error))  # noqa: TRY400 - the message says all of it
-            return ExitCode.FENCED if isinstance(error, FencedError) else 3
+            return ExitCode.FENCED if isinstance(error, FencedError) else ExitCode.UNREACHABLE
         board.state(MemberState.STOPPED)
-        log.info("member.stopped", exit_code=int(code))
-        return code
+    log.info("member.stopped", exit_code=int(code))
+    return code
 
 
-class _Stop:
-    """The first signal asks the member to end in order; a second one to end at once."""
-
-    def __init__(self) -> None:
-        self.wake = threading.Event()
-        self.asked = False
-        self.at_once = False
-
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        self.at_once = self.asked
-        self.asked = True
-        self.wake.set()
-
-    @contextmanager
-    def on_signals(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def again(self) -> None:
-        """Take the signals back from pyspark, which installs handlers of its own when a session starts."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_signal)
-
-
-class _Member:
-    """Everything that a running member holds."""
+class Member:
+    """Turns the cycle, and shows that and how it does."""
 
     def __init__(
         self,
         resource: LogPersister,
-        revision: Revision,
-        secrets: Secrets,
-        options: MemberOptions,
+        assembly: Assembly,
+        reports: Reports,
         board: StatusBoard,
         metrics: Metrics,
         health: Health,
-        stop: _Stop,
-        stack: ExitStack,
+        stop: Stop,
     ) -> None:
-        spec = resource.spec
         self._resource = resource
-        self._options = options
+        self._assembly = assembly
+        self._cycle = assembly.cycle
+        self._group = assembly.group
+        self._reports = reports
         self._board = board
         self._metrics = metrics
         self._stop = stop
         self._joined = health.condition("group")
         self._looked = health.condition("first-look")
-        self._cycle_probe = health.probe("cycle", CYCLE_LIMIT, START_LIMIT)
-        group_probe = health.probe("membership", GROUP_LIMIT, START_LIMIT)
-        spark_probe = health.probe("spark", SPARK_LIMIT, START_LIMIT)
+        self._probe = health.probe("cycle", CYCLE_LIMIT, START_LIMIT)
 
-        config = client_config(spec.kafka, secrets)
-        read_committed = spec.kafka.isolation_level == "read_committed"
-        self.offsets = OffsetReader(config, resource.group_id, read_committed=read_committed)
-        stack.callback(self.offsets.close)
-        store = open_store(spec.storage, secrets)
-        stack.callback(store.close)
-        reader = open_reader(resource, secrets)
-        stack.callback(reader.close)
-        session = start_session(
-            f"logpersister {resource.name}", spec.spark.conf, executors=spec.spark.executors, cores=options.cores
-        )
-        stop.again()
-        self.jobs = SparkJobs(session, MOST_JOBS)
-        stack.callback(self.jobs.close)
-        threading.Thread(target=_ask_spark, args=(self.jobs, spark_probe), name="spark-health", daemon=True).start()
-        self.group = Membership(
-            config, _membership(resource, options), on_poll=group_probe.beat, on_change=stop.wake.set
-        )
-        stack.callback(self.group.stop)
-        self.reports = Reports(metrics, board)
-        world = World(
-            group=self.group,
-            offsets=self.offsets,
-            memory=BucketMemory(store, resource.group_id, spec.generation, revision.hash),
-            jobs=self.jobs,
-            sampler=FormatSampler(reader, make_format(spec.output)),
-        )
-        self.cycle = Cycle(resource, revision, world, listener=self.reports, wake=stop.wake)
+    def run(self, *, until_current: bool) -> ExitCode:
+        """Run until a signal comes, or with ``until_current`` until all that is there now is stored.
 
-    def run(self) -> int:
-        if self._options.until_current:
-            self.cycle.targets = targets(self._resource.spec.kafka, self.offsets, self.offsets.topics_matching)
+        Raises:
+            FencedError: another process has taken this member's name.
+            NoTopicsError: ``until_current`` names topics that do not exist.
+        """
+        if until_current:
+            offsets = self._assembly.offsets
+            self._cycle.targets = targets(self._resource.spec.kafka, offsets, offsets.topics_matching)
         self._board.state(MemberState.JOINING)
-        self.group.start()
+        self._group.start()
         code = self._turn_until_stopped()
         self._drain()
         return code
 
-    def _turn_until_stopped(self) -> int:
+    def _turn_until_stopped(self) -> ExitCode:
         while not self._stop.asked:
             self._stop.wake.clear()
-            self._turn(promising=True)
-            if self.cycle.targets is not None and self.group.joined:
-                code = self._current()
-                if code is not None:
-                    return code
-            self._stop.wake.wait(self.cycle.seconds_to_next())
+            code = self._turn()
+            if code is not None:
+                return code
+            self._stop.wake.wait(self._cycle.seconds_to_next())
         return ExitCode.DONE
 
-    def _turn(self, *, promising: bool) -> None:
-        self.group.raise_if_fatal()
+    def _turn(self, *, promising: bool = True) -> ExitCode | None:
+        """Do one round; return the exit code when ``--until-current`` is over."""
+        self._group.raise_if_fatal()
         started = time.perf_counter()
+        code: ExitCode | None = None
         try:
-            self.cycle.turn(promising=promising)
+            self._cycle.turn(promising=promising)
+            code = self._current() if promising else None
         except Exception as error:  # Kafka or S3 is away; nothing was decided, so the next round may try again
-            log.warning("cycle.failed", error=repr(error))
+            log.warning("cycle.failed", error=repr(error), retry_seconds=RETRY_SECONDS)
             self._board.lag_unknown(f"{type(error).__name__}: {error}")
             self._metrics.lag_unknown()
-            self._stop.wake.wait(1.0)
+            time.sleep(RETRY_SECONDS)
         else:
-            self.reports.show(self.cycle, self.group.rebalances)
-            self._looked.set(True)
+            self._reports.show(self._cycle, self._group.rebalances)
+            self._looked.set(met=True)
         self._metrics.cycle(time.perf_counter() - started)
-        self._cycle_probe.beat()
-        self._joined.set(self.group.joined, "joined" if self.group.joined else "not in the group")
+        self._probe.beat()
+        self._joined.set(met=self._group.joined, message="joined" if self._group.joined else "not in the group")
         if promising:
-            self._board.state(MemberState.RUNNING if self.group.joined else MemberState.JOINING)
+            self._board.state(MemberState.RUNNING if self._group.joined else MemberState.JOINING)
+        return code
 
-    def _current(self) -> int | None:
-        """Return the exit code when the work of ``--until-current`` is over."""
-        if self.cycle.targets is None or self.cycle.execution.jobs_in_flight:
+    def _current(self) -> ExitCode | None:
+        cycle = self._cycle
+        if cycle.targets is None or not self._group.joined or cycle.execution.jobs_in_flight:
             return None
-        left = behind(self.cycle.targets, self.cycle.book, self.offsets)
+        left = behind(cycle.targets, cycle.book, self._assembly.offsets)
         if not left:
             return ExitCode.DONE
-        held = self.cycle.book.held()
-        if left.keys() <= held.keys():
-            for partition in left:
-                log.error("partition.not_current", partition=str(partition), reason=held[partition].reason)
-            return ExitCode.HELD
-        return None
+        held = cycle.book.held()
+        if not left.keys() <= held.keys():
+            return None
+        for partition in sorted(left):
+            log.error("partition.not_current", partition=str(partition), reason=held[partition].reason)
+        return ExitCode.HELD
 
     def _drain(self) -> None:
         """Let running jobs end within the grace, commit what is stored, leave the rest pending."""
         grace = self._resource.spec.shutdown_grace.total_seconds()
         deadline = time.monotonic() + grace
+        execution = self._cycle.execution
         self._board.state(MemberState.DRAINING)
-        log.info("member.draining", jobs=self.cycle.execution.jobs_in_flight, grace_seconds=grace)
-        while self.cycle.execution.jobs_in_flight and not self._stop.at_once and time.monotonic() < deadline:
+        log.info("member.draining", jobs=execution.jobs_in_flight, grace_seconds=grace)
+        while execution.jobs_in_flight and not self._stop.at_once and time.monotonic() < deadline:
             self._stop.wake.clear()
             self._turn(promising=False)
             self._stop.wake.wait(min(1.0, max(0.0, deadline - time.monotonic())))
-        self._turn(promising=False)
-        if self.cycle.execution.jobs_in_flight:
-            log.warning("member.leaves_pending", ranges=self.cycle.execution.ranges_in_flight)
-            self.jobs.cancel()
-
-
-def _membership(resource: LogPersister, options: MemberOptions) -> MembershipSettings:
-    kafka = resource.spec.kafka
-    return MembershipSettings(
-        group_id=resource.group_id,
-        topics=kafka.topics or (),
-        topic_pattern=kafka.subscription_pattern if kafka.topic_pattern is not None else None,
-        instance_id=options.member_name,
-        session_timeout_seconds=kafka.session_timeout.total_seconds(),
-        revocation_grace_seconds=resource.spec.shutdown_grace.total_seconds(),
-    )
-
-
-def _ask_spark(jobs: SparkJobs, probe: Probe) -> None:
-    """Beat as long as Spark's JVM answers."""
-    while True:
-        try:
-            if not jobs.answers():
-                probe.stop()
-                return
-            probe.beat()
-        except Exception as error:
-            probe.fail(f"Spark does not answer: {error!r}")
-            return
-        time.sleep(SPARK_ASK_SECONDS)
+        if not self._stop.at_once:
+            self._turn(promising=False)
+        if execution.jobs_in_flight:
+            log.warning("member.leaves_pending", ranges=execution.ranges_in_flight)
+            self._assembly.jobs.cancel()

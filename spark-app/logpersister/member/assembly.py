@@ -1,0 +1,119 @@
+"""Connects everything that a member consists of: Kafka, S3 and Spark behind the ports of its cycle."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from logpersister.formats.registry import make_format
+from logpersister.group.membership import Membership, MembershipSettings
+from logpersister.group.offsets import OffsetReader
+from logpersister.kafka_client import client_config
+from logpersister.manifest import LogPersister
+from logpersister.manifest.revision import Revision
+from logpersister.manifest.secrets import Secrets
+from logpersister.member.cycle import Cycle
+from logpersister.member.execution import MOST_JOBS
+from logpersister.member.listener import Listener
+from logpersister.member.memory import BucketMemory
+from logpersister.member.ports import World
+from logpersister.member.sampling import FormatSampler
+from logpersister.pipeline.equipment import open_reader
+from logpersister.pipeline.job import SparkJobs
+from logpersister.pipeline.session import start_session
+from logpersister.report.health import Probe
+from logpersister.storage.store import open_store
+
+SPARK_ASK_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A member's parts, connected; the group is not yet joined."""
+
+    group: Membership
+    offsets: OffsetReader
+    jobs: SparkJobs
+    cycle: Cycle
+
+
+@contextmanager
+def assemble(
+    resource: LogPersister,
+    revision: Revision,
+    secrets: Secrets,
+    *,
+    instance_id: str | None = None,
+    cores: int | None = None,
+    listener: Listener | None = None,
+    wake: threading.Event | None = None,
+    on_poll: Callable[[], None] = lambda: None,
+) -> Iterator[Assembly]:
+    """Connect to Kafka and S3, start Spark; everything is closed in reverse at the end.
+
+    Args:
+        resource: the manifest.
+        revision: its revision.
+        secrets: where its secrets are.
+        instance_id: name for static membership.
+        cores: tasks at once when Spark runs inside this process; all cores unless given.
+        listener: is told what happens.
+        wake: set whenever the cycle has something to do.
+        on_poll: called after each successful poll of the group.
+    """
+    spec = resource.spec
+    wake = wake or threading.Event()
+    config = client_config(spec.kafka, secrets)
+    with ExitStack() as stack:
+        read_committed = spec.kafka.isolation_level == "read_committed"
+        offsets = OffsetReader(config, resource.group_id, read_committed=read_committed)
+        stack.callback(offsets.close)
+        store = stack.enter_context(open_store(spec.storage, secrets))
+        reader = open_reader(resource, secrets)
+        stack.callback(reader.close)
+        session = start_session(
+            f"logpersister {resource.name}", spec.spark.conf, executors=spec.spark.executors, cores=cores
+        )
+        jobs = SparkJobs(session, MOST_JOBS)
+        stack.callback(jobs.close)
+        group = Membership(config, _membership(resource, instance_id), on_poll=on_poll, on_change=wake.set)
+        stack.callback(group.stop)
+        world = World(
+            group=group,
+            offsets=offsets,
+            memory=BucketMemory(store, resource.group_id, spec.generation, revision.hash),
+            jobs=jobs,
+            sampler=FormatSampler(reader, make_format(spec.output)),
+        )
+        yield Assembly(group, offsets, jobs, Cycle(resource, revision, world, listener=listener, wake=wake))
+
+
+def watch_spark(jobs: SparkJobs, probe: Probe) -> None:
+    """Let the probe beat, from a thread of its own, as long as Spark's JVM answers."""
+    threading.Thread(target=_ask_spark, args=(jobs, probe), name="spark-health", daemon=True).start()
+
+
+def _ask_spark(jobs: SparkJobs, probe: Probe) -> None:
+    while True:
+        try:
+            if not jobs.answers():
+                probe.stop()
+                return
+            probe.beat()
+        except Exception as error:
+            probe.fail(f"Spark does not answer: {error!r}")
+            return
+        time.sleep(SPARK_ASK_SECONDS)
+
+
+def _membership(resource: LogPersister, instance_id: str | None) -> MembershipSettings:
+    kafka = resource.spec.kafka
+    return MembershipSettings(
+        group_id=resource.group_id,
+        topics=kafka.topics or (),
+        topic_pattern=kafka.subscription_pattern if kafka.topic_pattern is not None else None,
+        instance_id=instance_id,
+        session_timeout_seconds=kafka.session_timeout.total_seconds(),
+        revocation_grace_seconds=resource.spec.shutdown_grace.total_seconds(),
+    )
