@@ -63,9 +63,9 @@ def _messagepack(batch: pa.RecordBatch) -> SerializedKeys:
     timestamp = cells.shortest(binary.integers(batch, "timestamp"), cells.MESSAGEPACK_INTEGER)
     key = binary.column(batch, "key")
     present = key.is_valid().to_numpy(zero_copy_only=False)
-    fields = (present.astype(np.uint8) + np.uint8(_MAP | 2)).reshape(rows, 1)
     packed: list[Cells] = [
-        Cells(np.hstack([fields, cells.constant(bytes([_FIELD_OFFSET]), rows).matrix]), 2),
+        Cells((present.view(np.uint8) + np.uint8(_MAP | 2)).reshape(rows, 1), 1),
+        cells.constant(bytes([_FIELD_OFFSET]), rows),
         offset,
         cells.constant(bytes([_FIELD_TIMESTAMP]), rows),
         timestamp,

@@ -105,7 +105,7 @@ def _text(ascii_name: str) -> bytes:
 class Boundaries:
     """Finds the records before which something is due: the first one at or after each multiple of ``interval``.
 
-    Positions are counted in bytes of records from the first record of the object, which is always one of those found.
+    Positions are counted in bytes of records from the first record of the object; nothing is due before that one.
     Hadoop's writer counts from the previous marker or block instead; this rule needs no loop over records, depends on
     the records alone, and keeps the distance within ``interval`` and one record.
     """
@@ -113,10 +113,10 @@ class Boundaries:
     def __init__(self, interval: int) -> None:
         self._interval = interval
         self._position = 0
-        self._last = -1
+        self._last = 0
 
     def find(self, lengths: Integers) -> list[int]:
-        """Return the rows, ascending, of the next records (at least one), whose lengths are given."""
+        """Return the rows, ascending, among the next records, whose lengths are given; at least one."""
         ends = self._position + np.cumsum(lengths)
         multiple = (ends - lengths) // self._interval
         found = np.flatnonzero(np.diff(multiple, prepend=self._last))

@@ -22,11 +22,7 @@ SYNC_INTERVAL: Final = 100 * 1024
 
 
 class Records:
-    """`sequencefile_layout.Body` of the uncompressed and the record-compressed layout.
-
-    A sync marker stands before the first record too, which Hadoop's writer leaves out: its reader decides by markers
-    whether a record belongs to a split, and without that one it reads records twice when a split ends in the header.
-    """
+    """`sequencefile_layout.Body` of the uncompressed and the record-compressed layout."""
 
     def __init__(self, options: SequenceFileOptions, marker: bytes) -> None:
         self._options = options

@@ -1,6 +1,7 @@
 """Records for the tests of formats: as plain tuples, as batches cut in any way, and how to encode them."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -106,6 +107,7 @@ def records(draw: st.DrawFn, max_size: int = 30) -> list[Record]:
     return result
 
 
+@cache
 def many_records(payload_bytes: int, value_bytes: int = 400, seed: int = 7) -> list[Record]:
     """Records of compressible random values, some null, with about ``payload_bytes`` together."""
     random = np.random.default_rng(seed)

@@ -1,0 +1,220 @@
+"""Hadoop itself, the one inside Spark, reads our SequenceFiles: every record, byte for byte, in every layout."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark import RDD, SparkConf, SparkContext
+
+from logpersister.formats.base import ObjectIdentity
+from logpersister.formats.sequencefile import SequenceFileFormat
+from logpersister.formats.sequencefile_keys import KeyLayout
+from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.ranges import Range, TopicPartition
+from tests.readers import sequencefile
+from tests.readers.messagepack import decode_map
+from tests.unit.formats.samples import Record, batch, cut, encode, many_records
+
+LONG_WRITABLE = "org.apache.hadoop.io.LongWritable"
+BYTES_WRITABLE = "org.apache.hadoop.io.BytesWritable"
+NEW_INPUT_FORMAT = "org.apache.hadoop.mapreduce.lib.input.SequenceFileInputFormat"
+LEAST_SPLIT_BYTES = 100 * 1024
+"""Hadoop makes no smaller splits of SequenceFiles, whatever it is told."""
+
+FORMATS = [
+    SequenceFileFormat(SequenceFileOptions(compression, compression_type, key))
+    for compression, compression_type in (
+        (SequenceFileCompression.NONE, CompressionType.BLOCK),
+        (SequenceFileCompression.DEFLATE, CompressionType.RECORD),
+        (SequenceFileCompression.DEFLATE, CompressionType.BLOCK),
+    )
+    for key in KeyLayout
+]
+
+FEW = [
+    Record(7, 1_763_725_000_000, b"key", b"value"),
+    Record(8, -1, None, b""),
+    Record(300, 0, b"", None),
+    Record(70_000, 2**40, bytes(range(256)), bytes(range(256)) * 3),
+    Record(2**33, -(2**33), b"k" * 70_000, b"\xff" * 300),
+]
+"""Every class of integers, of keys, and of values."""
+
+MANY = [
+    *many_records(3_000_000),
+    Record(50_000_000, 1, None, bytes(range(256)) * (2 * 4096)),  # 2 MiB
+    Record(50_000_001, 1, b"after", b"the large one"),
+    *(record._replace(offset=record.offset + 60_000_000) for record in many_records(1_500_000, seed=8)),
+]
+
+Expected = list[tuple[Any, bytes]]
+
+
+def _label(file_format: SequenceFileFormat) -> str:
+    options = file_format.options
+    return f"{options.key}-{options.compression}" + (f"-{options.compression_type}" if options.compressed else "")
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkContext]:
+    """A Spark of two cores in this process, with no Kafka and no S3."""
+    settings = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.pyspark.python": sys.executable,
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "1g",
+    }
+    context = SparkContext(
+        conf=SparkConf().setMaster("local[2]").setAppName("sequencefiles").setAll(list(settings.items()))
+    )
+    context.setLogLevel("ERROR")
+    yield context
+    context.stop()
+
+
+@pytest.fixture(params=FORMATS, ids=_label)
+def file_format(request: pytest.FixtureRequest) -> SequenceFileFormat:
+    chosen: SequenceFileFormat = request.param
+    return chosen
+
+
+def _write(directory: Path, file_format: SequenceFileFormat, rows: list[Record]) -> str:
+    """Write a file as the pipeline does, from batches of uneven sizes."""
+    start = rows[0].offset
+    identity = ObjectIdentity(Range(TopicPartition("clicks", 0), start, rows[-1].offset + 1), "")
+    path = directory / f"1_0_{start:020}{file_format.extension}"
+    path.write_bytes(encode(file_format, cut(batch(rows), [1, 2, 1000, 1001, 5000]), identity))
+    return path.as_uri()
+
+
+def _path(uri: str) -> Path:
+    return Path(uri.removeprefix("file://"))
+
+
+def _expected(file_format: SequenceFileFormat, rows: list[Record]) -> Expected:
+    return [(_expected_key(file_format, row), row.value or b"") for row in rows]
+
+
+def _expected_key(file_format: SequenceFileFormat, row: Record) -> Any:
+    if file_format.options.key is KeyLayout.LONG_WRITABLE:
+        return row.offset
+    return [(1, row.offset), (3, row.timestamp), *([] if row.key is None else [(2, row.key)])]
+
+
+def _decoded(pairs: list[tuple[Any, Any]]) -> Expected:
+    return [
+        (key if isinstance(key, int) else list(decode_map(bytes(key)).items()), bytes(value)) for key, value in pairs
+    ]
+
+
+def _classes(file_format: SequenceFileFormat) -> tuple[str, str]:
+    keys = {KeyLayout.LONG_WRITABLE: LONG_WRITABLE, KeyLayout.MESSAGEPACK: BYTES_WRITABLE}
+    return keys[file_format.options.key], BYTES_WRITABLE
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY], ids=["few", "many"])
+def test_sequence_file_gives_every_record(
+    spark: SparkContext, tmp_path: Path, file_format: SequenceFileFormat, rows: list[Record]
+) -> None:
+    uri = _write(tmp_path, file_format, rows)
+    read: RDD[Any] = spark.sequenceFile(uri, *_classes(file_format), minSplits=1)
+    assert _decoded(read.collect()) == _expected(file_format, rows)
+
+
+def test_sequence_file_finds_the_classes_by_itself(
+    spark: SparkContext, tmp_path: Path, file_format: SequenceFileFormat
+) -> None:
+    read: RDD[Any] = spark.sequenceFile(_write(tmp_path, file_format, FEW))
+    assert _decoded(read.collect()) == _expected(file_format, FEW)
+
+
+@pytest.mark.parametrize("splits", [2, 7, 60])
+def test_split_reads_give_every_record_once(
+    spark: SparkContext, tmp_path: Path, file_format: SequenceFileFormat, splits: int
+) -> None:
+    """Each split begins to read at the first sync marker inside it."""
+    uri = _write(tmp_path, file_format, MANY)
+    records: RDD[Any] = spark.sequenceFile(uri, *_classes(file_format), minSplits=splits)
+    most = _path(uri).stat().st_size // LEAST_SPLIT_BYTES
+    assert min(splits, most) <= records.getNumPartitions()
+    by_split: list[list[Any]] = records.glom().collect()
+    assert _decoded([pair for split in by_split for pair in split]) == _expected(file_format, MANY)
+    assert sum(1 for split in by_split if split) > 1
+
+
+def test_new_hadoop_interface(spark: SparkContext, tmp_path: Path, file_format: SequenceFileFormat) -> None:
+    records: RDD[Any] = spark.newAPIHadoopFile(
+        _write(tmp_path, file_format, MANY),
+        NEW_INPUT_FORMAT,
+        *_classes(file_format),
+        conf={"mapreduce.input.fileinputformat.split.maxsize": str(LEAST_SPLIT_BYTES)},
+    )
+    assert records.getNumPartitions() > 10
+    assert _decoded(records.collect()) == _expected(file_format, MANY)
+
+
+@pytest.mark.parametrize("split_bytes", [10, 64, 150])
+def test_splits_of_any_size(
+    spark: SparkContext, tmp_path: Path, file_format: SequenceFileFormat, split_bytes: int
+) -> None:
+    """Splits that lie within the file's header, a sync marker or a record; asked of Hadoop's record reader directly."""
+    rows = [row._replace(key=row.key and row.key[:9]) for row in FEW]
+    uri = _write(tmp_path, file_format, rows)
+    java: Any = spark._jvm
+    hadoop = java.org.apache.hadoop
+    context = hadoop.mapreduce.task.TaskAttemptContextImpl(
+        spark._jsc.hadoopConfiguration(), hadoop.mapreduce.TaskAttemptID()
+    )
+    pairs: list[tuple[Any, Any]] = []
+    size = _path(uri).stat().st_size
+    for start in range(0, size, split_bytes):
+        length = min(split_bytes, size - start)
+        split = hadoop.mapreduce.lib.input.FileSplit(hadoop.fs.Path(uri), start, length, None)
+        reader = hadoop.mapreduce.lib.input.SequenceFileRecordReader()
+        reader.initialize(split, context)
+        while reader.nextKeyValue():
+            key = reader.getCurrentKey()
+            long_key = file_format.options.key is KeyLayout.LONG_WRITABLE
+            pairs.append((key.get() if long_key else key.copyBytes(), reader.getCurrentValue().copyBytes()))
+        reader.close()
+    assert _decoded(pairs) == _expected(file_format, rows)
+
+
+def test_our_own_reader_reads_what_hadoop_writes(
+    spark: SparkContext, tmp_path: Path, file_format: SequenceFileFormat
+) -> None:
+    """So the reader that verifies elsewhere knows the format, and not only our writer's idea of it."""
+    rows = [*FEW, *MANY[:800]]
+    ours = sequencefile.read(_path(_write(tmp_path, file_format, rows)).read_bytes())
+    theirs = sequencefile.read(_written_by_hadoop(spark, tmp_path / "by-hadoop", file_format, ours).read_bytes())
+    assert (theirs.key_class, theirs.codec) == (ours.key_class, ours.codec)
+    assert theirs.block_compressed == ours.block_compressed
+    assert (theirs.keys, theirs.values) == (ours.keys, ours.values)
+    assert theirs.sync_positions
+
+
+def _written_by_hadoop(
+    spark: SparkContext, path: Path, file_format: SequenceFileFormat, content: sequencefile.SequenceFile
+) -> Path:
+    java: Any = spark._jvm
+    configuration = spark._jsc.hadoopConfiguration()
+    target = java.org.apache.hadoop.fs.Path(path.as_uri())
+    io = java.org.apache.hadoop.io
+    options = file_format.options
+    writer = io.SequenceFile.createWriter(
+        target.getFileSystem(configuration),
+        configuration,
+        target,
+        *(java.java.lang.Class.forName(name) for name in _classes(file_format)),
+        getattr(io.SequenceFile.CompressionType, options.compression_type.upper() if options.compressed else "NONE"),
+        java.org.apache.hadoop.util.ReflectionUtils.newInstance(
+            java.java.lang.Class.forName("org.apache.hadoop.io.compress.DefaultCodec"), configuration
+        ),
+    )
+    for key, value in zip(content.keys, content.values, strict=True):
+        writer.append(io.LongWritable(key) if isinstance(key, int) else io.BytesWritable(key), io.BytesWritable(value))
+    writer.close()
+    return path
