@@ -27,6 +27,11 @@ const CHECKED_BEGIN: usize = 21;
 /// Bytes of a whole header of magic 2.
 const HEADER_BYTES: usize = 61;
 
+/// CRC-32C, which the iSCSI standard made known.
+fn crc32c(bytes: &[u8]) -> u32 {
+    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
+}
+
 /// What stands at the front of the data.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame {
@@ -99,7 +104,7 @@ impl BatchHeader {
         cursor.take(MAGIC_END - 8).ok_or_else(short)?;
         let mut cursor = Cursor::new(batch.get(MAGIC_END..).ok_or_else(short)?);
         let stored = u32::from_be_bytes(cursor.array().ok_or_else(short)?);
-        let computed = crc32c::crc32c(batch.get(CHECKED_BEGIN..).ok_or_else(short)?);
+        let computed = crc32c(batch.get(CHECKED_BEGIN..).ok_or_else(short)?);
         if stored != computed {
             bail!("its CRC-32C is {computed:08x}, its header says {stored:08x}");
         }
@@ -153,5 +158,38 @@ impl BatchHeader {
     /// Written by an idempotent or transactional producer.
     pub fn has_producer_id(&self) -> bool {
         self.producer_id >= 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Frame, crc32c};
+
+    #[test]
+    fn the_checksum_is_castagnoli() {
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+    }
+
+    fn front(offset: i64, length: i32, magic: u8) -> Vec<u8> {
+        [&offset.to_be_bytes()[..], &length.to_be_bytes(), &[0; 4], &[magic]].concat()
+    }
+
+    #[test]
+    fn a_frame_is_whole_or_cut_off() {
+        let mut data = front(7, 50, 2);
+        assert_eq!(Frame::read(&data), Ok(Frame::CutOff { bytes: 62, base_offset: Some(7) }));
+        data.resize(62, 0);
+        assert_eq!(Frame::read(&data), Ok(Frame::Whole { magic: 2, offset: 7, bytes: 62 }));
+        assert_eq!(Frame::read(&data[..16]), Ok(Frame::CutOff { bytes: 62, base_offset: None }));
+        assert_eq!(Frame::read(&data[..11]), Ok(Frame::CutOff { bytes: 0, base_offset: None }));
+    }
+
+    #[test]
+    fn impossible_frames_are_refused() {
+        for (offset, length, magic) in
+            [(0, 48, 2), (0, -1, 2), (0, i32::MIN, 1), (0, 13, 0), (0, 21, 1), (-1, 99, 2), (0, 99, 3)]
+        {
+            assert!(Frame::read(&front(offset, length, magic)).is_err(), "{offset} {length} {magic}");
+        }
     }
 }

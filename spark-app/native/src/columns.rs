@@ -1,5 +1,6 @@
 //! Arrow buffers being filled, a column each.
 
+use std::slice::IterMut;
 use std::sync::{Arc, LazyLock};
 
 use arrow_array::{ArrayRef, BinaryArray, Int64Array, ListArray, RecordBatch, StructArray};
@@ -7,7 +8,7 @@ use arrow_buffer::{Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, ScalarBu
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 
 use crate::error::Reason;
-use crate::records::Record;
+use crate::records::{Headers, Record};
 
 static HEADER_FIELDS: LazyLock<Fields> = LazyLock::new(|| {
     Fields::from(vec![Field::new("key", DataType::Binary, false), Field::new("value", DataType::Binary, true)])
@@ -41,6 +42,8 @@ fn record_fields() -> Vec<Field> {
 pub struct Columns {
     offsets: Vec<i64>,
     timestamps: Vec<i64>,
+    wants_keys: bool,
+    /// None while all keys are null.
     keys: Option<BinaryColumn>,
     values: BinaryColumn,
     headers: Option<HeaderColumn>,
@@ -52,7 +55,8 @@ impl Columns {
         Self {
             offsets: Vec::new(),
             timestamps: Vec::new(),
-            keys: keys.then(BinaryColumn::default),
+            wants_keys: keys,
+            keys: None,
             values: BinaryColumn::default(),
             headers: headers.then(HeaderColumn::default),
         }
@@ -77,27 +81,38 @@ impl Columns {
         }
     }
 
-    #[inline(always)]
-    pub fn push(&mut self, offset: i64, timestamp: i64, record: &Record<'_>) -> Result<(), Reason> {
-        self.offsets.push(offset);
-        self.timestamps.push(timestamp);
-        if let Some(keys) = &mut self.keys {
-            keys.push(record.key);
-        }
-        self.values.push(record.value);
-        match &mut self.headers {
-            None => record.read_headers(|_, _| ()),
-            Some(headers) => headers.push(record),
-        }
+    /// Appends up to `most` rows, which `write` fills in; those that it does not, do not come to be.
+    ///
+    /// After an error the columns are of no use any more.
+    pub fn append<E>(&mut self, most: usize, write: impl FnOnce(&mut Rows<'_>) -> Result<(), E>) -> Result<(), E> {
+        let before = self.rows();
+        // Zeros cost less than asking for room at each record.
+        self.offsets.resize(before + most, 0);
+        self.timestamps.resize(before + most, 0);
+        self.values.ends.resize(1 + before + most, 0);
+        let mut rows = Rows {
+            offsets: self.offsets[before..].iter_mut(),
+            timestamps: self.timestamps[before..].iter_mut(),
+            value_ends: self.values.ends[1 + before..].iter_mut(),
+            value_data: &mut self.values.data,
+            value_nulls: &mut self.values.nulls,
+            wants_keys: self.wants_keys,
+            keys: &mut self.keys,
+            headers: &mut self.headers,
+            total: before + most,
+        };
+        write(&mut rows)?;
+        let total = rows.number();
+        self.offsets.truncate(total);
+        self.timestamps.truncate(total);
+        self.values.ends.truncate(1 + total);
+        Ok(())
     }
 
     /// Hands the buffers over, without copying them.
     pub fn finish(self) -> Result<RecordBatch, ArrowError> {
         let rows = self.rows();
-        let keys = match self.keys {
-            Some(keys) => keys.finish()?,
-            None => BinaryArray::new_null(rows),
-        };
+        let keys = self.keys.map_or_else(|| Ok(BinaryArray::new_null(rows)), BinaryColumn::finish)?;
         let mut columns: Vec<ArrayRef> = vec![
             Arc::new(Int64Array::from(fitted(self.offsets))),
             Arc::new(Int64Array::from(fitted(self.timestamps))),
@@ -112,6 +127,56 @@ impl Columns {
             }
         };
         RecordBatch::try_new(schema, columns)
+    }
+}
+
+/// The rows being appended to [`Columns`].
+pub struct Rows<'a> {
+    offsets: IterMut<'a, i64>,
+    timestamps: IterMut<'a, i64>,
+    value_ends: IterMut<'a, i32>,
+    value_data: &'a mut Vec<u8>,
+    value_nulls: &'a mut Nulls,
+    wants_keys: bool,
+    keys: &'a mut Option<BinaryColumn>,
+    headers: &'a mut Option<HeaderColumn>,
+    /// Rows of the columns when all of these are written.
+    total: usize,
+}
+
+impl Rows<'_> {
+    /// Rows of the columns so far.
+    #[inline(always)]
+    fn number(&self) -> usize {
+        self.total - self.offsets.len()
+    }
+
+    /// Writes the next row; fails when its headers are malformed, or there are more rows than were announced.
+    #[inline(always)]
+    pub fn push(&mut self, offset: i64, timestamp: i64, record: Record<'_>) -> Result<(), Reason> {
+        let row = self.number();
+        if self.wants_keys && (record.key.is_some() || self.keys.is_some()) {
+            self.keys.get_or_insert_with(|| BinaryColumn::nulls(row)).push(record.key);
+        }
+        match record.value {
+            Some(value) => {
+                self.value_data.extend_from_slice(value);
+                self.value_nulls.push_value();
+            }
+            None => self.value_nulls.push_null(row),
+        }
+        let (Some(offset_slot), Some(timestamp_slot), Some(end_slot)) =
+            (self.offsets.next(), self.timestamps.next(), self.value_ends.next())
+        else {
+            return Err(Reason::new("more records than announced"));
+        };
+        *offset_slot = offset;
+        *timestamp_slot = timestamp;
+        *end_slot = self.value_data.len() as i32;
+        match self.headers {
+            None => record.headers.check(),
+            Some(headers) => headers.push(record.headers),
+        }
     }
 }
 
@@ -130,36 +195,69 @@ fn fitted<T>(mut vector: Vec<T>) -> Vec<T> {
     vector
 }
 
+/// Which values are null; costs next to nothing while none is.
+#[derive(Debug, Default)]
+struct Nulls(Option<NullBufferBuilder>);
+
+impl Nulls {
+    #[inline(always)]
+    fn push_value(&mut self) {
+        if let Some(builder) = &mut self.0 {
+            builder.append_non_null();
+        }
+    }
+
+    /// `before`: how many values precede this null.
+    #[inline]
+    fn push_null(&mut self, before: usize) {
+        let builder = self.0.get_or_insert_with(|| {
+            let mut builder = NullBufferBuilder::new(before + 1);
+            builder.append_n_non_nulls(before);
+            builder
+        });
+        builder.append_null();
+    }
+
+    fn finish(self) -> Option<NullBuffer> {
+        self.0.and_then(|mut builder| builder.finish())
+    }
+}
+
 /// Bytes end to end, and where each value ends.
 #[derive(Debug)]
 struct BinaryColumn {
     data: Vec<u8>,
     ends: Vec<i32>,
-    nulls: NullBufferBuilder,
+    nulls: Nulls,
 }
 
 impl Default for BinaryColumn {
     fn default() -> Self {
-        Self { data: Vec::new(), ends: vec![0], nulls: NullBufferBuilder::new(0) }
+        Self { data: Vec::new(), ends: vec![0], nulls: Nulls::default() }
     }
 }
 
 impl BinaryColumn {
+    fn nulls(number: usize) -> Self {
+        let mut builder = NullBufferBuilder::new(number);
+        builder.append_n_nulls(number);
+        Self { data: Vec::new(), ends: vec![0; 1 + number], nulls: Nulls((number > 0).then_some(builder)) }
+    }
+
     #[inline(always)]
     fn push(&mut self, value: Option<&[u8]>) {
         match value {
             Some(bytes) => {
                 self.data.extend_from_slice(bytes);
-                self.nulls.append_non_null();
+                self.nulls.push_value();
             }
-            None => self.nulls.append_null(),
+            None => self.nulls.push_null(self.ends.len() - 1),
         }
         self.ends.push(self.data.len() as i32);
     }
 
-    fn finish(mut self) -> Result<BinaryArray, ArrowError> {
-        let nulls = self.nulls.finish();
-        BinaryArray::try_new(offset_buffer(self.ends), Buffer::from_vec(fitted(self.data)), nulls)
+    fn finish(self) -> Result<BinaryArray, ArrowError> {
+        BinaryArray::try_new(offset_buffer(self.ends), Buffer::from_vec(fitted(self.data)), self.nulls.finish())
     }
 }
 
@@ -182,8 +280,8 @@ impl Default for HeaderColumn {
 }
 
 impl HeaderColumn {
-    fn push(&mut self, record: &Record<'_>) -> Result<(), Reason> {
-        record.read_headers(|key, value| {
+    fn push(&mut self, headers: Headers<'_>) -> Result<(), Reason> {
+        headers.read(|key, value| {
             self.keys.push(Some(key));
             self.values.push(value);
         })?;

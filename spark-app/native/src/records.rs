@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::batch::BatchHeader;
-use crate::columns::Columns;
+use crate::columns::{Columns, Rows};
 use crate::cursor::Cursor;
 use crate::error::{Reason, bail};
 
@@ -12,14 +12,13 @@ use crate::error::{Reason, bail};
 pub const LEAST_RECORD_BYTES: usize = 7;
 
 /// One record, still in the bytes of its batch.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
     pub timestamp_delta: i64,
     pub offset_delta: i32,
     pub key: Option<&'a [u8]>,
     pub value: Option<&'a [u8]>,
-    /// Number of headers, and their bytes.
-    pub headers: (i32, &'a [u8]),
+    pub headers: Headers<'a>,
 }
 
 impl<'a> Record<'a> {
@@ -27,7 +26,8 @@ impl<'a> Record<'a> {
     #[inline(always)]
     pub fn read(cursor: &mut Cursor<'a>) -> Result<Self, Reason> {
         let Some(body) = read_body(cursor) else { return Err(bad_length(cursor)) };
-        Self::read_fields(body).ok_or_else(|| Reason::new("a field reaches beyond its record, or a varint is too long"))
+        let Some(record) = Self::read_fields(body) else { return Err(bad_fields()) };
+        Ok(record)
     }
 
     #[inline(always)]
@@ -38,22 +38,31 @@ impl<'a> Record<'a> {
         let offset_delta = fields.varint()?;
         let key = fields.nullable_bytes()?;
         let value = fields.nullable_bytes()?;
-        let header_count = fields.varint()?;
-        Some(Self { timestamp_delta, offset_delta, key, value, headers: (header_count, fields.rest()) })
+        let headers = Headers { count: fields.varint()?, bytes: fields.rest() };
+        Some(Self { timestamp_delta, offset_delta, key, value, headers })
+    }
+}
+
+/// The headers of a record, not yet looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Headers<'a> {
+    count: i32,
+    bytes: &'a [u8],
+}
+
+impl<'a> Headers<'a> {
+    #[inline(always)]
+    pub fn is_empty(self) -> bool {
+        self.count == 0 && self.bytes.is_empty()
     }
 
     /// Calls `each` with the headers, in order; fails unless they fill the record to its last byte.
-    #[inline(always)]
-    pub fn read_headers(&self, mut each: impl FnMut(&'a [u8], Option<&'a [u8]>)) -> Result<(), Reason> {
-        let (count, bytes) = self.headers;
-        if count == 0 && bytes.is_empty() {
-            return Ok(());
+    pub fn read(self, mut each: impl FnMut(&'a [u8], Option<&'a [u8]>)) -> Result<(), Reason> {
+        let mut cursor = Cursor::new(self.bytes);
+        if self.count < 0 || self.count as usize > self.bytes.len() {
+            bail!("its number of headers is {}, with {} bytes for them", self.count, self.bytes.len());
         }
-        let mut cursor = Cursor::new(bytes);
-        if count < 0 || count as usize > bytes.len() {
-            bail!("its number of headers is {count}, with {} bytes for them", bytes.len());
-        }
-        for _ in 0..count {
+        for _ in 0..self.count {
             match (cursor.nullable_bytes(), cursor.nullable_bytes()) {
                 (Some(Some(key)), Some(value)) => each(key, value),
                 (Some(None), _) => bail!("the key of a header is null"),
@@ -64,6 +73,11 @@ impl<'a> Record<'a> {
             bail!("{} bytes follow its last header", cursor.rest().len());
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    pub fn check(self) -> Result<(), Reason> {
+        if self.is_empty() { Ok(()) } else { self.read(|_, _| ()) }
     }
 }
 
@@ -78,53 +92,71 @@ fn bad_length(cursor: &Cursor<'_>) -> Reason {
     Reason::new(format!("its length is malformed or more than the {} bytes left", cursor.rest().len()))
 }
 
+#[cold]
+fn bad_fields() -> Reason {
+    Reason::new("a field reaches beyond its record, or a varint is too long")
+}
+
 /// Appends the records of one batch with offsets in `wanted` to `columns`.
 ///
-/// `records` are the decompressed records of the batch. On an error, `columns` may hold some of them.
+/// `records` are the decompressed records of the batch. On an error, `columns` are of no use any more.
 pub fn append(header: &BatchHeader, records: &[u8], wanted: &Range<i64>, columns: &mut Columns) -> Result<(), Reason> {
     if header.records as usize > records.len() / LEAST_RECORD_BYTES {
         bail!("{} records do not fit into {} bytes", header.records, records.len());
     }
-    if wanted.start <= header.base_offset && header.last_offset < wanted.end {
-        append_where(header, records, columns, |_| true)
-    } else {
-        append_where(header, records, columns, |offset| wanted.contains(&offset))
-    }
+    columns.append(header.records as usize, |rows| {
+        if wanted.start <= header.base_offset && header.last_offset < wanted.end {
+            append_where(header, records, rows, |_| true)
+        } else {
+            append_where(header, records, rows, |offset| wanted.contains(&offset))
+        }
+    })
 }
 
 #[inline(always)]
 fn append_where(
     header: &BatchHeader,
     records: &[u8],
-    columns: &mut Columns,
+    rows: &mut Rows<'_>,
     is_wanted: impl Fn(i64) -> bool,
 ) -> Result<(), Reason> {
     let append_time = header.is_log_append_time().then_some(header.max_timestamp);
     let mut cursor = Cursor::new(records);
     let mut previous_delta = -1;
     for index in 0..header.records {
-        let in_record = |reason: Reason| Reason::new(format!("record {index} of {}: {reason}", header.records));
-        let record = Record::read(&mut cursor).map_err(in_record)?;
+        let record = match Record::read(&mut cursor) {
+            Ok(record) => record,
+            Err(reason) => return Err(in_record(index, header, &reason)),
+        };
         if record.offset_delta <= previous_delta || record.offset_delta > header.last_offset_delta {
-            bail!(
-                "record {index} of {}: offset delta {} follows {previous_delta} in a batch whose last is {}",
-                header.records,
-                record.offset_delta,
-                header.last_offset_delta
-            );
+            return Err(bad_delta(index, header, record.offset_delta, previous_delta));
         }
         previous_delta = record.offset_delta;
         let offset = header.base_offset + i64::from(record.offset_delta);
-        if is_wanted(offset) {
+        let checked = if is_wanted(offset) {
             // As in Java, a sum beyond 64 bits wraps: a producer's timestamps are what it says they are.
-            let timestamp = append_time.unwrap_or_else(|| header.base_timestamp.wrapping_add(record.timestamp_delta));
-            columns.push(offset, timestamp, &record).map_err(in_record)?;
+            let timestamp = append_time.unwrap_or(header.base_timestamp.wrapping_add(record.timestamp_delta));
+            rows.push(offset, timestamp, record)
         } else {
-            record.read_headers(|_, _| ()).map_err(in_record)?;
+            record.headers.check()
+        };
+        if let Err(reason) = checked {
+            return Err(in_record(index, header, &reason));
         }
     }
     if !cursor.is_empty() {
         bail!("{} bytes follow the last of {} records", cursor.rest().len(), header.records);
     }
     Ok(())
+}
+
+#[cold]
+fn in_record(index: u32, header: &BatchHeader, reason: &Reason) -> Reason {
+    Reason::new(format!("record {index} of {}: {reason}", header.records))
+}
+
+#[cold]
+fn bad_delta(index: u32, header: &BatchHeader, delta: i32, previous: i32) -> Reason {
+    let text = format!("offset delta {delta} follows {previous} in a batch whose last is {}", header.last_offset_delta);
+    in_record(index, header, &Reason::new(text))
 }

@@ -172,4 +172,6 @@ def legacy(
     for timestamp, key, value in messages:
         builder.append(timestamp, key, value)
     builder.close()
-    return bytes(builder.buffer())
+    data = bytes(builder.buffer())
+    # The broker gives a wrapper the offset of its last message.
+    return struct.pack(">q", base_offset + len(messages) - 1) + data[8:] if codec else data

@@ -92,6 +92,10 @@ impl Output {
         &self.buffer[..self.used]
     }
 
+    fn left(&self) -> usize {
+        self.limit.saturating_sub(self.used)
+    }
+
     /// All unused room, at least `more` bytes; it may reach beyond the limit, which [`Self::advance`] enforces.
     fn room(&mut self, more: usize) -> Result<&mut [u8], Reason> {
         Ok(self.split_room(more)?.1)
@@ -104,7 +108,7 @@ impl Output {
         }
         let needed = self.used + more;
         if self.buffer.len() < needed {
-            self.buffer.resize(needed.max(self.used * 2).max(FIRST_BYTES), 0);
+            self.buffer.resize(needed.max(FIRST_BYTES).max((self.used * 2).min(self.limit + 1)), 0);
         }
         let (used, room) = self.buffer.split_at_mut(self.used);
         Ok((used, room))

@@ -3,7 +3,7 @@
 //! Framing (`SnappyOutputStream.java`): 16 bytes of header, then blocks, each after its length as a big-endian i32.
 //! Streams may follow each other, header included.
 
-use super::{Output, malformed};
+use super::{Output, malformed, too_large};
 use crate::cursor::Cursor;
 use crate::error::{Reason, bail};
 
@@ -37,6 +37,9 @@ fn decompress_block(block: &[u8], output: &mut Output) -> Result<(), Reason> {
     let claimed = snap::raw::decompress_len(block).map_err(|error| malformed("snappy", &error))?;
     if claimed > block.len().saturating_mul(MOST_GROWTH) {
         bail!("a snappy block of {} bytes claims to hold {claimed}", block.len());
+    }
+    if claimed > output.left() {
+        return Err(too_large(output.limit));
     }
     let room = output.room(claimed)?;
     let bytes = snap::raw::Decoder::new().decompress(block, room).map_err(|error| malformed("snappy", &error))?;

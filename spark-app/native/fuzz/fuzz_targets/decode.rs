@@ -1,0 +1,37 @@
+//! Any bytes, with the checksums made right, so that what stands behind them is reached.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use logpersister_native::{Aborted, Request, decode};
+
+const OPTIONS: usize = 4;
+
+fuzz_target!(|input: &[u8]| {
+    let Some((options, data)) = input.split_at_checked(OPTIONS) else { return };
+    let mut data = data.to_vec();
+    fix_checksums(&mut data);
+    let start = i64::from(options[0]);
+    let request = Request {
+        wanted: start..start + 1 + (i64::from(options[1]) << (options[2] & 0x3f).min(48)),
+        aborted: (0..i64::from(options[3] >> 4)).map(|id| Aborted { producer_id: id, first_offset: 0 }).collect(),
+        keys: options[3] & 1 != 0,
+        headers: options[3] & 2 != 0,
+        max_bytes: 1 << 20,
+        max_batch_bytes: 1 << 20,
+    };
+    let _ = decode(&data, request);
+});
+
+fn fix_checksums(data: &mut [u8]) {
+    let mut rest = data;
+    while let Some(length) = rest.get(8..12) {
+        let length = u32::from_be_bytes(length.try_into().unwrap()) as usize;
+        let Some((batch, behind)) = rest.split_at_mut_checked(length.saturating_add(12)) else { return };
+        if batch.len() >= 61 {
+            let checksum = crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, &batch[21..]) as u32;
+            batch[17..21].copy_from_slice(&checksum.to_be_bytes());
+        }
+        rest = behind;
+    }
+}

@@ -1,0 +1,164 @@
+"""`decode` against kafka-python's own decoder, on batches that kafka-python built."""
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
+
+from logpersister.pipeline.reader.decode import Aborted, CorruptBatchError, decode
+from tests.unit.reader import record_batches as made
+
+Row = dict[str, Any]
+blobs = st.binary(max_size=12) | st.binary(min_size=60, max_size=70) | st.just(b"repeated " * 40)
+header_keys = st.text(max_size=5)
+records = st.tuples(
+    st.integers(min_value=0, max_value=1 << 42),
+    st.none() | blobs,
+    st.none() | blobs,
+    st.lists(st.tuples(header_keys, st.none() | st.binary(max_size=5)), max_size=3),
+)
+
+
+def rows(data: bytes) -> Iterator[Row]:
+    """What kafka-python reads, control batches left out."""
+    for batch in MemoryRecords(data):
+        if not batch.is_control_batch:
+            for record in batch:
+                headers = [{"key": key.encode(), "value": value} for key, value in record.headers]
+                yield {
+                    "offset": record.offset,
+                    "timestamp": record.timestamp,
+                    "key": record.key,
+                    "value": record.value,
+                    "headers": headers,
+                }
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> bytes:
+    """A run of uncompressed batches, with gaps inside and between them."""
+    run, offset = b"", draw(st.integers(min_value=0, max_value=1 << 40))
+    for contents in draw(st.lists(st.lists(records, min_size=1, max_size=8), min_size=1, max_size=5)):
+        builder = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1 << 20, offset=0)
+        for record in contents:
+            builder.append(*record)
+            builder.skip(draw(st.sampled_from([0, 0, 0, 1, 100])))
+        builder.close()
+        batch = bytes(builder.buffer())
+        # The builder leaves the base offset to the broker.
+        run += struct.pack(">q", offset) + batch[8:]
+        offset += builder.next_offset() + draw(st.sampled_from([0, 0, 5]))
+    return run
+
+
+def recompressed(run: bytes, codecs: Sequence[int]) -> bytes:
+    """The same batches, compressed by the codecs in turn."""
+    result, position, index = b"", 0, 0
+    while position < len(run):
+        (length,) = struct.unpack_from(">i", run, position + 8)
+        result += made.recompress(run[position : position + 12 + length], codecs[index % len(codecs)])
+        position, index = position + 12 + length, index + 1
+    return result
+
+
+@settings(deadline=None, max_examples=80)
+@given(batches(), st.lists(st.sampled_from(made.CODECS), min_size=1, max_size=3), st.data())
+def test_the_same_rows_as_kafka_python(run: bytes, codecs: list[int], data: st.DataObject) -> None:
+    expected = list(rows(run))
+    first, last = expected[0]["offset"], expected[-1]["offset"]
+    start = data.draw(st.integers(min_value=max(0, first - 2), max_value=last + 2))
+    end = data.draw(st.integers(min_value=start + 1, max_value=last + 4))
+    response = recompressed(run, codecs)
+
+    decoded = decode(response, start, end, read_committed=True, headers=True)
+
+    assert decoded.batch.to_pylist() == [row for row in expected if start <= row["offset"] < end]
+    assert decoded.next_offset >= min(end, last + 1)
+    decoded.batch.validate(full=True)
+    without = decode(response, start, end, read_committed=True, headers=False)
+    assert without.batch.equals(decoded.batch.select(["offset", "timestamp", "key", "value"]))
+
+
+@settings(deadline=None, max_examples=50)
+@given(batches(), st.sampled_from(made.CODECS), st.data())
+def test_a_cut_anywhere_loses_only_whole_batches_behind_it(run: bytes, codec: int, data: st.DataObject) -> None:
+    response = recompressed(run, [codec])
+    cut = data.draw(st.integers(min_value=0, max_value=len(response)))
+    part = decode(response[:cut], 0, 1 << 62, read_committed=False, headers=False)
+    rest = decode(response, part.next_offset, 1 << 62, read_committed=False, headers=False)
+    whole = decode(response, 0, 1 << 62, read_committed=False, headers=False)
+    assert part.batch.to_pylist() + rest.batch.to_pylist() == whole.batch.to_pylist()
+    assert part.bytes_used <= cut
+    assert (part.cut_off_bytes is None) == (part.bytes_used == cut)
+
+
+@st.composite
+def transactions(draw: st.DrawFn) -> tuple[bytes, list[Aborted], list[int]]:
+    """A log of interleaved transactions, the broker's list of the aborted ones, and the offsets of committed records.
+
+    Every producer has at most one transaction at a time; it ends before the log does.
+    """
+    log, offset = b"", 0
+    began: dict[int, int] = {}
+    written: dict[int, list[int]] = {}
+    aborted: list[Aborted] = []
+    committed: list[int] = []
+
+    def finish(producer: int) -> None:
+        nonlocal log, offset
+        abort = draw(st.booleans())
+        log += made.marker(offset, producer, abort=abort)
+        offset += 1
+        first, offsets = began.pop(producer), written.pop(producer)
+        if abort:
+            aborted.append(Aborted(producer, first))
+        else:
+            committed.extend(offsets)
+
+    for producer, ends in draw(st.lists(st.tuples(st.integers(-1, 3), st.booleans()), max_size=25)):
+        count = draw(st.integers(1, 3))
+        flags = made.TRANSACTIONAL if producer >= 0 else 0
+        batch = made.Batch([made.Record()] * count, base_offset=offset, attributes=flags, producer_id=producer)
+        log += batch.encode()
+        if producer < 0:
+            committed.extend(range(offset, offset + count))
+        else:
+            began.setdefault(producer, offset)
+            written.setdefault(producer, []).extend(range(offset, offset + count))
+        offset += count
+        if producer >= 0 and ends:
+            finish(producer)
+    for producer in sorted(began):
+        finish(producer)
+    return log, draw(st.permutations(aborted)), sorted(committed)
+
+
+@settings(deadline=None, max_examples=80)
+@given(transactions())
+def test_read_committed_is_what_was_committed(log: tuple[bytes, list[Aborted], list[int]]) -> None:
+    data, aborted, committed = log
+    decoded = decode(data, 0, 1 << 62, aborted=aborted, read_committed=True, headers=False)
+    assert decoded.batch["offset"].to_pylist() == committed
+    uncommitted = decode(data, 0, 1 << 62, aborted=aborted, read_committed=False, headers=False)
+    assert uncommitted.batch["offset"].to_pylist() == [row["offset"] for row in rows(data)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(batches(), st.sampled_from(made.CODECS), st.data())
+def test_changed_bytes_give_rows_or_an_error(run: bytes, codec: int, data: st.DataObject) -> None:
+    """The crate's own tests do this tens of thousands of times; here the way through Python is tested too."""
+    response = bytearray(recompressed(run, [codec]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        response[data.draw(st.integers(0, len(response) - 1))] = data.draw(st.integers(0, 255))
+    (length,) = struct.unpack_from(">i", response, 8)
+    changed = bytes(response)
+    if 49 <= length <= len(response) - 12:
+        changed = made.with_right_checksum(changed[: 12 + length]) + changed[12 + length :]
+    try:
+        decoded = decode(changed, 0, 1 << 62, read_committed=True, headers=True)
+    except CorruptBatchError:
+        return
+    decoded.batch.validate(full=True)
