@@ -356,6 +356,7 @@ class TestLs:
     def test_a_limit_ends_the_listing(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         found = run_json(capsys, "ls", "-f", str(file), "--objects", "--limit", "2")
         assert (len(found["objects"]), found["truncated"]) == (2, True)
+        assert found["totals"] == {"objects": 2, "bytes": 200}
 
     def test_for_people(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["ls", "-f", str(file), "--facts"]) == Exit.OK

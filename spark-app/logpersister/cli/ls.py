@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from logpersister.cli import bucket, context
 from logpersister.cli.exits import Exit
@@ -17,6 +17,7 @@ from logpersister.report.document import rfc3339
 from logpersister.storage.store import ObjectStore
 
 Document = dict[str, Any]
+Line = TypeVar("Line", Entry, Folder)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -91,14 +92,15 @@ class Listing:
             found = (entry for entry in found if entry.name.generation == self._generation)
         if self._facts:
             found = with_facts(self._store, found, self._resource.group_id, self._totals)
-        return self._totals.of(counted(found, "objects listed"))
+        return counted(found, "objects listed")
 
-    def _limited(self, lines: Iterator[Any]) -> Iterator[Any]:
-        """Yield the lines up to the limit, and note whether there would be more."""
+    def _limited(self, lines: Iterator[Line]) -> Iterator[Line]:
+        """Yield the lines up to the limit, sum them up, and note whether there would be more."""
         for index, line in enumerate(lines):
             if self._limit and index >= self._limit:
                 self._truncated = True
                 return
+            self._totals.add(line)
             yield line
 
 

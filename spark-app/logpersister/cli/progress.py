@@ -1,4 +1,4 @@
-"""Progress of ``run --until-current``: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of long work: a bar on a terminal; elsewhere a line of the log now and then."""
 
 import sys
 import threading
@@ -6,8 +6,12 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Self, TextIO, TypeVar
 
+import structlog
+
 from logpersister.cli.tables import plural, size
-from logpersister.report.status import MemberState, Status, StatusBoard
+from logpersister.report.status import Status, StatusBoard
+
+log = structlog.get_logger(__name__)
 
 Item = TypeVar("Item")
 
@@ -15,23 +19,25 @@ TERMINAL_SECONDS = 0.5
 LINES_SECONDS = 5.0
 
 
-def line(status: Status) -> str:
-    """Say in one line what the member does and how far it is."""
-    return f"{status.state}: {done(status)}"
+def left(status: Status) -> int | None:
+    """Return how many records are left; None while that is not known for each of the member's partitions."""
+    lag = status.lag
+    if lag is None or not status.assigned or lag.partitions < status.assigned:
+        return None
+    return lag.records
 
 
 def done(status: Status) -> str:
-    """Say how far the member is."""
+    """Say in one line how far the member is."""
     totals = status.totals
     objects = f"{plural(totals.objects, 'object')} ({size(totals.bytes)})"
     stored = f"{plural(totals.records, 'record')} stored in {objects}"
-    if status.lag is None:
-        return stored
-    return f"{stored}; {status.lag.records:,} left"
+    remaining = left(status)
+    return stored if remaining is None else f"{stored}; {remaining:,} left"
 
 
 class ProgressReporter:
-    """Shows a board until it is closed. Progress goes to standard error, so that output can be piped.
+    """Shows a board until it is closed, on standard error.
 
     Used as a context manager around the member's run; `watch` is called with the board when there is one.
     """
@@ -40,7 +46,7 @@ class ProgressReporter:
         self._out = sys.stderr if out is None else out
         terminal = self._out.isatty()
         self._interval = interval or (TERMINAL_SECONDS if terminal else LINES_SECONDS)
-        self._display: _Bar | _Lines = _Bar(self._out) if terminal else _Lines(self._out)
+        self._display: _Bar | _Lines = _Bar(self._out) if terminal else _Lines()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._board: StatusBoard | None = None
@@ -91,17 +97,23 @@ def counted(items: Iterable[Item], what: str) -> Iterator[Item]:
 
 
 class _Lines:
-    """A line when something has changed."""
+    """A line of the log when something has changed, in whatever format the log has."""
 
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-        self._last = ""
+    def __init__(self) -> None:
+        self._last: dict[str, object] = {}
 
     def show(self, status: Status) -> None:
-        text = line(status)
-        if text != self._last:
-            self._last = text
-            print(text, file=self._out, flush=True)
+        totals = status.totals
+        fields = {
+            "state": str(status.state),
+            "records": totals.records,
+            "objects": totals.objects,
+            "bytes": totals.bytes,
+            "left": left(status),
+        }
+        if fields != self._last:
+            self._last = fields
+            log.info("member.progress", **fields)
 
     def close(self) -> None:
         """Nothing to put back."""
@@ -135,9 +147,9 @@ class _Bar:
 
     def show(self, status: Status) -> None:
         stored = status.totals.records
-        left = None if status.lag is None or status.state == MemberState.JOINING else status.lag.records
-        total = None if left is None else max(1, stored + left)
-        completed = total if left == 0 else stored
+        remaining = left(status)
+        total = None if remaining is None else max(1, stored + remaining)
+        completed = total if remaining == 0 else stored
         self._progress.update(self._task, description=done(status), total=total, completed=completed)
 
     def close(self) -> None:

@@ -74,13 +74,12 @@ class Totals:
     foreign: int = 0
     """Objects that look like ours and were written by another group or program."""
 
-    def of(self, found: Iterable[Entry]) -> Iterator[Entry]:
-        """Add up the entries that pass through."""
-        for entry in found:
-            self.objects += 1
-            self.bytes += entry.listed.size
-            self.records += entry.facts.records if entry.facts else 0
-            yield entry
+    def add(self, line: "Entry | Folder") -> None:
+        """Add one line of the listing."""
+        one = Folder.of(line) if isinstance(line, Entry) else line
+        self.objects += one.objects
+        self.bytes += one.bytes
+        self.records += one.records or 0
 
 
 def entries(store: ObjectStore, topics: Sequence[str] | None, selects: Callable[[str], bool]) -> Iterator[Entry]:

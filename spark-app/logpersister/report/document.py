@@ -33,7 +33,7 @@ def status_document(status: Status) -> Document:
             "count": status.assigned,
             "partitions": [str(partition) for partition in status.assignment],
         },
-        "lag": _lag(status.lag, status.lag_message),
+        "lag": _lag(status),
         "uploads": {
             "objects": status.totals.objects,
             "bytes": status.totals.bytes,
@@ -93,10 +93,11 @@ def lag_summary_document(lag: LagSummary) -> Document:
     }
 
 
-def _lag(lag: LagSummary | None, message: str) -> Document:
-    if lag is None:
-        return {"known": False, "message": message}
-    return {"known": True, **lag_summary_document(lag)}
+def _lag(status: Status) -> Document:
+    if status.lag is None:
+        return {"known": False, "message": status.lag_message}
+    complete = status.lag.partitions >= status.assigned
+    return {"known": True, "complete": complete, **lag_summary_document(status.lag)}
 
 
 def _partition(partition: TopicPartition) -> Document:

@@ -1,13 +1,16 @@
 import io
+import json
 import sys
 import time
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 
 from logpersister.cli import progress
 from logpersister.cli.progress import ProgressReporter, counted
 from logpersister.ranges import Range, TopicPartition
+from logpersister.report import logs
 from logpersister.report.facts import Identity, RangeWritten, WrittenObject
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.status import MemberState, StatusBoard
@@ -26,25 +29,44 @@ def board() -> StatusBoard:
 
 
 def store(board: StatusBoard, left: int) -> None:
+    board.assigned([PARTITION])
     board.state(MemberState.RUNNING)
     board.range_written(RangeWritten(Range(PARTITION, 0, 100), (WrittenObject("key", 2048, 100),), 5000, 1.0))
     board.lag(summarise([PartitionLag(PARTITION, 100, 100 + left, 1.0)], datetime.now(UTC)))
 
 
-def test_lines_only_when_something_has_changed(board: StatusBoard) -> None:
+def test_a_line_of_the_log_only_when_something_has_changed(board: StatusBoard) -> None:
     out = io.StringIO()
+    logs.configure("json", "info", out)
     reporter = ProgressReporter(out, interval=0.01)
     reporter.watch(board)
     store(board, left=1500)
     reporter.close()
 
-    lines = out.getvalue().splitlines()
-    assert lines[-1] == "running: 100 records stored in 1 object (2.0 KiB); 1,500 left"
-    assert len(lines) == len(set(lines))
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert {**lines[-1], "timestamp": ""} == {
+        "timestamp": "",
+        "level": "info",
+        "event": "member.progress",
+        "state": "running",
+        "records": 100,
+        "objects": 1,
+        "bytes": 2048,
+        "left": 1500,
+    }
+    without_time = [{**line, "timestamp": ""} for line in lines]
+    assert all(before != after for before, after in pairwise(without_time))
 
 
-def test_a_lag_that_is_not_known_is_not_said(board: StatusBoard) -> None:
-    assert progress.line(board.snapshot()) == "starting: 0 records stored in 0 objects (0 B)"
+def test_what_is_left_is_said_only_when_it_is_known_of_every_partition(board: StatusBoard) -> None:
+    assert progress.done(board.snapshot()) == "0 records stored in 0 objects (0 B)"
+    board.lag(summarise([], datetime.now(UTC)))
+    assert progress.left(board.snapshot()) is None
+    store(board, left=7)
+    board.assigned([PARTITION, TopicPartition("clicks", 1)])
+    assert progress.left(board.snapshot()) is None
+    board.assigned([PARTITION])
+    assert progress.done(board.snapshot()) == "100 records stored in 1 object (2.0 KiB); 7 left"
 
 
 def test_a_bar_on_a_terminal(board: StatusBoard) -> None:

@@ -106,6 +106,7 @@ def test_lag_shows_the_worst_and_an_unknown_one_is_not_the_last_known(board: Sta
         summarise([PartitionLag(partition(number=number), 0, number, float(number)) for number in range(50)], NOON)
     )
     lag = status_document(board.snapshot())["lag"]
+    assert lag["complete"] is True
     assert (lag["known"], lag["records"], lag["seconds"], lag["behindPartitions"]) == (True, 1225, 49.0, 49)
     assert lag["worst"][0] == {
         "topic": "clicks",
@@ -116,6 +117,9 @@ def test_lag_shows_the_worst_and_an_unknown_one_is_not_the_last_known(board: Sta
         "seconds": 49.0,
     }
     assert len(lag["worst"]) == 10
+
+    board.assigned([partition(number=number) for number in range(51)])
+    assert status_document(board.snapshot())["lag"]["complete"] is False, "one partition was not looked at yet"
 
     board.lag_unknown("broker-1:9092 did not answer")
     assert status_document(board.snapshot())["lag"] == {"known": False, "message": "broker-1:9092 did not answer"}
