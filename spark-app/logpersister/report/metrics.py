@@ -5,10 +5,8 @@ Labels are bounded (`labels.BoundedValues`); partitions are never labels, the st
 """
 
 import threading
-import time
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
@@ -134,17 +132,6 @@ class Metrics:
     def commit_failed(self, step: CommitStep, error: Exception) -> None:
         """One request that committed offsets was refused, or its outcome is unknown."""
         self._commit_failures.labels(step, self._kinds(type(error).__name__)).inc()
-
-    @contextmanager
-    def commit(self, step: CommitStep) -> Iterator[None]:
-        """Time one request that commits offsets; one that raises is counted as failed and not timed."""
-        started = time.perf_counter()
-        try:
-            yield
-        except Exception as error:
-            self.commit_failed(step, error)
-            raise
-        self.committed(step, time.perf_counter() - started)
 
     def cycle(self, seconds: float) -> None:
         """One round of the member ended."""
