@@ -19,6 +19,7 @@ from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.secrets import StorageCredentials
 from logpersister.manifest.storage import StorageSpec
 from logpersister.storage.errors import Place, StorageError, classify
+from logpersister.storage.lean import LeanPut, Route
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -72,12 +73,25 @@ class Connection:
         self._credentials: StorageCredentials | None = None
         self._place = Place(storage.endpoint or "AWS S3", storage.bucket)
         self._pid = os.getpid()
+        self._lean: LeanPut | None = None
+
+    @property
+    def lean(self) -> LeanPut | None:
+        """The short way to put small objects, once botocore has shown it."""
+        return self._lean if self._pid == os.getpid() else None
+
+    def without_lean(self, cause: Exception | int) -> None:
+        """Go the long way again, since the short one met an error or a status, until botocore has shown it anew."""
+        self._lean = None
+        if isinstance(cause, int):
+            cause = ClientError({"ResponseMetadata": {"HTTPStatusCode": cause}}, "PutObject")  # type: ignore[typeddict-item]
+        self._on_retry(classify(cause)[0])
 
     @property
     def client(self) -> "S3Client":
         """The client; raises StorageError when there are no credentials to make one with."""
         if self._pid != os.getpid():  # forked: sockets and perhaps a held lock belong to the parent
-            self._lock, self._client, self._pid = threading.Lock(), None, os.getpid()
+            self._lock, self._client, self._lean, self._pid = threading.Lock(), None, None, os.getpid()
         with self._lock:
             if self._client is None:
                 self._client = self._connect()
@@ -101,7 +115,7 @@ class Connection:
     def close(self) -> None:
         """Close all sockets; the next use opens new ones."""
         with self._lock:
-            client, self._client = self._client, None
+            client, self._client, self._lean = self._client, None, None
         if client is not None:
             client.close()
 
@@ -115,7 +129,7 @@ class Connection:
             return
         with self._lock:
             if current != self._credentials and self._client is refused:
-                self._client = None
+                self._client = self._lean = None
 
     def _connect(self) -> "S3Client":
         credentials = self._credentials = self._credentials_source()
@@ -125,7 +139,7 @@ class Connection:
             keys["aws_access_key_id"] = credentials.access_key_id.reveal()
             keys["aws_secret_access_key"] = credentials.secret_access_key.reveal()
             keys["aws_session_token"] = token.reveal() if token else None
-        session = boto3.session.Session()
+        session = boto3.session.Session(**keys)
         region = self.storage.region or session.region_name or ("us-east-1" if self.storage.endpoint else None)
         client = session.client(
             "s3",
@@ -133,13 +147,28 @@ class Connection:
             region_name=region,
             verify=self._verify(),
             config=self._config(),
-            **keys,
         )
         self._place = Place(
             client.meta.endpoint_url, self.storage.bucket, tuple(text for text in keys.values() if text)
         )
         _count_retries(client, self._on_retry)
+        self._learn_route(client, session)
         return client
+
+    def _learn_route(self, client: "S3Client", session: boto3.session.Session) -> None:
+        """Have the short way opened by the next put of botocore."""
+        sockets = getattr(getattr(client, "_endpoint", None), "http_session", None)
+        found = session.get_credentials()
+        if sockets is None or found is None:
+            return
+
+        def learn(request: Any, **_: object) -> None:
+            route = Route.of(request, self.storage.bucket) if self._lean is None else None
+            if route is not None and client is self._client:
+                sign = self.storage.checksums != "when_supported"
+                self._lean = LeanPut(route, found.get_frozen_credentials, sockets, sign_payload=sign)
+
+        client.meta.events.register_last("before-send.s3.PutObject", learn)
 
     def _config(self) -> Config:
         checksums = self.storage.checksums

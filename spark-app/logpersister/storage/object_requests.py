@@ -8,8 +8,9 @@ from typing import Any
 from logpersister.manifest.storage import StorageSpec
 from logpersister.storage.connection import Connection
 from logpersister.storage.errors import StorageError
+from logpersister.storage.lean import LIMIT
 from logpersister.storage.names import decode_metadata, encode_metadata, metadata_digest
-from logpersister.storage.parts import SMALL, PartBody
+from logpersister.storage.parts import PartBody
 
 _ALREADY_THERE = "PreconditionFailed"
 _NO_UPLOAD = "NoSuchUpload"
@@ -70,7 +71,9 @@ class Requests:
         """Make a small object with all of its metadata in one request."""
         arguments = self._arguments(request, {**request.metadata, **facts}) | self._checksum(body) | _condition(request)
         # Joined, a small body goes out in one send and without the pause of "Expect: 100-continue".
-        content: Any = body.joined() if len(body) < SMALL else body
+        content: Any = body.joined() if len(body) < LIMIT else body
+        if len(body) < LIMIT and self._put_lean(request.key, arguments, content):
+            return StoredObject(request.key, len(body))
         try:
             with self._connection.doing("putting an object", request.key) as client:
                 client.put_object(Bucket=self._bucket, Key=request.key, Body=content, **arguments)
@@ -79,6 +82,20 @@ class Requests:
                 return StoredObject(request.key, len(body), existing=True)
             raise
         return StoredObject(request.key, len(body))
+
+    def _put_lean(self, key: str, arguments: Mapping[str, Any], body: bytes) -> bool:
+        """Try the short way; return whether the object is stored. Otherwise botocore has to do it, or say why not."""
+        lean = self._connection.lean
+        if lean is None:
+            return False
+        try:
+            status = lean.put(key, _headers(arguments), body)
+        except Exception as cause:  # noqa: BLE001 - whatever it is, botocore meets it too and says it better
+            self._connection.without_lean(cause)
+            return False
+        if status not in (200, 412):
+            self._connection.without_lean(status)
+        return status == 200
 
     def create(self, request: ObjectRequest) -> str:
         """Begin a multipart upload; return its id. The object will say in its metadata which its facts document is."""
@@ -174,6 +191,23 @@ def encryption_arguments(storage: StorageSpec) -> dict[str, Any]:
         return {"ServerSideEncryption": "AES256"}
     key_id = storage.encryption.key_id
     return {"ServerSideEncryption": "aws:kms"} | ({"SSEKMSKeyId": key_id} if key_id else {})
+
+
+_HEADERS = {
+    "ContentType": "content-type",
+    "ContentEncoding": "content-encoding",
+    "StorageClass": "x-amz-storage-class",
+    "ServerSideEncryption": "x-amz-server-side-encryption",
+    "SSEKMSKeyId": "x-amz-server-side-encryption-aws-kms-key-id",
+    "ChecksumCRC32": "x-amz-checksum-crc32",
+    "IfNoneMatch": "if-none-match",
+}
+
+
+def _headers(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers that botocore makes of the arguments of a put."""
+    headers = {_HEADERS[name]: value for name, value in arguments.items() if name != "Metadata"}
+    return headers | {f"x-amz-meta-{name}": value for name, value in arguments["Metadata"].items()}
 
 
 def _condition(request: ObjectRequest) -> dict[str, Any]:

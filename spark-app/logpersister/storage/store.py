@@ -123,7 +123,8 @@ class ObjectStore:
         if not metadata.get("group"):
             raise ValueError("the metadata of an object of records names its group")
         request = ObjectRequest(key, metadata, content_type, content_encoding, if_absent)
-        names.facts_key(self.prefix, metadata["group"], key, request.digest)  # finds what S3 would not take
+        names.encode_metadata(metadata)  # both find now what S3 would not take
+        names.facts_key(self.prefix, metadata["group"], key, "0" * 8)
         return ObjectWriter(self._shop(), request, sweep=sweep)
 
     def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> StoredObject:
