@@ -38,7 +38,7 @@ class PayloadChecksum:
         self._crcs[column, stream] = isal_zlib.crc32(data, self._crcs[column, stream])
 
 
-def _streams(array: pa.Array[Any]) -> tuple[memoryview, memoryview]:
+def _streams(array: "pa.Array[Any]") -> tuple[memoryview, memoryview]:
     """Return the payload bytes and the lengths of a binary array, looking only at its own part of shared buffers."""
     if len(array) == 0:
         return memoryview(b""), memoryview(b"")
@@ -57,7 +57,7 @@ def _streams(array: pa.Array[Any]) -> tuple[memoryview, memoryview]:
     return payloads, _little_endian(lengths)
 
 
-def _ends(array: pa.Array[Any]) -> npt.NDArray[np.int32]:
+def _ends(array: "pa.Array[Any]") -> npt.NDArray[np.int32]:
     """Return the len + 1 positions between the payloads of `array` in its data buffer."""
     offsets = array.buffers()[1]
     assert offsets is not None, "a binary array with rows has offsets"
