@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.integration.harness.scene import Scene
 from tests.stack import KafkaBroker, MinioServer
+from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import create_topic
 
 if TYPE_CHECKING:
@@ -98,3 +100,19 @@ def s3_secret(minio: MinioServer, secrets_dir: Path) -> str:
     """The ``secretName`` under which a manifest finds the keys of the session's S3 server."""
     minio.write_secret(secrets_dir, "s3")
     return "s3"
+
+
+@pytest.fixture
+def scene(
+    tmp_path: Path, kafka: KafkaBroker, minio: MinioServer, s3: "S3Client", s3_secret: str, bucket: str, unique: str
+) -> Iterator[Scene]:
+    """A consumer group of this test alone, on the session's servers: its manifests, members and stored objects."""
+    with Scene(tmp_path, kafka, s3, bucket=bucket, endpoint=minio.endpoint, group=unique) as opened:
+        yield opened
+
+
+@pytest.fixture
+def s3_proxy(minio: MinioServer) -> Iterator[FaultProxy]:
+    """The session's S3 server, by way of a proxy that a test can tell to misbehave."""
+    with FaultProxy(minio.port, http=True) as proxy:
+        yield proxy

@@ -1,0 +1,174 @@
+"""What stands in the bucket, read by nobody's relative: names by the design's rule, content by the standard library.
+
+Shares no code with the writer. The promise is checked from here: each record in exactly one object.
+"""
+
+import gzip
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import zstandard
+
+from tests.readers import sequencefile
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+TopicPartition = tuple[str, int]
+
+_NAME = re.compile(
+    r"(?P<topic>[^/]+)/(?:(?P<path>.+)/)?"
+    r"(?P<generation>\d+)_(?P<partition>\d+)_(?P<start>\d{20})(?P<extension>(?:\.\w+)*)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """One object of records."""
+
+    key: str
+    topic: str
+    path: str
+    generation: int
+    partition: int
+    start: int
+    """Where its range begins."""
+    extension: str
+    size: int
+    """Bytes, as stored."""
+    modified: datetime
+    storage_class: str
+    metadata: Mapping[str, str]
+    """User metadata, decoded."""
+    keys: tuple[int | bytes, ...]
+    """Of sequence files; empty for text."""
+    values: tuple[bytes, ...]
+
+    @property
+    def of(self) -> TopicPartition:
+        return self.topic, self.partition
+
+    @property
+    def end(self) -> int:
+        """Where its range ends."""
+        return int(self.metadata["end"])
+
+
+class Bucket:
+    """One prefix of a bucket."""
+
+    def __init__(self, client: "S3Client", name: str, prefix: str) -> None:
+        self.client = client
+        self.name = name
+        self._head = f"{prefix}/" if prefix else ""
+
+    def objects(self, topic: str | None = None) -> list[StoredObject]:
+        """Return all objects of records (of ``topic``), by topic, partition, generation, start and path."""
+        found = [
+            self._read(listed)
+            for listed in self._list(self._head)
+            if not listed["Key"].startswith(f"{self._head}_logpersister/")
+        ]
+        return sorted(
+            (one for one in found if topic in (None, one.topic)),
+            key=lambda one: (one.topic, one.partition, one.generation, one.start, one.path),
+        )
+
+    def names(self, topic: str) -> list[str]:
+        """Return the names of the objects of a topic, without reading them."""
+        return sorted(listed["Key"] for listed in self._list(f"{self._head}{topic}/"))
+
+    def losses(self) -> list[Mapping[str, Any]]:
+        """Return what the groups have recorded as lost or skipped."""
+        keys = [listed["Key"] for listed in self._list(f"{self._head}_logpersister/") if "/losses/" in listed["Key"]]
+        return [json.loads(self._content(key)) for key in keys]
+
+    def unfinished_uploads(self) -> list[str]:
+        """Return the keys of multipart uploads that nobody has completed."""
+        return [upload["Key"] for upload in self.client.list_multipart_uploads(Bucket=self.name).get("Uploads", [])]
+
+    def _list(self, prefix: str) -> "Iterator[Any]":
+        for page in self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=prefix):
+            yield from page.get("Contents", [])
+
+    def _content(self, key: str) -> bytes:
+        return self.client.get_object(Bucket=self.name, Key=key)["Body"].read()
+
+    def _read(self, listed: Mapping[str, Any]) -> StoredObject:
+        key = listed["Key"]
+        name = _NAME.fullmatch(key.removeprefix(self._head))
+        assert name is not None, f"{key} is not a name by the design's rule"
+        answer = self.client.get_object(Bucket=self.name, Key=key)
+        keys, values = _records(name["extension"], answer["Body"].read())
+        return StoredObject(
+            key=key,
+            topic=unquote(name["topic"]),
+            path=name["path"] or "",
+            generation=int(name["generation"]),
+            partition=int(name["partition"]),
+            start=int(name["start"]),
+            extension=name["extension"],
+            size=listed["Size"],
+            modified=listed["LastModified"],
+            storage_class=answer.get("StorageClass", "STANDARD"),
+            metadata={field: unquote(value) for field, value in answer["Metadata"].items()},
+            keys=keys,
+            values=values,
+        )
+
+
+def _records(extension: str, content: bytes) -> tuple[tuple[int | bytes, ...], tuple[bytes, ...]]:
+    if extension == ".seq":
+        file = sequencefile.read(content)
+        return tuple(file.keys), tuple(file.values)
+    text = {".txt": _plain, ".txt.gz": gzip.decompress, ".txt.zst": _zstd}[extension](content)
+    assert text.endswith(b"\n"), "a text object does not end with a whole line"
+    return (), tuple(text[:-1].split(b"\n"))
+
+
+def _plain(content: bytes) -> bytes:
+    return content
+
+
+def _zstd(content: bytes) -> bytes:
+    with zstandard.ZstdDecompressor().stream_reader(io.BytesIO(content), read_across_frames=True) as stream:
+        return stream.read()
+
+
+def assert_exactly_once(objects: Iterable[StoredObject], produced: Mapping[TopicPartition, Iterable[bytes]]) -> None:
+    """Check that each produced record is in exactly one object, in order within it, and nothing else is.
+
+    Values must differ within a partition, and be produced in the order of ``produced``.
+    """
+    stored: dict[TopicPartition, list[StoredObject]] = {}
+    for one in objects:
+        stored.setdefault(one.of, []).append(one)
+    problems = [f"{key}: nothing was produced there" for key in stored.keys() - produced.keys()]
+    for of, values in produced.items():
+        problems += _problems(of, stored.get(of, []), list(values))
+    assert not problems, "\n".join(problems)
+
+
+def _problems(of: TopicPartition, objects: list[StoredObject], produced: list[bytes]) -> Iterator[str]:
+    places = {value: place for place, value in enumerate(produced)}
+    assert len(places) == len(produced), f"values of {of} are not unique: this check needs that"
+    counts = Counter(value for one in objects for value in one.values)
+    missing = [value for value in produced if value not in counts]
+    twice = [value for value, count in counts.items() if count > 1]
+    unknown = [value for value in counts if value not in places]
+    for what, values in (("missing", missing), ("more than once", twice), ("never produced", unknown)):
+        if values:
+            yield f"{of}: {len(values)} of {len(produced)} {what}, such as {values[0][:80]!r} and {values[-1][:80]!r}"
+            where = [one.key for one in objects if values[0] in one.values]
+            yield f"    {where or [one.key for one in objects]}"
+    for one in objects:
+        order = [places.get(value, -1) for value in one.values]
+        if order != sorted(order):
+            yield f"{one.key}: records are not in their order"

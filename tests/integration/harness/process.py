@@ -1,0 +1,172 @@
+"""``logpersister run`` as a process of its own: start, look at, signal, and be sure that nothing of it is left."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.integration.harness.waiting import eventually
+from tests.stack import reaper
+
+_MARK = "LOGPERSISTER_TEST_MEMBER"
+"""Environment variable that every process of a member inherits; its value is the member's log file."""
+
+Event = dict[str, Any]
+
+
+class MemberProcess:
+    """One member, already starting. Its log is a file of JSON lines.
+
+    Its processes are the driver, Spark's JVM, and the Python workers.
+    """
+
+    def __init__(self, manifest: Path, log: Path, *options: str) -> None:
+        self.log = log
+        command = [str(Path(sys.executable).with_name("logpersister")), "run", "-f", str(manifest)]
+        command += ["--http", "127.0.0.1:0", "--cores", "2", "--log-format", "json", *options]
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                command,
+                env={**os.environ, _MARK: str(log)},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        reaper.register(self._process.pid)  # should pytest itself be killed; the JVM ends with the driver
+
+    # what it says
+
+    def events(self, name: str | None = None, **fields: object) -> list[Event]:
+        """Return its log events, of this name and with these fields."""
+        return [
+            event
+            for event in _events(self.log)
+            if name in (None, event.get("event")) and all(event.get(key) == value for key, value in fields.items())
+        ]
+
+    def wait_event(self, name: str, *, count: int = 1, **fields: object) -> Event:
+        """Wait until the log has ``count`` such events; return the last one."""
+
+        self.wait(f"event {name} {fields or ''}", lambda: len(self.events(name, **fields)) >= count)
+        return self.events(name, **fields)[-1]
+
+    def status(self) -> Mapping[str, Any]:
+        """Return ``/status``; empty as long as nothing answers."""
+        document: Mapping[str, Any] = json.loads(self._get("/status") or "{}")
+        return document
+
+    def metrics(self) -> dict[str, float]:
+        """Return ``/metrics``: value by name with labels, as ``name{label="value"}``."""
+        lines = (line for line in self._get("/metrics").splitlines() if line and not line.startswith("#"))
+        return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+    def held(self) -> dict[str, str]:
+        """Return the reason by partition (``topic-0``) of what is held, by ``/status``."""
+        held = self.status().get("heldPartitions", {}).get("first", [])
+        return {f"{one['topic']}-{one['partition']}": one["reason"] for one in held}
+
+    def _get(self, path: str) -> str:
+        served = self.events("reports.served")
+        if not served:
+            return ""
+        try:
+            with urllib.request.urlopen(f"http://{served[-1]['address']}{path}", timeout=5) as response:
+                return str(response.read().decode())
+        except (urllib.error.URLError, OSError):
+            return ""
+
+    def wait(self, what: str, condition: Callable[[], object]) -> None:
+        """Wait as `eventually` does; fail at once when the process has ended."""
+
+        def met() -> bool:
+            ended = not self.alive
+            holds = bool(condition())
+            assert holds or not ended, f"{what}: the member has ended with {self.code}; {self.tail()}"
+            return holds
+
+        eventually(what, met, explain=self.tail)
+
+    def tail(self, lines: int = 40) -> str:
+        """Return the end of its log, for messages."""
+        text = self.log.read_text(errors="replace").splitlines()[-lines:]
+        return "\n".join([f"the end of {self.log.name}:", *(line[:600] for line in text)])
+
+    # its life
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def code(self) -> int | None:
+        return self._process.returncode
+
+    def processes(self) -> list[psutil.Process]:
+        """Return every process of this member that still runs, the driver first."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.status() != psutil.STATUS_ZOMBIE and process.environ().get(_MARK) == str(self.log):
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return sorted(found, key=lambda process: process.pid != self._process.pid)
+
+    def workers(self) -> list[psutil.Process]:
+        """Return Spark's Python workers (and their parent, the daemon)."""
+        return [process for process in self.processes() if "pyspark.daemon" in " ".join(process.cmdline())]
+
+    def wait_end(self) -> int:
+        """Wait until the driver and all that it started have ended; return the exit code."""
+        eventually("the member ends", lambda: not self.alive, explain=self.tail)
+        self.wait_gone()
+        assert self.code is not None
+        return self.code
+
+    def wait_gone(self) -> None:
+        """Wait until no process of this member is left."""
+        eventually("all processes of the member end", lambda: not self.processes(), explain=self.processes)
+        reaper.forget(self._process.pid)
+
+    def terminate(self) -> None:
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """Kill -9 the driver; JVM and workers must end by themselves."""
+        self._process.kill()
+        self._process.wait()
+
+    def freeze(self) -> None:
+        """Stop the driver, then the rest, as a machine that stands still."""
+        self._signal_all(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        for process in self.processes():
+            process.send_signal(number)
+
+    def clean_up(self) -> None:
+        """Kill whatever is left, without asking."""
+        self._signal_all(signal.SIGKILL)
+        self._process.wait()
+        self.wait_gone()
+
+
+def _events(log: Path) -> Iterator[Event]:
+    for line in log.read_text(errors="replace").splitlines():
+        if line.startswith("{"):
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError:  # being written
+                continue

@@ -1,0 +1,117 @@
+"""Members that are killed with -9, and those that come after them: what was promised is what is written, once."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.integration.harness.faults import stalled_puts
+from tests.integration.harness.scene import Scene
+from tests.stack.fault_proxy import FaultProxy
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(900)
+
+HOUR_MS = 3_600_000
+MIDNIGHT_MS = int(datetime(2026, 3, 28, tzinfo=UTC).timestamp() * 1000)
+
+
+@pytest.mark.parametrize("successor", ["one", "two"], ids=["restarted", "taken-over"])
+def test_killed_in_the_middle_of_a_range(
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, successor: str
+) -> None:
+    name = topic(2)
+    scene.workload.write(name, 800, partitions=[0, 1], size=10_000)
+    manifest = scene.manifest(
+        kafka={"topics": [name]},
+        storage={"endpoint": s3_proxy.endpoint, "partSize": "5Mi"},
+        output={"compression": "none"},
+    )
+    fault = stalled_puts("partNumber=2")
+    s3_proxy.inject(fault)
+    member = scene.member(manifest, "one")
+    member.wait("both uploads are half way", lambda: fault.met >= 2)
+    promised = scene.group.pending(name)
+
+    member.kill()
+    member.wait_gone()
+
+    assert promised == {0: (800,), 1: (800,)}
+    assert scene.group.pending(name) == promised
+    assert not scene.bucket.names(name), "a half object must not be visible"
+    scene.workload.write(name, 100, partitions=[0, 1])
+    s3_proxy.clear()
+    after = scene.member(manifest, successor)
+    scene.group.wait_current(name, explain=after.tail)
+
+    objects = scene.assert_stored(name)
+    taken = {(one.partition, one.start, one.end) for one in objects if one.start < 800}
+    assert taken == {(0, 0, 800), (1, 0, 800)}
+    assert not scene.bucket.unfinished_uploads()
+    taken_over = after.events("partition.takes_over")
+    assert sorted((event["partition"], event["start"], event["ends"]) for event in taken_over) == [
+        (0, 0, [800]),
+        (1, 0, [800]),
+    ]
+
+
+def test_killed_when_some_objects_of_a_range_exist(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy) -> None:
+    """Twelve folders are two passes over the range; the member dies in the second one."""
+    name = topic()
+    scene.workload.write(name, 1_200, timestamp=lambda n: MIDNIGHT_MS + n * HOUR_MS // 100)
+    manifest = scene.manifest(
+        kafka={"topics": [name]},
+        storage={"endpoint": s3_proxy.endpoint},
+        output={"partitionBy": [{"date": {"granularity": level}} for level in ("day", "hour")]},
+    )
+    fault = stalled_puts("/hr=09/")
+    s3_proxy.inject(fault)
+    member = scene.member(manifest, "one")
+    member.wait("the object of one folder is on its way", lambda: fault.met)
+    member.wait("the others exist", lambda: len(scene.bucket.names(name)) == 11)
+    before = {one.key: one.values for one in scene.bucket.objects(name)}
+
+    member.kill()
+    member.wait_gone()
+
+    assert scene.group.pending(name) == {0: (1_200,)}
+    s3_proxy.clear()
+    other = scene.member(manifest, "two")
+    scene.group.wait_current(name, explain=other.tail)
+
+    after = {one.key: one.values for one in scene.assert_stored(name)}
+    assert len(after) == 12
+    assert before.items() <= after.items()
+
+
+def test_a_pending_intent_is_kept_under_its_own_revision(
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy
+) -> None:
+    name = topic()
+    kafka, storage = {"topics": [name]}, {"endpoint": s3_proxy.endpoint}
+    scene.workload.write(name, 300, size=1_000)
+    fault = stalled_puts(f"/{name}/")
+    s3_proxy.inject(fault)
+    member = scene.member(scene.manifest(kafka=kafka, storage=storage))
+    member.wait("the object is on its way", lambda: fault.met)
+    member.kill()
+    member.wait_gone()
+    assert scene.group.pending(name) == {0: (300,)}
+    scene.workload.write(name, 300, size=1_000)
+    s3_proxy.clear()
+
+    changed = scene.manifest(
+        generation=2,
+        kafka=kafka,
+        storage=storage,
+        output={"format": "sequencefile"},
+        upload={"maxBytes": "64Ki"},
+    )
+    scene.run_until_current(changed)
+
+    first, *others = scene.assert_stored(name)
+    assert (first.generation, first.start, first.end, first.extension) == (1, 0, 300, ".txt.gz")
+    assert {(one.generation, one.extension) for one in others} == {(2, ".seq")}
+    assert others[0].start == 300
+    assert len(others) > 1, "the new maxBytes applies to what the new revision has promised"
+    assert first.metadata["revision"] != others[0].metadata["revision"]

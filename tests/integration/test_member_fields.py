@@ -1,0 +1,196 @@
+"""Fields of the manifest that change what a member does, each seen from outside."""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.integration.harness.bucket import StoredObject, assert_exactly_once
+from tests.integration.harness.scene import Scene
+from tests.stack.topics import create_topic, delete_records, produce_many, read_all, transaction
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(900)
+
+EVENING = datetime(2026, 3, 28, 17, 30, tzinfo=UTC)
+MINUTE_MS = 60_000
+
+
+def milliseconds(time: datetime) -> int:
+    return int(time.timestamp() * 1000)
+
+
+def values(objects: Iterable[StoredObject]) -> list[bytes]:
+    return [value for one in objects for value in one.values]
+
+
+def test_start_at_a_time_and_folders_of_a_time_zone(scene: Scene, topic: CreateTopic) -> None:
+    name = topic()
+    scene.workload.write(name, 180, timestamp=lambda n: milliseconds(EVENING) + n * MINUTE_MS)
+    levels = [{"date": {"granularity": level, "timezone": "Asia/Kolkata"}} for level in ("day", "hour")]
+    manifest = scene.manifest(
+        kafka={"topics": [name], "startFrom": (EVENING + timedelta(minutes=30)).isoformat()},
+        output={"compression": "zstd", "partitionBy": levels},
+    )
+
+    scene.run_until_current(manifest)
+
+    objects = scene.bucket.objects(name)
+    assert_exactly_once(objects, {(name, 0): scene.workload.produced(name)[name, 0][30:]})
+    assert {one.path: len(one.values) for one in objects} == {  # 18:00 UTC is 23:30 in Kolkata
+        "dt=2026-03-28/hr=23": 30,
+        "dt=2026-03-29/hr=00": 60,
+        "dt=2026-03-29/hr=01": 60,
+    }
+    assert {(one.start, one.extension) for one in objects} == {(30, ".txt.zst")}
+
+
+def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str) -> None:
+    """A long-running member: topics join or are left out by pattern, and each has the limits that its name asks for."""
+    names = ("fast", "slow", "large", "private", "late.fast")
+    fast, slow, large, private, late = (f"{unique}.{name}" for name in names)
+    bootstrap = scene.kafka.bootstrap
+    for name in (fast, slow, large, private):
+        create_topic(bootstrap, name)
+        scene.workload.write(name, 50)
+    manifest = scene.manifest(
+        kafka={
+            "topicPattern": f"^{unique}",
+            "excludeTopicPattern": "private$",
+            "startFrom": "latest",
+        },
+        upload={
+            "maxAge": "1h",
+            "overrides": [
+                {"topicPattern": "fast$", "maxAge": "1s"},
+                {"topicPattern": "large$", "maxBytes": "64Ki"},
+            ],
+        },
+    )
+    member = scene.member(manifest)
+    member.wait_event("partition.resumed", count=3)
+
+    scene.workload.write(slow, 50)
+    scene.workload.write(private, 50)
+    scene.workload.write(large, 400, size=1_000)
+    scene.workload.write(fast, 50)
+    create_topic(bootstrap, late)
+    member.wait_event("partition.resumed", topic=late)
+    scene.workload.write(late, 50)
+    scene.group.wait_current(fast, late)
+    member.wait_event("range.written", topic=large, count=3)
+
+    produced = scene.workload.produced(fast, late)
+    after_start = {(fast, 0): produced[fast, 0][50:], (late, 0): produced[late, 0]}
+    assert_exactly_once([*scene.bucket.objects(fast), *scene.bucket.objects(late)], after_start)
+    stored = values(scene.bucket.objects(large))
+    assert stored == scene.workload.produced(large)[large, 0][50 : 50 + len(stored)], "full objects do not wait"
+    assert not scene.bucket.objects(slow)
+    assert not scene.bucket.objects(private)
+    assert scene.group.committed(slow)[0].offset == 50, "where the group began is decided once"
+    assert not scene.group.committed(private)
+
+    member.terminate()
+    assert member.wait_end() == 0
+
+
+def test_isolation_level_group_and_prefix(scene: Scene, topic: CreateTopic, unique: str) -> None:
+    name = topic()
+    bootstrap = scene.kafka.bootstrap
+    scene.workload.write(name, 5)
+    for number, kept in enumerate((True, False, True)):
+        with transaction(bootstrap, f"{unique}-{number}") as current:
+            current.produce(name, [scene.workload.value(name, 0) for _ in range(10)])
+            if not kept:
+                current.abort()
+    formats = {"output": {"format": "sequencefile"}}
+    committed = scene.manifest(kafka={"topics": [name]}, **formats)
+    everything = scene.manifest(
+        kafka={"topics": [name], "isolationLevel": "read_uncommitted", "groupId": f"{unique}-all"},
+        storage={"prefix": "every/thing"},
+        **formats,
+    )
+
+    for manifest, prefix, records in ((committed, "raw", 25), (everything, "every/thing", 35)):
+        scene.run_until_current(manifest)
+        (stored,) = scene.bucket_at(prefix).objects(name)
+        in_kafka = read_all(bootstrap, name, committed=manifest is committed)[0]
+        assert len(stored.values) == records
+        assert list(zip(stored.keys, stored.values, strict=True)) == [(one.offset, one.value) for one in in_kafka]
+        assert stored.extension == ".seq"
+        assert stored.metadata["group"] == (unique if manifest is committed else f"{unique}-all")
+
+
+def test_loss_holds_or_is_recorded(scene: Scene, topic: CreateTopic) -> None:
+    cut, whole = topic(2), topic()
+    scene.workload.write(cut, 1_000, partitions=[0, 1])
+    scene.workload.write(whole, 100)
+    scene.group.set(cut, {0: 100, 1: 100})
+    before = scene.workload.produced(cut)
+    delete_records(scene.kafka.bootstrap, cut, {0: 400})
+
+    held = scene.run_until_current(scene.manifest(kafka={"topics": [cut, whole]}), code=4)
+
+    scene.assert_stored(whole)
+    assert {(event["topic"], event["partition"], event["reason"]) for event in held.events("partition.held")} == {
+        (cut, 0, "data-lost")
+    }
+    assert_exactly_once(scene.bucket.objects(cut), {(cut, 0): [], (cut, 1): before[cut, 1][100:]})
+    assert not scene.bucket.losses()
+
+    scene.run_until_current(scene.manifest(kafka={"topics": [cut, whole], "onDataLoss": "skip"}))
+
+    assert_exactly_once(scene.bucket.objects(cut), {(cut, 0): before[cut, 0][400:], (cut, 1): before[cut, 1][100:]})
+    (loss,) = scene.bucket.losses()
+    assert (loss["topic"], loss["partition"], loss["start"], loss["end"], loss["cause"]) == (cut, 0, 100, 400, "lost")
+
+
+def test_folders_by_offset_in_plain_text_and_another_storage_class(scene: Scene, topic: CreateTopic) -> None:
+    name = topic()
+    scene.workload.write(name, 250)
+    manifest = scene.manifest(
+        kafka={"topics": [name]},
+        storage={"storageClass": "REDUCED_REDUNDANCY", "pathStyle": True, "region": "us-east-1"},
+        output={"compression": "none", "partitionBy": [{"offset": {"every": 100}}]},
+    )
+
+    scene.run_until_current(manifest)
+
+    objects = scene.assert_stored(name)
+    assert [(one.path, one.start, len(one.values)) for one in objects] == [
+        ("offset=0", 0, 100),
+        ("offset=100", 0, 100),
+        ("offset=200", 0, 50),
+    ]
+    assert {(one.extension, one.storage_class) for one in objects} == {(".txt", "REDUCED_REDUNDANCY")}
+
+
+def test_objects_are_as_large_as_asked(scene: Scene, topic: CreateTopic) -> None:
+    name = topic(2)
+    produce_many(scene.kafka, name, records=60_000, record_bytes=1_000)
+    size = 2 << 20
+
+    scene.run_until_current(scene.manifest(kafka={"topics": [name]}, upload={"maxBytes": size}))
+
+    objects = scene.assert_stored(name)
+    rests = {of: max(one.start for one in objects if one.of == of) for of in {one.of for one in objects}}
+    full = [one.size / size for one in objects if one.start < rests[one.of]]
+    near = [ratio for ratio in full if 0.8 <= ratio <= 1.2]
+    assert len(full) >= 12
+    assert len(near) >= 0.9 * len(full), full
+
+
+def test_a_new_generation_begins_where_the_old_one_ends(scene: Scene, topic: CreateTopic) -> None:
+    name = topic(2)
+    kafka = {"topics": [name]}
+    scene.workload.write(name, 300, partitions=[0, 1])
+    scene.run_until_current(scene.manifest(kafka=kafka))
+    scene.workload.write(name, 200, partitions=[0, 1])
+
+    scene.run_until_current(scene.manifest(generation=2, kafka=kafka, output={"compression": "zstd"}))
+
+    assert [(one.generation, one.of, one.start, one.end, one.extension) for one in scene.assert_stored(name)] == [
+        (generation, (name, partition), start, end, extension)
+        for partition in (0, 1)
+        for generation, start, end, extension in ((1, 0, 300, ".txt.gz"), (2, 300, 500, ".txt.zst"))
+    ]

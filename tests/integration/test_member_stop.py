@@ -1,0 +1,116 @@
+"""SIGTERM, once and twice, in the middle of an upload; and an S3 server that is away for a while."""
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.harness.faults import stalled_puts
+from tests.integration.harness.scene import Scene
+from tests.stack import KafkaBroker, MinioServer
+from tests.stack.fault_proxy import FaultProxy
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(900)
+
+
+def test_sigterm_lets_running_ranges_end(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy) -> None:
+    name = topic(2)
+    scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
+    manifest = scene.manifest(kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint}, shutdownGrace="10m")
+    fault = stalled_puts(f"/{name}/")
+    s3_proxy.inject(fault)
+    member = scene.member(manifest)
+    member.wait("the uploads are on their way", lambda: fault.met >= 2)
+
+    member.terminate()
+    member.wait_event("member.draining")
+    scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
+    s3_proxy.clear()
+    assert member.wait_end() == 0
+
+    assert {number: entry.offset for number, entry in scene.group.committed(name).items()} == {0: 500, 1: 500}
+    assert not scene.group.pending(name)
+    assert not scene.group.members(), "it has left the group"
+    scene.run_until_current(manifest)
+    scene.assert_stored(name)
+
+
+def test_a_second_sigterm_ends_at_once_and_leaves_what_was_promised(
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy
+) -> None:
+    name = topic(2)
+    scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
+    manifest = scene.manifest(kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint}, shutdownGrace="30m")
+    fault = stalled_puts(f"/{name}/")
+    s3_proxy.inject(fault)
+    member = scene.member(manifest)
+    member.wait("the uploads are on their way", lambda: fault.met >= 2)
+
+    member.terminate()
+    member.wait_event("member.draining")
+    member.terminate()
+    assert member.wait_end() == 0
+
+    assert scene.group.pending(name) == {0: (500,), 1: (500,)}
+    s3_proxy.clear()
+    scene.run_until_current(manifest)
+    scene.assert_stored(name)
+
+
+def test_a_killed_worker_is_a_range_tried_again(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy) -> None:
+    """As the kernel does when memory runs out."""
+    name = topic(2)
+    scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
+    manifest = scene.manifest(kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint})
+    fault = stalled_puts(f"/{name}/")
+    s3_proxy.inject(fault)
+    member = scene.member(manifest)
+    member.wait("the uploads are on their way", lambda: fault.met >= 2)
+
+    for worker in member.workers():
+        worker.send_signal(signal.SIGKILL)
+    member.wait_event("range.failed", kind="task")
+    s3_proxy.clear()
+    scene.group.wait_current(name, explain=member.tail)
+
+    scene.assert_stored(name)
+    member.terminate()
+    assert member.wait_end() == 0
+
+
+@pytest.fixture
+def own_minio(tmp_path: Path) -> Iterator[MinioServer]:
+    with MinioServer(tmp_path / "minio") as server:
+        yield server
+
+
+def test_s3_is_away_for_a_while(
+    tmp_path: Path, kafka: KafkaBroker, own_minio: MinioServer, s3_secret: str, unique: str, topic: CreateTopic
+) -> None:
+    name = topic(2)
+    client = own_minio.client()
+    client.create_bucket(Bucket=unique)
+    with Scene(tmp_path, kafka, client, bucket=unique, endpoint=own_minio.endpoint, group=unique) as scene:
+        member = scene.member(scene.manifest(kafka={"topics": [name]}))
+        scene.workload.write(name, 100, partitions=[0, 1])
+        scene.group.wait_current(name, explain=member.tail)
+
+        own_minio.stop()
+        scene.workload.write(name, 100, partitions=[0, 1])
+        member.wait_event("range.failed", kind="unreachable")
+        failed = 'logpersister_upload_failures_total{kind="unreachable"}'
+        member.wait("failures are counted", lambda: member.metrics().get(failed, 0) >= 1)
+        status = member.status()
+        assert status["uploads"]["failures"] >= 1
+        assert status["errors"]["recent"][0]["kind"] == "unreachable"
+        assert scene.group.pending(name), "what was promised stays promised"
+        own_minio.restart()
+        scene.group.wait_current(name, explain=member.tail)
+
+        scene.assert_stored(name)
+        assert member.metrics()[f'logpersister_records_total{{topic="{name}"}}'] == 400
+        member.terminate()
+        assert member.wait_end() == 0
+    client.close()
