@@ -68,6 +68,7 @@ def scan(data: memoryview, start: Offset, end: Offset, aborted: Sequence[Aborted
     piece_aborted = tuple(still_aborted)
     piece_begin, piece_start = 0, start
     position, next_offset, last_epoch = 0, start, -1
+    nothing_before = start
     size = len(data)
     while position + _PREFIX.size <= size:
         base, length, epoch, magic = _PREFIX.unpack_from(data, position)
@@ -76,7 +77,7 @@ def scan(data: memoryview, start: Offset, end: Offset, aborted: Sequence[Aborted
             next_offset, position = next_offset + 1, size  # not a record batch: the decoder shall say so
             break
         if magic == 2 and base >= end:
-            next_offset = max(next_offset, end)
+            nothing_before = end
             break
         if position + batch_bytes > size:
             break
@@ -93,7 +94,8 @@ def scan(data: memoryview, start: Offset, end: Offset, aborted: Sequence[Aborted
             piece_begin, piece_start, piece_aborted = position, next_offset, tuple(still_aborted)
     if position > piece_begin:
         pieces.append(Piece(data[piece_begin:position], piece_start, next_offset, piece_aborted))
-    return Scan(tuple(pieces), next_offset, last_epoch, position, 0 if position else _needed(data))
+    needed = 0 if position or nothing_before == end else _needed(data)
+    return Scan(tuple(pieces), max(next_offset, nothing_before), last_epoch, position, needed)
 
 
 def _close(aborted: list[Aborted], producer_id: int, marker: Offset) -> None:

@@ -100,7 +100,7 @@ class KafkaCluster:
 
         try:
             sent = self._manager.call_soon(coroutine)
-        except Exception as error:  # noqa: BLE001 -- the future carries it
+        except Exception as error:
             failed(error)
         else:
             sent.add_callback(answer.set_result)
@@ -187,7 +187,7 @@ async def _receive(transport: Any) -> None:
             continue
         except kafka_errors.KafkaProtocolError as error:
             transport.abort(error=error)
-        except Exception as error:  # noqa: BLE001 -- whatever happened, this connection is of no use
+        except Exception as error:
             transport.abort(error=kafka_errors.KafkaConnectionError(str(error)))
 
 

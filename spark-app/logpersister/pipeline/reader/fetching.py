@@ -203,7 +203,7 @@ class Fetching:
     def _fetch_again(self, state: RangeState, offset: Offset) -> None:
         self._buffer.drop(state)
         state.position, state.last_epoch = offset, -1
-        pass
+        state.asked = None  # an answer under way is not for this position
         self._wanting = [one for one in self.states if one.wanting]
 
     def _forget_satisfied(self) -> None:
