@@ -21,34 +21,34 @@ class Usage:
 
 
 @contextmanager
-def watched() -> Iterator[Usage]:
-    """Watch this process and its children."""
+def watched(pid: int | None = None) -> Iterator[Usage]:
+    """Watch a process, this one unless given, and its children."""
+    root = psutil.Process(pid)
     usage = Usage()
     ended = threading.Event()
-    sampler = threading.Thread(target=_sample, args=(usage, ended), daemon=True)
-    before = _cpu_seconds()
+    sampler = threading.Thread(target=_sample, args=(root, usage, ended), daemon=True)
+    before = _cpu_seconds(root)
     sampler.start()
     try:
         yield usage
     finally:
-        usage.cpu_seconds = _cpu_seconds() - before
+        usage.cpu_seconds = _cpu_seconds(root) - before
         ended.set()
         sampler.join()
 
 
-def _sample(usage: Usage, ended: threading.Event) -> None:
+def _sample(root: psutil.Process, usage: Usage, ended: threading.Event) -> None:
     while not ended.wait(SAMPLE_SECONDS):
-        usage.peak_bytes = max(usage.peak_bytes, sum(_proportional_bytes(process) for process in _tree()))
+        usage.peak_bytes = max(usage.peak_bytes, sum(_proportional_bytes(process) for process in _tree(root)))
 
 
-def _tree() -> list[psutil.Process]:
-    this = psutil.Process()
-    return [this, *this.children(recursive=True)]
+def _tree(root: psutil.Process) -> list[psutil.Process]:
+    return [root, *root.children(recursive=True)]
 
 
-def _cpu_seconds() -> float:
+def _cpu_seconds(root: psutil.Process) -> float:
     total = 0.0
-    for process in _tree():
+    for process in _tree(root):
         try:
             times = process.cpu_times()
         except psutil.Error:

@@ -69,6 +69,8 @@ def explain_inquiry(error: Exception, security: SecuritySpec) -> Failure:
             failure = Failure("it does not speak Kafka's client protocol", "name a broker's listener, no controller's")
         case errors.KafkaTimeoutError() | errors.RequestTimedOutError():
             failure = Failure("it takes the connection, and then nothing answers", _CHECK_PROTOCOL)
+        case errors.KafkaProtocolError():
+            failure = Failure("what it answers is not Kafka's protocol: TLS, or another server", _CHECK_PROTOCOL)
         case errors.KafkaConnectionError():
             certificate = ", and whether it wants a client certificate (tls.crt, tls.key)" if security.uses_tls else ""
             failure = Failure(f"the broker ended the connection ({_message(error)})", _CHECK_PROTOCOL + certificate)

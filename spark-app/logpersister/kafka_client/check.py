@@ -8,7 +8,7 @@ they advertise. Each failure names the address and the cause, which kafka-python
 import logging
 import ssl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +18,8 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
-from logpersister.kafka_client.config import client_config
 from logpersister.kafka_client.causes import Failure, explain_inquiry
+from logpersister.kafka_client.config import client_config
 from logpersister.kafka_client.probe import probe
 from logpersister.manifest.kafka import Address, KafkaSpec
 from logpersister.manifest.problems import Problem
@@ -62,22 +62,18 @@ def check_broker(kafka: KafkaSpec, secrets: Secrets, group_id: str, *, seconds: 
     deadline = time.monotonic() + seconds
     config = client_config(kafka, secrets)
     failures = probe(kafka.addresses, config.get("ssl_context"), seconds / 3)
-    with _silence(), _manager(config) as manager:
-        for index, address in enumerate(kafka.addresses):
-            if address in failures:
-                continue
-            inquiry = _Inquiry(manager, f"bootstrap-{index}", deadline)
-            try:
-                answers = _inquire(kafka, group_id, inquiry)
-            except (errors.KafkaError, OSError, ValueError) as error:
-                failures[address] = explain_inquiry(error, kafka.security)
-                continue
-            others = tuple(_address_problem(other, failure) for other, failure in failures.items())
-            problems = list(_authorization_problems(answers, kafka))
-            problems += _advertised_problems(answers, address, config.get("ssl_context"), deadline)
-            if problems:
-                raise KafkaCheckError(problems)
-            return _report(answers, kafka, address, others)
+    for address in (address for address in kafka.addresses if address not in failures):
+        try:
+            answers = _inquire(kafka, group_id, address, config, deadline)
+        except (errors.KafkaError, OSError, ValueError) as error:
+            failures[address] = explain_inquiry(error, kafka.security)
+            continue
+        others = tuple(_address_problem(other, failure) for other, failure in failures.items())
+        problems = list(_authorization_problems(answers, kafka))
+        problems += _advertised_problems(answers, address, config.get("ssl_context"), deadline)
+        if problems:
+            raise KafkaCheckError(problems)
+        return _report(answers, kafka, address, others)
     raise KafkaCheckError([_address_problem(address, failures[address]) for address in kafka.addresses])
 
 
@@ -93,37 +89,14 @@ class _Answers:
     coordinator_error: int
 
 
-class _Inquiry:
-    """Requests to one broker until a deadline."""
-
-    def __init__(self, manager: Any, node: str, deadline: float) -> None:
-        self._manager = manager
-        self._node = node
-        self._deadline = deadline
-
-    def ask(self, request: Any) -> Any:
-        return self._manager.run(self._ask, request)
-
-    async def _ask(self, request: Any) -> Any:
-        connection = self._manager.get_connection(
-            self._node, timeout_ms=self._left(), pop_on_close=False, refresh_metadata_on_err=False
-        )
-        await self._manager.wait_for(connection.init_future, self._left())
-        return await self._manager.wait_for(connection.send_request(request), self._left())
-
-    def _left(self) -> float:
-        return max(1.0, (self._deadline - time.monotonic()) * 1000)
-
-
-def _inquire(kafka: KafkaSpec, group_id: str, inquiry: _Inquiry) -> _Answers:
+def _inquire(kafka: KafkaSpec, group_id: str, address: Address, config: dict[str, Any], deadline: float) -> _Answers:
     topics = None
     if kafka.topics is not None:
         topics = [MetadataRequest.MetadataRequestTopic(name=name) for name in kafka.topics]
-    metadata = inquiry.ask(
-        MetadataRequest(topics=topics, allow_auto_topic_creation=False, include_topic_authorized_operations=True)
-    )
-    coordinator = inquiry.ask(FindCoordinatorRequest(key=group_id, key_type=0, max_version=3))
-    return _Answers(metadata, coordinator.error_code)
+    metadata = MetadataRequest(topics=topics, allow_auto_topic_creation=False, include_topic_authorized_operations=True)
+    coordinator = FindCoordinatorRequest(key=group_id, key_type=0, max_version=3)
+    with _silence(), _connection(config, address, deadline) as ask:
+        return _Answers(ask(metadata), ask(coordinator).error_code)
 
 
 def _report(answers: _Answers, kafka: KafkaSpec, address: Address, unreachable: tuple[Problem, ...]) -> BrokerReport:
@@ -169,18 +142,53 @@ def _advertised_problems(
         )
 
 
+class _Connections(KafkaConnectionManager):  # type: ignore[misc]
+    """kafka-python's connections, except that a last response is read before the end of the connection is.
+
+    A broker that refuses a login says why and closes at once; kafka-python's transport throws away what it received
+    together with the end, and with it the reason.
+    """
+
+    async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:
+        transport = await super()._build_transport(node, timeout_at=timeout_at)
+        receive = transport._sock_recv  # noqa: SLF001
+
+        def receive_before_end() -> tuple[bytes, Exception | None]:
+            received, error = receive()
+            return received, None if received else error  # the next call finds the end again
+
+        transport._sock_recv = receive_before_end  # noqa: SLF001
+        return transport
+
+
 @contextmanager
-def _manager(config: dict[str, Any]) -> Iterator[Any]:
-    """Yield kafka-python's connections, driven by a thread of their own."""
-    network = NetworkSelector(**config)
-    manager = KafkaConnectionManager(network, **config)
+def _connection(config: dict[str, Any], address: Address, deadline: float) -> Iterator[Callable[[Any], Any]]:
+    """Connect to one broker and log in; yield a function that sends a request and returns the response.
+
+    A thread of kafka-python drives it. Its errors come through: `KafkaError`, `OSError`, `ValueError` of SCRAM.
+    """
+    one = config | {"bootstrap_servers": [str(address)]}
+    network = NetworkSelector(**one)
+    manager = _Connections(network, **one)
+
+    def left() -> float:
+        return max(1.0, (deadline - time.monotonic()) * 1000)
+
+    async def ask(request: Any) -> Any:
+        connection = manager.get_connection(
+            "bootstrap-0", timeout_ms=left(), pop_on_close=False, refresh_metadata_on_err=False
+        )
+        await manager.wait_for(connection.init_future, left())
+        return await manager.wait_for(connection.send_request(request), left())
+
     network.start()
     try:
-        yield manager
+        yield lambda request: manager.run(ask, request)
     finally:
-        manager.close()
-        network.stop(timeout_ms=2000)
-        network.close()
+        try:
+            manager.run(manager.close)  # in the thread that may be reading from the connection
+        finally:
+            network.close()
 
 
 @contextmanager

@@ -176,6 +176,7 @@ def test_an_expired_certificate() -> None:
         (errors.IllegalSaslStateError(), "the listener has no login; set spec.kafka.security.protocol"),
         (TokenError("the identity provider a gave no access_token"), "the identity provider a gave no access_token"),
         (errors.UnsupportedVersionError(), "it does not speak Kafka's client protocol"),
+        (errors.InvalidReceiveError("Invalid frame length: 352518912"), "what it answers is not Kafka's protocol"),
         (errors.KafkaTimeoutError(), "it takes the connection, and then nothing answers"),
         (errors.KafkaConnectionError("socket disconnected"), "the broker ended the connection (socket disconnected)"),
         (ValueError("Server sent wrong signature!"), "the broker could not prove that it knows the password"),

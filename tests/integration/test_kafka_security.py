@@ -1,0 +1,291 @@
+"""Every way to log in to a real broker, and what the check says when it goes wrong."""
+
+import base64
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from kafka import KafkaConsumer, TopicPartition
+from kafka.admin import (
+    ACL,
+    ACLOperation,
+    ACLPermissionType,
+    KafkaAdminClient,
+    ResourcePattern,
+    ResourceType,
+)
+
+from logpersister.kafka_client import BrokerReport, KafkaCheckError, check_broker, client_config
+from logpersister.manifest.kafka import KafkaSpec, SecuritySpec
+from logpersister.manifest.secrets import Secrets
+from tests.stack import KafkaBroker
+from tests.stack.topics import create_topic, produce
+
+USER, PASSWORD = "alice", "correct-horse-battery"
+TOPIC, HIDDEN, UNREADABLE = "secured", "hidden", "unreadable"
+REAUTHENTICATION_MS = 3_000
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """A broker with all listeners, and topics that alice may not see or not read."""
+    broker = KafkaBroker(
+        tmp_path_factory.mktemp("secured"),
+        listeners=["SSL", "SASL_PLAINTEXT", "SASL_SSL"],
+        users={USER: PASSWORD},
+        properties={
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",
+            "allow.everyone.if.no.acl.found": "true",
+            "connections.max.reauth.ms": str(REAUTHENTICATION_MS),
+        },
+    )
+    try:
+        broker.start()
+        for name in (TOPIC, HIDDEN, UNREADABLE):
+            create_topic(broker.bootstrap, name)
+        produce(broker.bootstrap, TOPIC, [b"one", b"two"])
+        _deny(broker)
+        yield broker
+    finally:
+        broker.kill()
+
+
+def _deny(broker: KafkaBroker) -> None:
+    def acl(kind: ResourceType, name: str, operation: ACLOperation) -> ACL:
+        return ACL(f"User:{USER}", "*", operation, ACLPermissionType.DENY, ResourcePattern(kind, name))
+
+    with KafkaAdminClient(bootstrap_servers=broker.bootstrap) as admin:
+        admin.create_acls(
+            [
+                acl(ResourceType.TOPIC, HIDDEN, ACLOperation.DESCRIBE),
+                acl(ResourceType.TOPIC, UNREADABLE, ACLOperation.READ),
+                acl(ResourceType.GROUP, "closed", ACLOperation.DESCRIBE),
+            ]
+        )
+        # everyone else keeps the rights that the first ACL of a resource takes away
+        admin.create_acls(
+            [
+                ACL("User:*", "*", ACLOperation.ALL, ACLPermissionType.ALLOW, ResourcePattern(kind, name))
+                for kind, name in (
+                    (ResourceType.TOPIC, HIDDEN),
+                    (ResourceType.TOPIC, UNREADABLE),
+                    (ResourceType.GROUP, "closed"),
+                )
+            ]
+        )
+
+
+def unsigned_token(user: str = USER, seconds: float = 3600) -> str:
+    """Return a token of KIP-255's unsecured kind (algorithm ``none``)."""
+
+    def part(content: dict[str, object]) -> str:
+        return base64.urlsafe_b64encode(json.dumps(content).encode()).decode().rstrip("=")
+
+    now = time.time()
+    return f"{part({'alg': 'none'})}.{part({'sub': user, 'iat': now, 'exp': now + seconds})}."
+
+
+@pytest.fixture
+def secrets(secrets_dir: Path, broker: KafkaBroker) -> Secrets:
+    """Three Secrets: ``tls`` (PEM files), ``login`` (all of it) and ``wrong`` (a password that is not right)."""
+    assert broker.certificates is not None
+    broker.certificates.write_secret(secrets_dir, "tls")
+    for name, password in (("login", PASSWORD), ("wrong", "wrong-horse")):
+        folder = secrets_dir / name
+        folder.mkdir()
+        (folder / "ca.crt").write_bytes(broker.certificates.authority.read_bytes())
+        (folder / "username").write_text(USER)
+        (folder / "password").write_text(password)
+    return Secrets()
+
+
+def security(text: str) -> SecuritySpec:
+    """``SASL_SSL PLAIN login`` as protocol, mechanism and Secret; a dash for none."""
+    protocol, mechanism, secret = (None if word == "-" else word for word in text.split())
+    found = {"protocol": protocol, "mechanism": mechanism, "secret_name": secret}
+    return SecuritySpec.model_validate(found, by_name=True)
+
+
+def spec(broker: KafkaBroker, how: str, *topics: str, listener: str | None = None) -> KafkaSpec:
+    address = broker.address(listener or how.split(maxsplit=1)[0])
+    return KafkaSpec(bootstrap_servers=address, topics=topics or (TOPIC,), security=security(how))
+
+
+def values(kafka: KafkaSpec, secrets: Secrets) -> list[bytes]:
+    """Read the topic with an ordinary consumer, without a group: closing one leaks a connection that is being made."""
+    consumer = KafkaConsumer(**client_config(kafka, secrets), group_id=None)
+    try:
+        partition = TopicPartition(TOPIC, 0)
+        consumer.assign([partition])
+        consumer.seek_to_beginning(partition)
+        found: list[bytes] = []
+        deadline = time.monotonic() + 20
+        while len(found) < 2 and time.monotonic() < deadline:
+            for records in consumer.poll(timeout_ms=500).values():
+                found += [record.value for record in records]
+        return found
+    finally:
+        consumer.close()
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "PLAINTEXT - -",
+        "SSL - tls",
+        "SASL_PLAINTEXT PLAIN login",
+        "SASL_PLAINTEXT SCRAM-SHA-256 login",
+        "SASL_PLAINTEXT SCRAM-SHA-512 login",
+        "SASL_SSL PLAIN login",
+        "SASL_SSL SCRAM-SHA-512 login",
+    ],
+)
+def test_ways_in(broker: KafkaBroker, secrets: Secrets, how: str) -> None:
+    kafka = spec(broker, how)
+    report = check_broker(kafka, secrets, "readers")
+    assert report == BrokerReport(str(kafka.addresses[0]), 1, {TOPIC: 1}, (), ())
+    assert values(kafka, secrets) == [b"one", b"two"]
+
+
+def test_a_stored_token(broker: KafkaBroker, secrets: Secrets, secrets_dir: Path) -> None:
+    (secrets_dir / "login" / "token").write_text(unsigned_token())
+    kafka = spec(broker, "SASL_SSL OAUTHBEARER login")
+    assert check_broker(kafka, secrets, "readers").topics == {TOPIC: 1}
+    assert values(kafka, secrets) == [b"one", b"two"]
+
+
+@pytest.fixture
+def identity_provider() -> Iterator[tuple[str, list[float]]]:
+    """Issues tokens that are valid for two seconds; yields its address and when it was asked."""
+    asked: list[float] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            asked.append(time.monotonic())
+            answer = json.dumps({"access_token": unsigned_token(seconds=60), "expires_in": 2}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (as the base class names it)
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/token", asked
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_fetched_tokens_are_renewed_while_connected(
+    broker: KafkaBroker, secrets: Secrets, secrets_dir: Path, identity_provider: tuple[str, list[float]]
+) -> None:
+    url, asked = identity_provider
+    for key, value in (("token-url", url), ("client-id", "logs"), ("client-secret", "s")):
+        (secrets_dir / "login" / key).write_text(value)
+    kafka = spec(broker, "SASL_PLAINTEXT OAUTHBEARER login")
+    consumer = KafkaConsumer(TOPIC, **client_config(kafka, secrets), auto_offset_reset="earliest")
+    try:
+        deadline = time.monotonic() + 30
+        started = time.monotonic()
+        while time.monotonic() < deadline and not any(when > started + 2 for when in asked):
+            consumer.poll(timeout_ms=100)  # the broker asks for a new login after three seconds
+        assert any(when > started + 2 for when in asked)
+        consumer.seek_to_beginning()
+        assert consumer.poll(timeout_ms=5000)
+    finally:
+        consumer.close()
+
+
+REFUSALS = [
+    ("SASL_PLAINTEXT PLAIN wrong", None, "the login was refused ("),
+    ("SASL_SSL SCRAM-SHA-512 wrong", None, "the login was refused ("),
+    ("SASL_SSL SCRAM-SHA-512 login", "PLAINTEXT", "the TLS handshake failed"),
+    ("SASL_PLAINTEXT PLAIN login", "PLAINTEXT", "the listener has no login"),
+    ("SASL_PLAINTEXT PLAIN login", "SASL_SSL", "set spec.kafka.security.protocol to what this listener speaks"),
+    ("PLAINTEXT - -", "SASL_PLAINTEXT", "set spec.kafka.security.protocol to what this listener speaks"),
+    ("PLAINTEXT - -", "SSL", "set spec.kafka.security.protocol to what this listener speaks"),
+    ("SSL - login", "SSL", "whether it wants a client certificate (tls.crt, tls.key)"),
+    ("SSL - -", "SASL_SSL", "the broker's certificate is not accepted: "),
+]
+
+
+@pytest.mark.parametrize(("how", "listener", "expected"), REFUSALS)
+def test_refusals(
+    broker: KafkaBroker,
+    secrets: Secrets,
+    caplog: pytest.LogCaptureFixture,
+    how: str,
+    listener: str | None,
+    expected: str,
+) -> None:
+    kafka = spec(broker, how, listener=listener)
+    started = time.monotonic()
+    with caplog.at_level(logging.DEBUG), pytest.raises(KafkaCheckError) as caught:
+        check_broker(kafka, secrets, "readers", seconds=6)
+    assert time.monotonic() - started < 10
+    message = str(caught.value)
+    assert len(caught.value.problems) == 1
+    assert message.startswith(f"spec.kafka.bootstrapServers: {kafka.bootstrap_servers}: ")
+    assert expected in message
+    assert not [record for record in caplog.records if record.name.startswith("kafka.")]
+    assert PASSWORD not in message + caplog.text
+    assert "wrong-horse" not in message + caplog.text
+
+
+def test_a_token_that_is_not_accepted(broker: KafkaBroker, secrets: Secrets, secrets_dir: Path) -> None:
+    token = unsigned_token(seconds=-60)
+    (secrets_dir / "login" / "token").write_text(token)
+    with pytest.raises(KafkaCheckError, match="the login was refused") as caught:
+        check_broker(spec(broker, "SASL_SSL OAUTHBEARER login"), secrets, "readers")
+    assert token not in str(caught.value)
+
+
+def test_an_identity_provider_that_is_away(broker: KafkaBroker, secrets: Secrets, secrets_dir: Path) -> None:
+    for key, value in (("token-url", "http://127.0.0.1:1/"), ("client-id", "logs"), ("client-secret", "s")):
+        (secrets_dir / "login" / key).write_text(value)
+    with pytest.raises(KafkaCheckError, match=r"the identity provider 127\.0\.0\.1 cannot be reached"):
+        check_broker(spec(broker, "SASL_SSL OAUTHBEARER login"), secrets, "readers")
+
+
+def test_rights_that_are_missing(broker: KafkaBroker, secrets: Secrets) -> None:
+    kafka = spec(broker, "SASL_PLAINTEXT PLAIN login", TOPIC, HIDDEN, UNREADABLE)
+    with pytest.raises(KafkaCheckError) as caught:
+        check_broker(kafka, secrets, "closed")
+    assert sorted(str(problem).split(";")[0] for problem in caught.value.problems) == [
+        "spec.kafka.groupId: the group is not allowed to this user",
+        "spec.kafka.topics: topic hidden: not allowed to describe it",
+        "spec.kafka.topics: topic unreadable: not allowed to read it",
+    ]
+
+
+def test_missing_topics_are_reported_and_not_made(broker: KafkaBroker, secrets: Secrets) -> None:
+    report = check_broker(spec(broker, "PLAINTEXT - -", TOPIC, "later"), secrets, "readers")
+    assert report.missing_topics == ("later",)
+    assert report.topics == {TOPIC: 1}
+    with KafkaAdminClient(bootstrap_servers=broker.bootstrap) as admin:
+        assert "later" not in admin.list_topics()
+
+
+def test_topics_of_a_pattern(broker: KafkaBroker, secrets: Secrets) -> None:
+    kafka = KafkaSpec(bootstrap_servers=broker.bootstrap, topic_pattern="e", exclude_topic_pattern="^un")
+    assert check_broker(kafka, secrets, "readers").topics == {TOPIC: 1, HIDDEN: 1}
+
+
+def test_one_server_that_is_down_is_only_a_warning(broker: KafkaBroker, secrets: Secrets) -> None:
+    kafka = KafkaSpec(bootstrap_servers=f"127.0.0.1:1,{broker.bootstrap}", topics=(TOPIC,))
+    report = check_broker(kafka, secrets, "readers")
+    assert report.address == broker.bootstrap
+    assert [problem.expectation for problem in report.unreachable] == [
+        "127.0.0.1:1: connection refused: nothing listens there"
+    ]
