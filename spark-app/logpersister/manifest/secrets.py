@@ -11,7 +11,7 @@ own process: nothing here can be pickled, so that no secret travels in a Spark c
 
 import hmac
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -62,15 +62,9 @@ class SecretValue:
 class Secrets:
     """Finds secrets in a directory and in environment variables."""
 
-    def __init__(
-        self, environment: Mapping[str, str] | None = None, on_resolve: Callable[[str], object] | None = None
-    ) -> None:
-        """Take directory and values from environment variables: those of this process unless others are given.
-
-        ``on_resolve`` is called with each value that is found: the logs' redactor wants to know what to hide.
-        """
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        """Take directory and values from environment variables: those of this process unless others are given."""
         self._environment = os.environ if environment is None else environment
-        self._on_resolve = on_resolve
         directory = self._environment.get(DIRECTORY_VARIABLE)
         self._directory = Path(directory) if directory else None
 
@@ -89,12 +83,7 @@ class Secrets:
         value = self._from_file(name, key)
         if value is None:
             value = self._environment.get(variable_name(name, key))
-        if value is None:
-            return None
-        value = value.rstrip("\r\n")
-        if self._on_resolve is not None and value:
-            self._on_resolve(value)
-        return SecretValue(value, f"{name}/{key}")
+        return None if value is None else SecretValue(value.rstrip("\r\n"), f"{name}/{key}")
 
     def require(self, name: str, key: str, path: str) -> SecretValue:
         """Return a key of a Secret that must be there and not empty.

@@ -21,6 +21,7 @@ RESERVED: Mapping[str, str] = {
     "spark.master": "use spec.spark.executors",
     "spark.pyspark.driver.python": "workers must run the Python of the member",
     "spark.pyspark.python": "workers must run the Python of the member",
+    "spark.python.worker.reuse": "connections to Kafka and the storage must outlive a task",
     "spark.scheduler.mode": "jobs must share the executors, so it is FAIR",
     "spark.submit.deployMode": "a member is the driver",
     "spark.task.cpus": "tasks are packed for one core each",

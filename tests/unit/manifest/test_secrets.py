@@ -112,15 +112,6 @@ def test_credentials_of_the_sdk(tmp_path: Path) -> None:
         storage_credentials(storage, Secrets({}))
 
 
-def test_resolved_values_are_told_to_the_redactor() -> None:
-    told: list[str] = []
-    secrets = Secrets({"LOGPERSISTER_SECRET_A_K": SECRET, "LOGPERSISTER_SECRET_A_EMPTY": ""}, on_resolve=told.append)
-    secrets.get("a", "k")
-    secrets.get("a", "missing")
-    secrets.get("a", "empty")
-    assert told == [SECRET]
-
-
 def test_a_value_is_shown_by_nothing(caplog: pytest.LogCaptureFixture) -> None:
     secrets = Secrets({"LOGPERSISTER_SECRET_A_K": SECRET})
     value = secrets.require("a", "k", PATH)
