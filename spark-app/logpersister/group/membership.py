@@ -19,6 +19,7 @@ from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.structs import OffsetAndMetadata
 
+from logpersister.group import internals
 from logpersister.group.answers import CommitOutcome
 from logpersister.group.ownership import Ownership
 from logpersister.plan.book import Commit
@@ -31,6 +32,7 @@ LONGEST_PAUSE_SECONDS = 10.0
 COMMIT_SECONDS = 10.0
 METADATA_SECONDS = 15.0
 """How soon new topics and partitions are seen."""
+METADATA_TIMEOUT_SECONDS = 5.0
 LISTENER_PAUSE_SECONDS = 0.02
 
 
@@ -183,9 +185,11 @@ class Membership:
     # the poll thread
 
     def _poll_forever(self) -> None:
+        internals.refresh_metadata(self._consumer, METADATA_TIMEOUT_SECONDS)
         pause = POLL_SECONDS
         while not self._stopping.is_set():
             try:
+                internals.keep_rejoining(self._consumer)
                 self._consumer.poll(timeout_ms=int(POLL_SECONDS * 1000))
                 self._on_poll()
                 pause = POLL_SECONDS
@@ -239,6 +243,8 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-
 
     async def on_partitions_assigned(self, assigned: Iterable[KafkaTopicPartition]) -> None:
         self._consumer.pause(*assigned)
+        for partition in assigned:
+            self._consumer.seek(partition, 0)  # nothing is fetched, so no committed offset need be asked for
         partitions = _ours(assigned)
         self._ownership.gain(partitions)
         self.joined = True
@@ -270,8 +276,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-
         self._on_change()
 
     async def _pause(self) -> None:
-        # The I/O loop's own sleep: kafka-python has no public one for listeners.
-        await self._consumer._net.sleep(LISTENER_PAUSE_SECONDS)  # noqa: SLF001
+        await internals.pause(self._consumer, LISTENER_PAUSE_SECONDS)
 
 
 def _ours(partitions: Iterable[KafkaTopicPartition]) -> set[TopicPartition]:
