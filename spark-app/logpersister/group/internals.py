@@ -1,6 +1,6 @@
-"""Every use of what kafka-python keeps private, each with the reason. To be looked at again with each new version of it.
+"""Every use of what kafka-python keeps private, each with the reason.
 
-Written against kafka-python 3.0.12.
+Written against kafka-python 3.0.12; to be looked at again with each new version.
 """
 
 import contextlib
@@ -24,8 +24,8 @@ def keep_rejoining(consumer: KafkaConsumer) -> None:
 def refresh_metadata(consumer: KafkaConsumer, timeout_seconds: float) -> None:
     """Wait until the metadata of the subscribed topics is here, at most so long.
 
-    kafka-python does this itself for patterns, not for topics: a leader's first assignment is then an empty one. Brokers
-    that do not answer are left to the next poll.
+    kafka-python does this itself for patterns, not for topics: a leader's first assignment is then an empty one.
+    Brokers that do not answer are left to the next poll.
     """
     with contextlib.suppress(kafka.errors.KafkaError):
         update = consumer._cluster.request_update()  # noqa: SLF001
