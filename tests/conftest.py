@@ -1,6 +1,7 @@
 """Fixtures of all tests."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ _WORKER_COVERAGE = Path(__file__).parent / "worker_coverage"
 
 
 def pytest_configure() -> None:
-    """While coverage is measured, let Spark's Python workers save theirs: see ``worker_coverage``."""
+    """Spark's Python workers run in this environment; while coverage is measured they save theirs too."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     if "COVERAGE_PROCESS_CONFIG" in os.environ:
         os.environ["SPARK_CONF_DIR"] = str(_WORKER_COVERAGE)
         paths = [str(_WORKER_COVERAGE), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -7,7 +7,6 @@ import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -562,20 +561,6 @@ def test_a_sweep_after_success_ends_other_uploads_of_exactly_this_key(
     # The zombie wakes up: what it wanted to write is there, so it has nothing to complain about.
     assert zombie.finish(FACTS).existing
     assert read(s3, bucket, key_of(0)) == content(2 * PART)
-
-
-def test_only_owned_uploads_that_nobody_here_is_at_are_aborted(store: ObjectStore, s3: "S3Client", bucket: str) -> None:
-    for key in (key_of(0), key_of(200, topic="orders"), "raw/notes.bin"):
-        s3.create_multipart_upload(Bucket=bucket, Key=key)
-    alive = begin(store, 100)
-    write_in_pieces(alive, content(PART))
-    assert store.abort_unfinished_uploads(lambda name: name.topic == "clicks", older_than=timedelta(hours=1)) == []
-    assert store.abort_unfinished_uploads(lambda name: name.topic == "clicks", topics=["orders"]) == []
-    assert store.abort_unfinished_uploads(lambda name: name.topic == "clicks") == [key_of(0)]
-    assert uploads(s3, bucket, key_of(0)) == []
-    assert uploads(s3, bucket, key_of(200, topic="orders"))
-    assert uploads(s3, bucket, "raw/notes.bin")
-    assert alive.finish(facts_of(100)).bytes == PART
 
 
 # --- access

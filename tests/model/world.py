@@ -341,7 +341,7 @@ class JobRun:
                 self._world.bucket[key] = Object(item.range.end, task.revision, frozenset(offsets))
                 written.append(ObjectWritten(str(key), BYTES_PER_OFFSET * len(offsets), len(offsets)))
                 yield
-            error = WorkError("timeout", "S3 did not answer", retriable=True, upload=True) if fails else None
+            error = WorkError("timeout", "S3 did not answer", upload=True) if fails else None
             self._outcomes.append(RangeOutcome(item.range, () if fails else tuple(written), error=error))
 
 

@@ -122,6 +122,21 @@ class Membership:
         """How often the assignment of this member has changed."""
         return self._listener.rebalances
 
+    @property
+    def lost_partitions(self) -> int:
+        """How many partitions the group took away without asking, because this member was not heard of in time."""
+        return self._listener.lost_partitions
+
+    @property
+    def group_generation(self) -> int | None:
+        """Kafka's number of the group's present assignment; None outside the group."""
+        return int(self._consumer.group_metadata().generation_id) if self.joined else None
+
+    @property
+    def thread(self) -> threading.Thread:
+        """The thread that keeps this process in the group."""
+        return self._thread
+
     # what is ours
 
     def ownership(self) -> dict[TopicPartition, int]:
@@ -240,6 +255,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-
         self._on_change = on_change
         self.joined = False
         self.rebalances = 0
+        self.lost_partitions = 0
 
     async def on_partitions_assigned(self, assigned: Iterable[KafkaTopicPartition]) -> None:
         self._consumer.pause(*assigned)
@@ -262,6 +278,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-
     async def on_partitions_lost(self, lost: Iterable[KafkaTopicPartition]) -> None:
         partitions = _ours(lost)
         self.joined = False
+        self.lost_partitions += len(partitions)
         await self._give_up(partitions)
         self._changed("group.lost", partitions)
 

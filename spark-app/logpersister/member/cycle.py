@@ -107,11 +107,16 @@ class Cycle:
 
     def _own(self) -> None:
         tokens = self._world.group.ownership()
-        for partition in self.book.own(tokens):
+        if tokens.keys() - set(self.book.owned()):
+            self._look_soon = True
+        gone = set(self.book.own(tokens))
+        if not gone:
+            return
+        for partition in gone:
             self.outlook.forget(partition)
             self.execution.log_starts.pop(partition, None)
-            self._outcomes = {r: outcome for r, outcome in self._outcomes.items() if r.partition != partition}
-            self._look_soon = True
+        self._outcomes = {r: outcome for r, outcome in self._outcomes.items() if r.partition not in gone}
+        self._look_soon = True
 
     def _take_ended(self) -> None:
         for ended in self.execution.take_ended():
@@ -151,14 +156,13 @@ class Cycle:
         self._listener.committing("keep", time.perf_counter() - started, sent.failed)
         for partition in sent.committed:
             self.book.committed(partition, commits[partition])
-            self._tell_stored(partition, commits[partition].committed.offset)
+        self._tell_stored({partition: commits[partition].committed.offset for partition in sent.committed})
         self._doubt(sent.failed)
         self._let_go()
         self._look_soon = True
 
-    def _tell_stored(self, partition: TopicPartition, before: Offset) -> None:
-        stored = sorted(r for r in self._outcomes if r.partition == partition and r.end <= before)
-        for range_ in stored:
+    def _tell_stored(self, positions: Mapping[TopicPartition, Offset]) -> None:
+        for range_ in sorted(r for r in self._outcomes if r.end <= positions.get(r.partition, 0)):
             self._listener.stored(self._outcomes.pop(range_))
 
     def _doubt(self, failed: Mapping[TopicPartition, Exception]) -> None:

@@ -137,7 +137,7 @@ class Execution:
             self._in_flight.remove(running)
             outcomes = {outcome.range: outcome for outcome in _outcomes(running, future)}
             for range_, token in running.tokens.items():
-                lost = WorkError("task", f"{range_}: Spark returned no outcome", retriable=True)
+                lost = WorkError("task", f"{range_}: Spark returned no outcome")
                 ended.append(Ended(outcomes.get(range_, RangeOutcome(range_, error=lost)), token))
         return ended
 
@@ -153,4 +153,4 @@ def _outcomes(running: _Running, future: "Future[list[RangeOutcome]]") -> Sequen
     message = (
         f"the Spark job failed: {type(error).__name__}: {error}"[:2000] if error else "the Spark job was cancelled"
     )
-    return [RangeOutcome(range_, error=WorkError("task", message, retriable=True)) for range_ in running.tokens]
+    return [RangeOutcome(range_, error=WorkError("task", message)) for range_ in running.tokens]

@@ -92,6 +92,7 @@ def run_member(
                 on_poll=group_probe.beat,
             )
         )
+        group_probe.watch(assembly.group.thread)
         stop.listen()
         watch_spark(assembly.jobs, health.probe("spark", SPARK_LIMIT, START_LIMIT))
         member = Member(resource, assembly, reports, board, metrics, health, stop)
@@ -170,7 +171,7 @@ class Member:
             self._metrics.lag_unknown()
             time.sleep(RETRY_SECONDS)
         else:
-            self._reports.show(self._cycle, self._group.rebalances)
+            self._reports.show(self._cycle, self._group)
             self._looked.set(met=True)
         self._metrics.cycle(time.perf_counter() - started)
         self._probe.beat()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Protocol
 
 import structlog
 
@@ -17,6 +18,22 @@ from logpersister.report.status import StatusBoard
 log = structlog.get_logger(__name__)
 
 
+class Standing(Protocol):
+    """How this process stands in the group."""
+
+    @property
+    def joined(self) -> bool: ...
+
+    @property
+    def rebalances(self) -> int: ...
+
+    @property
+    def lost_partitions(self) -> int: ...
+
+    @property
+    def group_generation(self) -> int | None: ...
+
+
 class Reports(Listener):
     """A `Listener` that counts, logs and shows."""
 
@@ -24,6 +41,7 @@ class Reports(Listener):
         self._metrics = metrics
         self._board = board
         self._rebalances = 0
+        self._lost_partitions = 0
 
     def stored(self, outcome: RangeOutcome) -> None:
         objects = tuple(WrittenObject(written.key, written.bytes, written.records) for written in outcome.objects)
@@ -70,17 +88,14 @@ class Reports(Listener):
         if not failed:
             self._metrics.committed(step, seconds)
 
-    def show(self, cycle: Cycle, rebalances: int) -> None:
+    def show(self, cycle: Cycle, group: Standing) -> None:
         """Show where the member stands after a round."""
         self._metrics.jobs(cycle.execution.jobs_in_flight, cycle.execution.ranges_in_flight)
         owned = cycle.book.owned()
         self._metrics.assigned(len(owned))
         self._board.assigned(owned)
-        for _ in range(rebalances - self._rebalances):
-            self._metrics.rebalanced()
-            self._board.rebalanced(None)
-        self._rebalances = rebalances
-        self._show_lag(cycle)
+        self._show_rebalances(group)
+        self._show_lag(cycle, joined=group.joined)
         held = [HeldPartition(p, hold.reason, hold.message) for p, hold in cycle.book.held().items()]
         self._metrics.held(held)
         self._board.held(held)
@@ -88,13 +103,38 @@ class Reports(Listener):
         self._metrics.pending(len(pending))
         self._board.pending(pending)
 
-    def _show_lag(self, cycle: Cycle) -> None:
-        unreadable = cycle.outlook.unreadable
-        if unreadable and not cycle.outlook.ends:
-            topic, error = next(iter(unreadable.items()))
+    def _show_rebalances(self, group: Standing) -> None:
+        rebalances, lost = group.rebalances, group.lost_partitions
+        for _ in range(rebalances - self._rebalances):
+            self._metrics.rebalanced()
+            self._board.rebalanced(group.group_generation)
+        if lost > self._lost_partitions:
+            self._metrics.partitions_lost(lost - self._lost_partitions)
+        self._rebalances, self._lost_partitions = rebalances, lost
+
+    def _show_lag(self, cycle: Cycle, *, joined: bool) -> None:
+        """Show the lag of every topic that was seen whole; the lag of the member only when all of them were."""
+        unseen = _unseen_topics(cycle)
+        summary = summarise(
+            (lag for lag in cycle.outlook.lags() if lag.partition.topic not in unseen), datetime.now(UTC)
+        )
+        if not joined:
             self._metrics.lag_unknown()
-            self._board.lag_unknown(f"topic {topic}: {error}")
-            return
-        summary = summarise(cycle.outlook.lags(), datetime.now(UTC))
-        self._metrics.lag(summary)
-        self._board.lag(summary)
+            self._board.lag_unknown("not in the group")
+        elif unseen:
+            self._metrics.lag(summary)
+            topic = min(unseen)
+            self._board.lag_unknown(f"topic {topic}: {unseen[topic]}" + _and_more(len(unseen) - 1))
+        else:
+            self._metrics.lag(summary)
+            self._board.lag(summary)
+
+
+def _unseen_topics(cycle: Cycle) -> dict[str, str]:
+    """Return, by topic, why the lag of some of its partitions is not known."""
+    unresolved = {partition.topic: "its positions are not known yet" for partition in cycle.book.unresolved()}
+    return unresolved | {topic: str(error) or repr(error) for topic, error in cycle.outlook.unreadable.items()}
+
+
+def _and_more(topics: int) -> str:
+    return f" (and {topics} more topics)" if topics else ""

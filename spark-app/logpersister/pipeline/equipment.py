@@ -1,7 +1,9 @@
 """Makes what the ranges of a revision are written with, once for each worker process and revision."""
 
 import json
+import os
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from logpersister.formats.registry import make_format
@@ -11,9 +13,11 @@ from logpersister.manifest.revision import resource_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.persist import Upload
 from logpersister.pipeline.reader import KafkaReader, ReaderSettings
+from logpersister.pipeline.retries import RetryTally
 from logpersister.pipeline.task import Equipment, Task, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec
 from logpersister.records.paths import make_layout
+from logpersister.report import logs
 from logpersister.storage.names import object_key
 from logpersister.storage.store import open_store
 
@@ -23,13 +27,19 @@ MOST_REVISIONS = 4
 
 def run(spec: TaskSpec) -> Iterator[RangeOutcome]:
     """Execute a task in this process; yields one outcome for each range, whatever happens."""
+    _log_as_json()
     try:
         equipment = _equipment(spec.group, spec.revision, json.dumps(spec.revision_document))
     except Exception as error:  # a worker that cannot even start says so for each of its ranges
         for work in spec.work:
             yield RangeOutcome(work.range, error=work_error(error))
         return
-    yield from Task(spec.work, equipment).outcomes()
+    for outcome in Task(spec.work, equipment).outcomes():
+        yield replace(outcome, retries=_retries.take())
+
+
+_retries = RetryTally()
+"""Of this process."""
 
 
 def open_reader(resource: LogPersister, secrets: Secrets) -> KafkaReader:
@@ -43,12 +53,20 @@ def open_reader(resource: LogPersister, secrets: Secrets) -> KafkaReader:
     return KafkaReader(client_config(kafka, secrets), settings)
 
 
+@lru_cache(maxsize=1)
+def _log_as_json() -> None:
+    """Log to standard error: in local mode the driver takes the lines up, in a pod they are its log."""
+    logs.configure("json", context={"worker": os.getpid()})
+
+
 @lru_cache(maxsize=MOST_REVISIONS)
 def _equipment(group: str, revision: str, document: str) -> Equipment:
     resource = resource_of(json.loads(document))
     secrets = Secrets()
     output, prefix = resource.spec.output, resource.spec.storage.prefix
-    store = open_store(resource.spec.storage, secrets)
+    store = open_store(resource.spec.storage, secrets, on_retry=_retries.count)
+    reader = open_reader(resource, secrets)
+    _retries.watch(reader.stats.retries)
     file_format = make_format(output)
 
     def open_upload(work: RangeWork, path: str) -> Upload:
@@ -72,6 +90,8 @@ def _equipment(group: str, revision: str, document: str) -> Equipment:
             "start": str(work.range.start),
             "end": str(work.range.end),
         }
+        if work.partly_lost:
+            metadata["read-from"] = str(work.read_from)
         return store.writer(
             key,
             metadata,
@@ -81,4 +101,4 @@ def _equipment(group: str, revision: str, document: str) -> Equipment:
             sweep=work.again,
         )
 
-    return Equipment(open_reader(resource, secrets), make_layout(output.partition_by), file_format, open_upload)
+    return Equipment(reader, make_layout(output.partition_by), file_format, open_upload)

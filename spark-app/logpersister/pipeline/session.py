@@ -1,12 +1,14 @@
 """The Spark session of a member: settings, and what Spark's JVM prints."""
 
+import json
+import logging
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import IO
+from typing import IO, Any
 
 import structlog
 from pyspark import SparkConf, SparkContext
@@ -72,7 +74,25 @@ def _launch(conf: SparkConf) -> object:
 def _log_lines(lines: IO[str]) -> None:
     for line in lines:
         text = line.rstrip()
-        if " ERROR " in text:
+        event = _worker_event(text)
+        if event is not None:
+            level = logging.getLevelNamesMapping().get(str(event.pop("level", "")).upper(), logging.WARNING)
+            log.log(level, str(event.pop("event")), **event)
+        elif " ERROR " in text:
             log.warning("spark.error", line=text)
         elif text:
             log.debug("spark.printed", line=text)
+
+
+def _worker_event(text: str) -> dict[str, Any] | None:
+    """Return the log event of a Python worker, which shares the JVM's output; None for anything else."""
+    if not text.startswith("{"):
+        return None
+    try:
+        event = json.loads(text)
+    except ValueError:
+        return None
+    if not (isinstance(event, dict) and "event" in event):
+        return None
+    event.pop("timestamp", None)
+    return event

@@ -107,10 +107,10 @@ def _outcome(writer: RangeWriter) -> RangeOutcome:
 def work_error(error: Exception) -> WorkError:
     """Return an error as the driver counts and shows it."""
     if isinstance(error, RangeReadError):
-        return WorkError(error.kind, str(error), error.retriable, log_start=getattr(error, "log_start", None))
+        return WorkError(error.kind, str(error), log_start=error.log_start)
     if isinstance(error, StorageError):
-        return WorkError(error.kind, str(error), retriable=True, upload=True)
-    return WorkError("encode", f"{type(error).__name__}: {error}", retriable=True)
+        return WorkError(error.kind, str(error), upload=True)
+    return WorkError("encode", f"{type(error).__name__}: {error}")
 
 
 def _read_range(work: RangeWork) -> Range:

@@ -49,13 +49,15 @@ class ObjectWritten:
 
 @dataclass(frozen=True, slots=True)
 class WorkError:
-    """Why a range was not written. It never fails its neighbours."""
+    """Why a range was not written. It never fails its neighbours.
+
+    Whatever it is, the range is tried again, with backoff: it is promised, and a person may have mended the cause.
+    """
 
     kind: str
     """``kafka``, ``corrupt``, ``data-lost``, ``unauthorized``, ``unknown-topic``, ``topic-recreated``, a kind of the
     storage errors, ``encode``, or ``task`` when the task itself was lost."""
     message: str
-    retriable: bool
     upload: bool = False
     """Whether the bucket failed it."""
     log_start: Offset | None = None
@@ -71,7 +73,7 @@ class RangeOutcome:
     """Keys and values as Kafka delivered them, decompressed."""
     seconds: float = 0.0
     retries: Mapping[str, int] = field(default_factory=dict)
-    """Requests that were tried again, by reason; those of the whole task stand at its first outcome."""
+    """Requests that were tried again, by reason: all those of the worker since its last outcome."""
     error: WorkError | None = None
 
     @property

@@ -3,10 +3,10 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NoReturn, Self
 
 from logpersister.manifest.secrets import Secrets, StorageCredentials, storage_authority, storage_credentials
@@ -211,32 +211,6 @@ class ObjectStore:
         with self._connection.doing("deleting an object", key) as client:
             client.delete_object(Bucket=self.storage.bucket, Key=key)
 
-    def abort_unfinished_uploads(
-        self,
-        owned: Callable[[ObjectName], bool],
-        *,
-        topics: Iterable[str] | None = None,
-        older_than: timedelta = timedelta(0),
-    ) -> list[str]:
-        """Abort multipart uploads that died with their process; return their keys. `storage.sweep` says what is safe.
-
-        Args:
-            owned: whether this member answers for the object of this name now.
-            topics: whose folders to look into; all below the prefix by default.
-            older_than: age by the clock of the storage.
-        """
-        heads = [names.head(self.prefix)] if topics is None else [names.topic_prefix(self.prefix, t) for t in topics]
-        live = frozenset(self._workshop.live) if self._workshop else frozenset()
-
-        def doomed(upload: sweep.Upload) -> bool:
-            name = names.parse_object_key(self.prefix, upload.key)
-            if name is None or upload.id in live or upload.age < older_than:
-                return False
-            return upload.key.startswith(tuple(heads)) and owned(name)
-
-        searched = [*heads, ""] if self.storage.endpoint else heads  # "" for MinIO: see storage.sweep
-        return [key for head in searched for key in sweep.abort(self._connection, self._requests, head, doomed)]
-
     def check(self, group: str, deadline: float = 15.0) -> None:
         """Find out within `deadline` seconds whether the bucket can be reached, read and written.
 
@@ -267,7 +241,6 @@ class ObjectStore:
                     put_facts=self._put_facts,
                     sweep=lambda key, own: sweep.abort_others(self._connection, self._requests, key, own),
                     first_part=part,
-                    live=set(),
                 )
             return self._workshop
 

@@ -34,8 +34,7 @@ class Workshop:
     sweep: Callable[[str, str], None]
     """Aborts the uploads of a key other than the given one."""
     first_part: int
-    live: set[str]
-    """Ids of uploads that writers of this process are at work on."""
+    """Bytes of the first parts; later ones grow, so that no object is too large for the number of parts."""
 
 
 class ObjectWriter:
@@ -117,7 +116,6 @@ class ObjectWriter:
         next_size = part_size(number + 1, self._shop.first_part)
         if self._upload is None:
             self._upload = self._shop.requests.create(self._request)
-            self._shop.live.add(self._upload)
         self._slots.acquire()
         if self._failed is not None:
             self._slots.release()
@@ -146,7 +144,6 @@ class ObjectWriter:
         except BaseException:
             self._abandon()
             raise
-        self._shop.live.discard(self._upload)
         if self._sweep:
             self._shop.sweep(self.key, self._upload)
         return stored
@@ -164,10 +161,8 @@ class ObjectWriter:
                 future.exception()
         try:
             self._shop.requests.abort(self.key, self._upload)
-        except Exception as error:  # noqa: BLE001 - what is left over is swept later; the first error is the news
+        except Exception as error:  # noqa: BLE001 - the next execution sweeps; the first error is the news
             log.warning("upload.abort_failed", key=self.key, error=str(error))
-        finally:
-            self._shop.live.discard(self._upload)
 
     def _check_open(self) -> None:
         if self._ended:
