@@ -4,21 +4,43 @@ Written against kafka-python 3.0.12; to be looked at again with each new version
 """
 
 import contextlib
+from typing import Any
 
 import kafka.errors
 from kafka import KafkaConsumer
 
 
 def keep_rejoining(consumer: KafkaConsumer) -> None:
-    """Let the next poll go on with a join that the last poll left in flight. To be called before each poll.
+    """Let the next poll join, or go on with a join, where kafka-python forgets to. To be called before each poll.
 
     A leader that joins again because topics or partitions were added forgets that it must, as soon as it has assigned
     partitions: when a poll ends before the answer to SyncGroup, the next one sees no need to join and never takes it.
     Heartbeats stay off meanwhile, so the group drops the member, which never notices.
+
+    A heartbeat that is told that another process has taken our static name only turns heartbeats off. Joining again
+    is refused for the same reason, and that is raised.
     """
     coordinator = consumer._coordinator  # noqa: SLF001
-    if coordinator.rejoining:
+    silenced = coordinator.stable() and not coordinator._heartbeat_enabled  # noqa: SLF001
+    if coordinator.rejoining or silenced:
         coordinator.request_rejoin()
+
+
+def always_tell_losses(consumer: KafkaConsumer) -> None:
+    """Let the listener hear of every expulsion before the group is joined again. To be called once.
+
+    kafka-python prepares a join once, and tells the listener what was lost only then. A member that is expelled after
+    that (a process that is paused between the answers to JoinGroup and SyncGroup) joins again as a new member without
+    a word: it would keep partitions that others have owned meanwhile, and send old commits under its new generation.
+    """
+    coordinator = consumer._coordinator  # noqa: SLF001
+    reset = coordinator.reset_generation
+
+    def reset_generation(*arguments: Any, **named: Any) -> None:
+        reset(*arguments, **named)
+        coordinator.rejoining = False  # what was prepared was another membership
+
+    coordinator.reset_generation = reset_generation
 
 
 def refresh_metadata(consumer: KafkaConsumer, timeout_seconds: float) -> None:

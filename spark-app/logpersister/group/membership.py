@@ -16,11 +16,11 @@ import structlog
 from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
-from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.structs import OffsetAndMetadata
 
 from logpersister.group import internals
 from logpersister.group.answers import CommitOutcome
+from logpersister.group.assignor import TruthfulAssignor
 from logpersister.group.ownership import Ownership
 from logpersister.plan.book import Commit
 from logpersister.ranges import TopicPartition
@@ -28,6 +28,8 @@ from logpersister.ranges import TopicPartition
 log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.2
+LONGEST_POLL_SECONDS = 300.0
+"""How long the poll thread may be away before the group goes on without this member; grace of revocations apart."""
 LONGEST_PAUSE_SECONDS = 10.0
 COMMIT_SECONDS = 10.0
 METADATA_SECONDS = 15.0
@@ -79,7 +81,9 @@ class Membership:
         self._ownership = Ownership()
         self._fatal: Exception | None = None
         self._stopping = threading.Event()
-        self._consumer = KafkaConsumer(**{**client_config, **_consumer_config(settings)})
+        assignor = TruthfulAssignor(self._ownership.tokens)
+        self._consumer = KafkaConsumer(**{**client_config, **_consumer_config(settings, assignor)})
+        internals.always_tell_losses(self._consumer)
         self._listener = _Listener(self._consumer, self._ownership, settings.revocation_grace_seconds, on_change)
         self._thread = threading.Thread(target=self._poll_forever, name="membership", daemon=True)
 
@@ -223,15 +227,17 @@ class Membership:
         )
 
 
-def _consumer_config(settings: MembershipSettings) -> dict[str, Any]:
+def _consumer_config(settings: MembershipSettings, assignor: TruthfulAssignor) -> dict[str, Any]:
     session_ms = int(settings.session_timeout_seconds * 1000)
     return {
         "group_id": settings.group_id,
         "group_instance_id": settings.instance_id,
         "enable_auto_commit": False,
         "auto_offset_reset": "earliest",
-        "partition_assignment_strategy": (CooperativeStickyAssignor,),
+        "partition_assignment_strategy": (assignor,),
         "session_timeout_ms": session_ms,
+        # Nobody polls while a revocation waits; this is also how long the others wait for us to join.
+        "max_poll_interval_ms": int((LONGEST_POLL_SECONDS + settings.revocation_grace_seconds) * 1000),
         "heartbeat_interval_ms": min(3000, session_ms // 3),
         "allow_auto_create_topics": False,
         "metadata_max_age_ms": int(METADATA_SECONDS * 1000),

@@ -1,0 +1,71 @@
+"""A partition is never given to one member while another one still owns it, also not by a zombie's stale claim."""
+
+from collections.abc import Iterable, Sequence
+from itertools import permutations
+from typing import Any
+
+import pytest
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+
+from logpersister.group.assignor import TruthfulAssignor
+from logpersister.ranges import TopicPartition
+
+PARTITIONS = 6
+
+
+class Cluster:
+    def topics(self) -> set[str]:
+        return {"clicks"}
+
+    def partitions_for_topic(self, _topic: str) -> set[int]:
+        return set(range(PARTITIONS))
+
+
+class Joining:
+    """A member as the leader sees it."""
+
+    def __init__(self, name: str, assignor: CooperativeStickyAssignor) -> None:
+        self.member_id = name
+        self.metadata = ConsumerProtocolSubscription.decode(assignor.metadata(["clicks"]).encode())
+
+
+def assigned(partitions: Iterable[int]) -> ConsumerProtocolAssignment:
+    return ConsumerProtocolAssignment(1, [("clicks", sorted(partitions))], b"")
+
+
+def clicks(partitions: Iterable[int]) -> set[TopicPartition]:
+    return {TopicPartition("clicks", partition) for partition in partitions}
+
+
+def first_round(joining: Sequence[Joining], leader: CooperativeStickyAssignor) -> dict[str, set[TopicPartition]]:
+    shares: dict[str, Any] = leader.assign(Cluster(), joining)
+    return {name: {TopicPartition(p.topic, p.partition) for p in share.partitions()} for name, share in shares.items()}
+
+
+@pytest.mark.parametrize("stale", range(1, PARTITIONS + 1))
+@pytest.mark.parametrize("order", list(permutations(["zombie", "owner"])))
+def test_a_zombie_that_joins_again_gets_nothing_that_another_member_owns(stale: int, order: tuple[str, str]) -> None:
+    zombie, owner = TruthfulAssignor(set), TruthfulAssignor(lambda: clicks(range(PARTITIONS)))
+    zombie.on_assignment(assigned(range(stale)), 1)  # then it was paused, expelled, and told that it lost everything
+    owner.on_assignment(assigned(range(PARTITIONS)), 2)
+    assignors = {"zombie": zombie, "owner": owner}
+    shares = first_round([Joining(name, assignors[name]) for name in order], owner)
+    assert not shares["zombie"], "the owner has not given up anything yet"
+    assert len(shares["owner"]) == PARTITIONS // 2, "the other half is free in the next round"
+
+
+def test_kafka_pythons_own_assignor_gives_a_zombie_what_another_member_owns() -> None:
+    """Why there is an assignor of our own; when this fails, kafka-python has learned it."""
+    zombie, owner = CooperativeStickyAssignor(), CooperativeStickyAssignor()
+    zombie.on_assignment(assigned(range(PARTITIONS)), 1)
+    owner.on_assignment(assigned(range(PARTITIONS)), 2)
+    shares = first_round([Joining("owner", owner), Joining("zombie", zombie)], owner)
+    assert shares["zombie"]
+
+
+def test_what_was_given_up_is_free_in_the_second_round() -> None:
+    old, new = TruthfulAssignor(lambda: clicks(range(3))), TruthfulAssignor(set)
+    shares = first_round([Joining("old", old), Joining("new", new)], old)
+    assert shares == {"old": clicks(range(3)), "new": clicks(range(3, PARTITIONS))}

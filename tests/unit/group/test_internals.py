@@ -1,0 +1,155 @@
+"""What we do to kafka-python's inside, tried on its own coordinator with the network taken out."""
+
+import threading
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any
+
+import kafka.errors
+import pytest
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka.coordinator.base import Generation, MemberState
+from kafka.coordinator.consumer import ConsumerCoordinator, RebalanceProtocol
+
+from logpersister.group import internals
+
+
+class FakeManager:
+    def call_soon(self, coroutine: Callable[[], Awaitable[bytes]]) -> Any:
+        return SimpleNamespace(coroutine=coroutine, is_done=False)
+
+    async def wait_for(self, task: Any, _timeout_ms: float | None) -> bytes:
+        result: bytes = await task.coroutine()
+        return result
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.lost: list[set[Any]] = []
+
+    async def on_partitions_lost(self, lost: set[Any]) -> None:
+        self.lost.append(lost)
+
+
+class Subscription:
+    """As much of a subscription as a join looks at."""
+
+    def __init__(self) -> None:
+        self.assigned = {KafkaTopicPartition("clicks", 0)}
+        self.rebalance_listener = Listener()
+        self.subscription = {"clicks"}
+
+    def partitions_auto_assigned(self) -> bool:
+        return True
+
+    def assigned_partitions(self) -> set[Any]:
+        return set(self.assigned)
+
+    def assign_from_subscribed(self, assigned: list[Any]) -> None:
+        self.assigned = set(assigned)
+
+    def mark_pending_revocation(self, _revoked: set[Any]) -> None:
+        pass
+
+    def reset_group_subscription(self) -> None:
+        pass
+
+
+def coordinator_of(subscription: Subscription, attempts: list[Callable[[Any], bytes]]) -> Any:
+    """Return a member of generation 7 that is about to join again; each attempt is one JoinGroup with SyncGroup."""
+    coordinator: Any = ConsumerCoordinator.__new__(ConsumerCoordinator)
+    coordinator.config = {"api_version": (4, 0), "enable_auto_commit": False, "group_id": "backup"}
+    coordinator._subscription = subscription
+    coordinator._manager = FakeManager()
+    coordinator._lock = threading.RLock()
+    coordinator._generation = Generation(7, "member-1", "cooperative-sticky")
+    coordinator._rebalance_protocol = RebalanceProtocol.COOPERATIVE
+    coordinator._assignment_snapshot = coordinator._metadata_snapshot = coordinator._join_task = None
+    coordinator._joined_subscription = {"clicks"}
+    coordinator.state, coordinator.rejoining, coordinator.rejoin_needed = MemberState.STABLE, False, True
+    coordinator._heartbeat_enabled = True
+    coordinator._disable_heartbeat = lambda: setattr(coordinator, "_heartbeat_enabled", False)
+    coordinator._enable_heartbeat = lambda: setattr(coordinator, "_heartbeat_enabled", True)
+
+    async def ready(**_: Any) -> bool:
+        return True
+
+    async def attempt() -> bytes:
+        coordinator.state = MemberState.REBALANCING
+        return attempts.pop(0)(coordinator)
+
+    async def complete(*_: Any) -> None:
+        pass
+
+    coordinator.ensure_coordinator_ready_async = ready
+    coordinator._do_join_and_sync_async = attempt
+    coordinator._on_join_complete_async = complete
+    return coordinator
+
+
+def expelled(coordinator: Any) -> bytes:
+    """The broker no longer knows the member: it has not been heard of for longer than its session."""
+    coordinator.reset_generation()
+    raise kafka.errors.UnknownMemberIdError
+
+
+def accepted(coordinator: Any) -> bytes:
+    coordinator._generation = Generation(9, "member-2", "cooperative-sticky")
+    return b""
+
+
+def join(coordinator: Any) -> bool:
+    """Run the join to its end; nothing in it waits."""
+    with pytest.raises(StopIteration) as ended:
+        coordinator.join_group_async().send(None)
+    return bool(ended.value.value)
+
+
+def consumer_of(coordinator: Any) -> Any:
+    return SimpleNamespace(_coordinator=coordinator)
+
+
+@pytest.fixture
+def subscription() -> Subscription:
+    return Subscription()
+
+
+def test_a_member_that_is_expelled_while_it_joins_is_told_what_it_lost(subscription: Subscription) -> None:
+    owned = set(subscription.assigned)
+    coordinator = coordinator_of(subscription, [expelled, accepted])
+    internals.always_tell_losses(consumer_of(coordinator))
+    assert join(coordinator)
+    assert subscription.rebalance_listener.lost == [owned]
+    assert not subscription.assigned, "nothing of the old membership is kept"
+
+
+def test_kafka_python_alone_does_not_tell(subscription: Subscription) -> None:
+    """Why `always_tell_losses` exists; when this fails, kafka-python has learned it."""
+    coordinator = coordinator_of(subscription, [expelled, accepted])
+    assert join(coordinator)
+    assert subscription.rebalance_listener.lost == []
+    assert subscription.assigned
+
+
+def test_a_join_without_an_incident_loses_nothing(subscription: Subscription) -> None:
+    coordinator = coordinator_of(subscription, [accepted])
+    internals.always_tell_losses(consumer_of(coordinator))
+    assert join(coordinator)
+    assert subscription.rebalance_listener.lost == []
+
+
+@pytest.mark.parametrize(
+    ("state", "rejoining", "heartbeats", "joins"),
+    [
+        (MemberState.STABLE, False, True, False),
+        (MemberState.REBALANCING, True, False, True),  # a join whose answer is not here yet
+        (MemberState.STABLE, False, False, True),  # fenced: heartbeats were turned off without a word
+        (MemberState.UNJOINED, False, False, False),  # kafka-python knows by itself
+    ],
+)
+def test_a_join_is_taken_up_again(state: MemberState, rejoining: bool, heartbeats: bool, joins: bool) -> None:
+    coordinator: Any = ConsumerCoordinator.__new__(ConsumerCoordinator)
+    coordinator.state, coordinator.rejoining, coordinator._heartbeat_enabled = state, rejoining, heartbeats
+    coordinator.rejoin_needed = False
+    internals.keep_rejoining(consumer_of(coordinator))
+    assert coordinator.rejoin_needed is joins
