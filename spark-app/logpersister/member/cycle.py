@@ -35,6 +35,8 @@ QUEUED_RANGES_PER_CORE = 8
 """Full-size ranges that may be promised and not yet running: what a change of generation must wait for."""
 SAMPLE_HALF_LIFE = 1 << 40
 """A sample is only a first guess: whatever is really written outweighs it."""
+SAMPLE_AGAIN_SECONDS = 60.0
+"""A topic that could not be sampled (no right to read it, no record yet) must not take the time of the others."""
 
 
 class Cycle:
@@ -75,6 +77,7 @@ class Cycle:
             resource.group_id, self.book, world, self.sizes, wake or threading.Event(), clock=clock
         )
         self._outcomes: dict[Range, RangeOutcome] = {}
+        self._sample_at: dict[str, float] = {}
         self._revision_stored = False
         self._looked_at = float("-inf")
         self._look_soon = True
@@ -119,12 +122,16 @@ class Cycle:
         self._look_soon = True
 
     def _take_ended(self) -> None:
+        failed: list[tuple[Ended, WorkError]] = []
         for ended in self.execution.take_ended():
             if ended.outcome.error is None:
                 self._take_stored(ended)
             else:
-                self._take_failed(ended, ended.outcome.error)
+                self.book.ended(ended.outcome.range, ended.token, stored=False, retry_at=self.execution.backoff)
+                failed.append((ended, ended.outcome.error))
         self._let_go(except_for=self.book.commits())
+        for ended, error in failed:  # last, because a loss is recorded in the bucket, and that may fail
+            self._take_failed(ended, error)
 
     def _take_stored(self, ended: Ended) -> None:
         range_, topic = ended.outcome.range, ended.outcome.range.partition.topic
@@ -137,7 +144,6 @@ class Cycle:
 
     def _take_failed(self, ended: Ended, error: WorkError) -> None:
         range_ = ended.outcome.range
-        self.book.ended(range_, ended.token, stored=False, retry_at=self.execution.backoff)
         self._listener.failed(range_, error)
         if self.book.token(range_.partition) != ended.token:
             return
@@ -210,12 +216,14 @@ class Cycle:
         if self.targets is not None:
             end = min(end, self.targets.get(partition, 0))
         aged = self.targets is not None or self.outlook.is_aged(partition)
-        if end > position and not self.sizes.knows(partition.topic):
+        wants_sample = self._clock() >= self._sample_at.get(partition.topic, 0.0)
+        if end > position and wants_sample and not self.sizes.knows(partition.topic):
             self._sample(partition, position)
         max_bytes = self._resource.spec.upload.for_topic(partition.topic).max_bytes
         return due(Backlog(position, end, aged), max_bytes, self.sizes.bytes_per_offset(partition.topic), most)
 
     def _sample(self, partition: TopicPartition, position: Offset) -> None:
+        self._sample_at[partition.topic] = self._clock() + SAMPLE_AGAIN_SECONDS
         try:
             sample = self._world.sampler.sample(partition, position)
         except Exception as error:  # without a sample the first ranges are only sized less well

@@ -22,6 +22,8 @@ log = structlog.get_logger(__name__)
 
 MOST_JOBS = 4
 """Spark jobs at once. More than one, so that a slow range holds back only its own job."""
+MOST_RETRIES = 2
+"""How many of them may be of partitions that failed last time: what stalls there must not hold back the others."""
 LONGEST_BACKOFF_SECONDS = 60.0
 
 
@@ -36,6 +38,7 @@ class Ended:
 @dataclass(frozen=True, slots=True)
 class _Running:
     tokens: Mapping[Range, int]
+    retry: bool
 
 
 class Execution:
@@ -73,23 +76,28 @@ class Execution:
 
     def start(self, revisions: Mapping[str, Mapping[str, Any]]) -> None:
         """Start as many jobs as may run, oldest promises first."""
-        free = MOST_JOBS - len(self._in_flight)
-        if free <= 0:
+        if self._free() <= 0:
             return
-        runnable: dict[str, list[Work]] = {}
+        runnable: dict[tuple[bool, str], list[Work]] = {}
         for range_ in self._book.runnable(self._clock()):
             intent = self._book.intent_of(range_)
             if intent is not None:
                 estimate = self._sizes.estimate(range_.partition.topic, range_.offsets)
-                runnable.setdefault(intent.revision, []).append(Work(range_, estimate))
-        for revision, work in runnable.items():
+                retry = self._book.is_failing(range_.partition)
+                runnable.setdefault((retry, intent.revision), []).append(Work(range_, estimate))
+        for (retry, revision), work in sorted(runnable.items(), key=lambda item: item[0][0]):
             for job in pack(work, self._jobs.cores):
-                if free <= 0:
-                    return
-                free -= self._submit(job, revision, revisions[revision])
+                if self._free(retry=retry) <= 0:
+                    break
+                self._submit(job, revision, revisions[revision], retry=retry)
 
-    def _submit(self, job: Job, revision: str, document: Mapping[str, Any]) -> int:
-        """Hand one job to Spark; return whether (1 or 0) there was anything left of it to run."""
+    def _free(self, *, retry: bool = False) -> int:
+        free = MOST_JOBS - len(self._in_flight)
+        retries = sum(running.retry for running in self._in_flight)
+        return min(free, MOST_RETRIES - retries) if retry else free
+
+    def _submit(self, job: Job, revision: str, document: Mapping[str, Any], *, retry: bool) -> None:
+        """Hand what may be run of a job to Spark."""
         partitions = {work.range.partition for task in job for work in task}
         tokens = {p: token for p in partitions if (token := self._book.token(p)) is not None}
         allowed = self._group.hold_on_to(tokens)
@@ -101,14 +109,14 @@ class Execution:
                 tasks.append(TaskSpec(self._group_id, revision, document, specs))
                 ranges |= {spec.range: tokens[spec.range.partition] for spec in specs}
         if not tasks:
-            return 0
+            return
+        future = self._jobs.submit(tasks)  # first: if it raises, nothing is taken for running that never ends
         for range_ in ranges:
             self._book.started(range_)
-        running = _Running(ranges)
+        running = _Running(ranges, retry)
         self._in_flight.append(running)
-        self._jobs.submit(tasks).add_done_callback(lambda future: self._note_end(running, future))
+        future.add_done_callback(lambda ended: self._note_end(running, ended))
         log.debug("job.started", tasks=len(tasks), ranges=len(ranges), revision=revision)
-        return 1
 
     def _work(self, work: Work) -> RangeWork:
         intent = self._book.intent_of(work.range)

@@ -34,6 +34,8 @@ class _Entry:
     generation: int = 0
     position: Offset | None = None
     intent: Intent | None = None
+    doubted: Intent | None = None
+    """The intent that was being executed when the outcome of a commit became unknown: most likely it still stands."""
     hold: Hold | None = None
     running: set[Range] = field(default_factory=set)
     done: set[Range] = field(default_factory=set)
@@ -107,12 +109,14 @@ class Book:
         match decision:
             case Resume(position=position):
                 entry.position = position
+                entry.done.clear()
             case Execute(intent=intent):
                 entry.position, entry.intent, entry.generation = intent.start, intent, intent.generation
                 entry.again = True
-                entry.done.clear()
+                entry.done &= set(intent.ranges()) if _continues(entry.doubted, intent) else set()
             case Hold():
                 entry.hold = decision
+        entry.doubted = None
 
     def hold(self, partition: TopicPartition, hold: Hold) -> None:
         entry = self._entries.get(partition)
@@ -127,11 +131,14 @@ class Book:
         entry.position = position
 
     def doubt(self, partition: TopicPartition) -> None:
-        """Forget the position: a commit's outcome is unknown, so Kafka must be asked again."""
+        """Forget the position: a commit's outcome is unknown, so Kafka must be asked again.
+
+        What was stored stays stored. If Kafka still has the intent, it need not be executed again.
+        """
         entry = self._entries.get(partition)
         if entry is not None and entry.hold is None:
+            entry.doubted = entry.intent or entry.doubted
             entry.position, entry.intent = None, None
-            entry.done.clear()
 
     def promise(self, intent: Intent) -> Commit:
         """Return the commit that promises an intent; call `promised` when it has succeeded."""
@@ -175,6 +182,10 @@ class Book:
         """Whether ranges of the pending intent may have been executed before: by another member, or without success."""
         return self._entries[partition].again
 
+    def is_failing(self, partition: TopicPartition) -> bool:
+        """Whether the last execution of a range of this partition failed."""
+        return self._entries[partition].failures > 0
+
     def started(self, range_: Range) -> None:
         self._entries[range_.partition].running.add(range_)
 
@@ -189,7 +200,8 @@ class Book:
             return
         entry.running.discard(range_)
         if stored:
-            if entry.intent is not None and range_ in set(entry.intent.ranges()):
+            promised_by = entry.intent or entry.doubted
+            if promised_by is not None and range_ in set(promised_by.ranges()):
                 entry.done.add(range_)
                 entry.failures, entry.retry_at = 0, 0.0
         elif retry_at is not None:
@@ -220,6 +232,15 @@ class Book:
         entry.intent = entry.intent.after(offset)
         entry.done = {range_ for range_ in entry.done if range_.start >= offset}
         return moved
+
+
+def _continues(before: Intent | None, now: Intent) -> bool:
+    """Whether an intent is what is left of one that we were executing: then the same range is the same objects."""
+    return (
+        before is not None
+        and (before.topic_id, before.revision, before.generation) == (now.topic_id, now.revision, now.generation)
+        and before.end == now.end
+    )
 
 
 def _unbroken(entry: _Entry) -> Offset:
