@@ -9,7 +9,7 @@ import structlog
 
 from logpersister.manifest import LogPersister
 from logpersister.manifest.kafka import parse_time
-from logpersister.manifest.revision import Revision
+from logpersister.manifest.revision import Revision, revision_of_document
 from logpersister.member.ports import World
 from logpersister.plan import holds
 from logpersister.plan.book import Book, Commit
@@ -25,6 +25,7 @@ from logpersister.plan.recovery import (
     needs_inventory,
 )
 from logpersister.ranges import Offset, TopicPartition
+from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 
 log = structlog.get_logger(__name__)
@@ -63,8 +64,16 @@ class Arrivals:
         try:
             self._resolve(unresolved)
         except Exception as error:  # Kafka or S3 does not answer; nothing is decided without them
-            self._retry_at = self._clock() + RETRY_SECONDS * random.uniform(0.5, 1.5)
-            log.warning("partitions.unresolved", partitions=len(unresolved), error=repr(error))
+            self._try_later(unresolved, repr(error))
+        else:
+            left = self._book.unresolved()
+            if left:
+                self._try_later(left, "Kafka does not tell of their topics, or has not taken their first commit")
+
+    def _try_later(self, unresolved: Sequence[TopicPartition], error: str) -> None:
+        self._retry_at = self._clock() + RETRY_SECONDS * random.uniform(0.5, 1.5)
+        topics = sorted({partition.topic for partition in unresolved})
+        log.warning("partitions.unresolved", partitions=len(unresolved), topics=topics[:10], error=error)
 
     def _resolve(self, partitions: Sequence[TopicPartition]) -> None:
         topics = self._offsets.describe({partition.topic for partition in partitions})
@@ -121,11 +130,19 @@ class Arrivals:
             return decision
         revision = decision.intent.revision
         if revision not in self.revisions:
-            document = self._memory.revision(revision)
-            if document is None:
+            document = self._snapshot(revision)
+            if document is None or revision_of_document(document).hash != revision:
                 return holds.revision_missing(partition, revision)
             self.revisions[revision] = document
         return decision
+
+    def _snapshot(self, revision: str) -> Mapping[str, Any] | None:
+        try:
+            return self._memory.revision(revision)
+        except StorageError as error:
+            if error.kind == "rejected":  # it is there, but damaged: that concerns this intent only
+                return None
+            raise
 
     def _apply(self, decisions: Mapping[TopicPartition, Decision], ids: Mapping[TopicPartition, str | None]) -> None:
         """Commit what must be in Kafka first, then let the book go on."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from logpersister.plan.recovery import StoredRange
 from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.losses import Cause, Loss, record_loss
 from logpersister.storage.names import ObjectName
@@ -79,6 +80,10 @@ def _results(looks: Iterable["Future[StoredRange | None]"]) -> Sequence[StoredRa
         return [stored for look in looks if (stored := look.result()) is not None]
     except ForeignObjectError as error:
         return error
+    except StorageError as error:
+        if error.kind == "rejected":  # a facts document that is none: that concerns this partition only
+            return ForeignObjectError(str(error))
+        raise
 
 
 def _keep_last(starts: dict[Offset, tuple[ObjectName, str]], name: ObjectName, key: str, most: int) -> None:

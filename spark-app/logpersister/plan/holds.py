@@ -76,8 +76,8 @@ def revision_missing(partition: TopicPartition, revision: str) -> Hold:
     """A pending intent cannot be executed as it was written."""
     return Hold(
         HoldReason.REVISION_MISSING,
-        f"{partition} has a pending intent of revision {revision}, whose snapshot is not in the bucket; if bucket or "
-        "prefix were changed, run the old manifest until it has finished, then apply the new one",
+        f"{partition} has a pending intent of revision {revision}, whose snapshot is not in the bucket, or was changed "
+        "there; if bucket or prefix were changed, run the old manifest until it has finished, then apply the new one",
     )
 
 

@@ -86,7 +86,7 @@ def from_bucket(
         start_from: where a partition without any trace begins (``spec.kafka.startFrom``, resolved to an offset).
         log_start: first offset that Kafka still has.
     """
-    conflict = _conflict(subject, tail)
+    conflict = _conflict(subject, tail) or _unfinished(subject, committed)
     if conflict is not None:
         return conflict
     forgotten = committed is None or committed.mark is not None
@@ -108,6 +108,14 @@ def _conflict(subject: Subject, tail: Sequence[StoredRange]) -> Hold | None:
         if not same_topic(stored.topic_id, subject.topic_id):
             return holds.topic_recreated(subject.partition, stored.topic_id, subject.topic_id)
     return None
+
+
+def _unfinished(subject: Subject, committed: Committed | None) -> Hold | None:
+    """Hold a topic that was made again while ranges of the old one were promised: a zombie may yet write them."""
+    mark = committed.mark if committed is not None else None
+    if mark is None or not mark.ends or mark.generation != subject.generation:
+        return None
+    return holds.topic_recreated(subject.partition, mark.topic_id, subject.topic_id)
 
 
 def _repair(subject: Subject, tail: Sequence[StoredRange], beginning: Offset, log_start: Offset) -> Decision:

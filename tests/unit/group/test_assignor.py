@@ -5,7 +5,6 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from kafka import TopicPartition as KafkaTopicPartition
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
