@@ -1,26 +1,20 @@
-"""The one module that touches the inside of kafka-python (hence its exact pin): a cluster to send requests to.
+"""A cluster to send requests to. Touches the inside of kafka-python, as `transport` does: hence its exact pin.
 
 The library keeps connections, TLS, SASL and the brokers' addresses; its event loop runs on a thread of its own.
-Two things are done differently, because the library copies every fetched byte eight times:
-
-- bytes are received straight into the buffer of the response that they belong to (`_receive`);
-- fetch responses are parsed by `response.parse`, which returns views of that buffer.
+Fetch responses are not parsed by it, which would copy every fetched byte several times, but by `response.parse`,
+which returns views of what was received.
 """
-# ruff: noqa: SLF001 -- see above
 
 import contextlib
 import os
-import ssl
 import time
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from types import MethodType
 from typing import Any, TypeVar
 from uuid import UUID
 
 from kafka import errors as kafka_errors
-from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.protocol.consumer import FetchRequest, FetchResponse, IsolationLevel, ListOffsetsRequest, OffsetSpec
 from kafka.protocol.metadata import MetadataRequest
@@ -37,19 +31,15 @@ from logpersister.pipeline.reader.messages import (
     Topology,
 )
 from logpersister.pipeline.reader.settings import ReaderSettings
+from logpersister.pipeline.reader.transport import UNAUTHORIZED, ConnectionManager
 from logpersister.ranges import Offset, TopicPartition
 
 T = TypeVar("T")
 
 _REBOOTSTRAP_TIMEOUT_MS = 10_000
 _CLOSE_TIMEOUT_MS = 5_000
-
-_WOULD_BLOCK = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-_UNAUTHORIZED = (
-    kafka_errors.SaslAuthenticationFailedError,
-    kafka_errors.UnsupportedSaslMechanismError,
-    kafka_errors.AuthorizationError,
-)
+_GRACE = 5.0
+"""Seconds after which the thread of the connections is taken for dead, when it should have answered."""
 
 
 class KafkaCluster:
@@ -60,16 +50,16 @@ class KafkaCluster:
         config = dict(client_config) | {"receive_message_max_bytes": settings.max_response_bytes}
         # Steps of the loop may take long when the consumer's thread holds the interpreter: not worth warnings.
         self._net = NetworkSelector(**config | {"slow_task_threshold_secs": 0})
-        self._manager = _Manager(self._net, **config)
+        self._manager = ConnectionManager(self._net, **config)
         self._manager.cluster.config["allow_auto_create_topics"] = False
         self._process = os.getpid()
         self._lost = False
         self._net.start()
         try:
-            self._manager.bootstrap(settings.connect_timeout * 1000)
-        except Exception as error:
+            self._bootstrap(settings.connect_timeout)
+        except ClusterError:
             self.close()
-            raise _cluster_error(error) from error
+            raise
 
     def locate(self, topics: Collection[str]) -> Future[Topology]:
         """Ask for the leaders of all partitions of ``topics``."""
@@ -92,7 +82,19 @@ class KafkaCluster:
         with contextlib.suppress(Exception):
             self._net.close()
 
-    def _submit(self, coroutine: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+    def _bootstrap(self, seconds: float) -> None:
+        connected = self._submit(lambda: self._manager.bootstrap_async(seconds * 1000))
+        try:
+            connected.result(seconds + _GRACE)
+        except TimeoutError:
+            raise ClusterError("timed-out", f"no connection within {seconds:g} s") from None
+        except ClusterError as error:
+            cause = self._manager.last_failure
+            if error.unauthorized or cause is None:
+                raise
+            raise ClusterError(error.reason, f"{error}; the last attempt: {cause}") from error
+
+    def _submit(self, coroutine: Callable[[], Awaitable[T]]) -> Future[T]:
         answer: Future[T] = Future()
 
         def failed(error: Exception) -> None:
@@ -159,59 +161,6 @@ class KafkaCluster:
         if found.error_code:
             raise kafka_errors.for_code(found.error_code)(f"offsets of {partition}")
         return int(found.offset)
-
-
-class _Manager(KafkaConnectionManager):  # type: ignore[misc]
-    """The library's manager, with transports that receive as `_receive` does."""
-
-    async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:
-        transport = await super()._build_transport(node, timeout_at)
-        transport._read_from_sock = MethodType(_receive, transport)
-        return transport
-
-
-async def _receive(transport: Any) -> None:
-    """Do what ``KafkaTCPTransport._read_from_sock`` does, without copies.
-
-    The library's parser allocates a buffer for each response once it has its length. All of the response but its
-    last byte is received right into that buffer; the last byte is handed over in the regular way, which makes the
-    parser see a complete response.
-    """
-    while transport._read and not transport._closed:
-        await transport._net.wait_read(transport._sock)
-        try:
-            while transport._read and not transport._closed:
-                transport.last_read = time.monotonic()
-                _receive_some(transport._sock, transport._protocol)
-        except _WOULD_BLOCK:
-            continue
-        except kafka_errors.KafkaProtocolError as error:
-            transport.abort(error=error)
-        except Exception as error:
-            transport.abort(error=kafka_errors.KafkaConnectionError(str(error)))
-
-
-def _receive_some(sock: Any, protocol: Any) -> None:
-    parser = protocol.parser
-    if not parser._receiving:
-        protocol.data_received(_some(sock.recv(4 - parser._header.tell())))  # the length, and nothing behind it
-        return
-    frame = parser._rbuffer
-    at, last = frame.tell(), len(frame) - 1
-    if at < last:
-        with memoryview(frame) as whole, whole[at:last] as rest:
-            received = sock.recv_into(rest)
-        if not received:
-            raise ConnectionError("the broker closed the connection")
-        frame.seek(at + received)
-    else:
-        protocol.data_received(_some(sock.recv(1)))
-
-
-def _some(data: bytes) -> bytes:
-    if not data:
-        raise ConnectionError("the broker closed the connection")
-    return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +290,6 @@ def _cluster_error(error: Exception) -> ClusterError:
         response.MalformedResponseError: "malformed-response",
     }.get(type(error), type(error).__name__)
     message = f"{type(error).__name__}: {error}"
-    unauthorized = isinstance(error, _UNAUTHORIZED)
+    unauthorized = isinstance(error, UNAUTHORIZED)
     unknown = getattr(error, "errno", None) == UNKNOWN_TOPIC_OR_PARTITION
     return ClusterError("unknown-topic-or-partition" if unknown else reason, message, unauthorized=unauthorized)
