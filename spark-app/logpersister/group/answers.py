@@ -33,6 +33,6 @@ class CommitOutcome:
 
     committed: set[TopicPartition] = field(default_factory=set)
     refused: set[TopicPartition] = field(default_factory=set)
-    """Not sent: the partition is no longer ours, or is being revoked."""
+    """Not sent: the partition is no longer ours or is being revoked, or the group is just being shared out anew."""
     failed: dict[TopicPartition, Exception] = field(default_factory=dict)
     """The outcome is unknown; Kafka must be asked."""

@@ -178,6 +178,10 @@ class Membership:
         if error is None:
             outcome.committed |= commits.keys()
             return
+        if isinstance(error, kafka.errors.RebalanceInProgressError):  # by the client itself, which has sent nothing
+            log.info("commit.postponed", partitions=len(commits))
+            outcome.refused |= commits.keys()
+            return
         topics = {partition.topic for partition in commits}
         about_the_group = isinstance(error, kafka.errors.CommitFailedError | kafka.errors.KafkaTimeoutError)
         if len(topics) == 1 or about_the_group or self._fatal is not None:

@@ -164,7 +164,7 @@ class Cycle:
             self.book.committed(partition, commits[partition])
         self._tell_stored({partition: commits[partition].committed.offset for partition in sent.committed})
         self._doubt(sent.failed)
-        self._let_go()
+        self._let_go(except_for=self.book.commits())
         self._look_soon = True
 
     def _tell_stored(self, positions: Mapping[TopicPartition, Offset]) -> None:
