@@ -74,10 +74,11 @@ class Membership:
             client_config: arguments that every client of these brokers has.
             settings: what the group must know.
             on_poll: called after each successful poll, as a sign of life.
-            on_change: called when the assignment has changed.
+            on_change: called when the assignment has changed, or the membership has ended for good.
         """
         self._settings = settings
         self._on_poll = on_poll
+        self._on_change = on_change
         self._ownership = Ownership()
         self._fatal: Exception | None = None
         self._stopping = threading.Event()
@@ -201,7 +202,7 @@ class Membership:
             self._consumer.commit(offsets, timeout_ms=int(COMMIT_SECONDS * 1000))
         except Exception as error:
             if isinstance(error, kafka.errors.FencedInstanceIdError):
-                self._fatal = self._fenced()
+                self._end_fenced()
             return error
         return None
 
@@ -217,18 +218,19 @@ class Membership:
                 self._on_poll()
                 pause = POLL_SECONDS
             except kafka.errors.FencedInstanceIdError:
-                self._fatal = self._fenced()
+                self._end_fenced()
                 return
             except Exception as error:
                 log.warning("group.poll_failed", error=repr(error), retry_seconds=pause)
                 self._stopping.wait(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
-    def _fenced(self) -> FencedError:
-        return FencedError(
+    def _end_fenced(self) -> None:
+        self._fatal = FencedError(
             f"another process has joined group {self._settings.group_id!r} as {self._settings.instance_id!r}; "
             "give every member a name of its own"
         )
+        self._on_change()
 
 
 def _consumer_config(settings: MembershipSettings, assignor: TruthfulAssignor) -> dict[str, Any]:
