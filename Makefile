@@ -7,7 +7,8 @@ NATIVE := spark-app/native
 SOURCES := spark-app/logpersister operator bench examples scripts tests
 ARGS ?=
 
-export PYTHONDONTWRITEBYTECODE ?= 1
+# Without compiled modules every member and every Spark worker compiles all of them when it starts.
+unexport PYTHONDONTWRITEBYTECODE
 TIMED := $(PYTHON) scripts/timed.py
 UV := .cache/uv/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header

@@ -122,7 +122,7 @@ def _python() -> None:
         _run("python", [str(UV), "venv", "--clear", "--no-project", "--python", sys.executable, str(VENV)])
     (VENV / ".stamp-native").unlink(missing_ok=True)  # the next step removes what is not in the lock
     lock = str(ROOT / "requirements.lock")
-    _run("python", [str(UV), "pip", "sync", "--python", str(PYTHON), "--require-hashes", lock])
+    _run("python", [str(UV), "pip", "sync", "--python", str(PYTHON), "--require-hashes", "--compile-bytecode", lock])
     _install("python", "--editable", str(ROOT))
 
 

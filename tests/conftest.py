@@ -13,7 +13,6 @@ def pytest_configure() -> None:
     """Spark's Python workers run in this environment; while coverage is measured they save theirs too."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     if "COVERAGE_PROCESS_CONFIG" in os.environ:
-        os.environ["SPARK_CONF_DIR"] = str(_WORKER_COVERAGE)
         paths = [str(_WORKER_COVERAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)
 

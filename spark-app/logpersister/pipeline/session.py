@@ -36,6 +36,7 @@ def start_session(name: str, conf: Mapping[str, str], *, executors: int, cores: 
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",  # a large job must not hold back a small one
+        "spark.python.daemon.module": "logpersister.pipeline.daemon",
         "spark.python.worker.reuse": "true",  # connections to Kafka and S3 outlive a task
         "spark.driver.memory": LOCAL_MEMORY,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={files(__package__) / 'log4j2.properties'}",
