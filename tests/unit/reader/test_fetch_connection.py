@@ -1,12 +1,12 @@
 """Servers that are not there, or say nothing, or hang up: what becomes of the connection, and how soon."""
 
 import gc
-import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,10 +81,10 @@ def test_attempts_to_connect_leave_no_sockets_behind() -> None:
     gc.collect()
     gc.disable()  # what only it would find is a leak
     try:
-        before = len(os.listdir("/proc/self/fd"))
+        before = len(list(Path("/proc/self/fd").iterdir()))
         for _ in range(3):
             error = failure_of(address)
             assert "ECONNREFUSED" in str(error)
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
     finally:
         gc.enable()
