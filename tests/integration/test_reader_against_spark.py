@@ -1,0 +1,142 @@
+"""The reader against Spark's Kafka source (the Java consumer): the same records, whatever the log looks like."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from logpersister.pipeline.reader import KafkaReader, ReaderSettings, ReadRequest
+from tests.integration import reading
+from tests.integration.reading import SMALL
+from tests.integration.spark_source import read_by_spark
+from tests.stack import KafkaBroker
+from tests.stack.topics import Record, alter_topic, create_topic, produce
+
+ISOLATION = {True: "read_committed", False: "read_uncommitted"}
+
+ODD = [
+    Record(None, b"tombstone"),
+    Record(b"", b""),
+    Record(b"value", None, headers=[("a", b"1"), ("a", b""), ("ü", b"\xff\x00")]),
+    Record(bytes(range(256)) * 300, b"k" * 300, timestamp=0),
+    Record(b"in the future", b"key", timestamp=4_102_444_800_000),
+]
+
+
+@dataclass(frozen=True)
+class Log:
+    """A topic that is hard to read. The broker compresses all of it anew by the codec of the topic."""
+
+    write: Callable[[str, str], None]
+    configs: Mapping[str, str] = field(default_factory=dict)
+    partitions: int = 1
+
+
+def _write_odd(bootstrap: str, topic: str) -> None:
+    produce(bootstrap, topic, ODD, compression="gzip")
+    produce(bootstrap, topic, [b"x" * 700] * 500)
+
+
+def _write_transactions(bootstrap: str, topic: str) -> None:
+    produce(bootstrap, topic, [replace(record, partition=number % 2) for number, record in enumerate(ODD)])
+    reading.write_transactions(bootstrap, topic, rounds=2)
+
+
+def _write_compacted_transactions(bootstrap: str, topic: str) -> None:
+    """What cleaners leave of transactions: empty batches, markers without records, holes."""
+    alter_topic(bootstrap, topic, {"segment.ms": "100"})
+    reading.write_transactions(bootstrap, topic, rounds=2)
+    time.sleep(0.15)  # older than segment.ms, so that the next write begins a new segment
+    reading.write_compacted(bootstrap, topic)
+
+
+LOGS = {
+    **{
+        f"transactions-{codec}": Log(
+            _write_transactions, {"compression.type": "uncompressed" if codec == "none" else codec}, partitions=2
+        )
+        for codec in reading.CODECS
+    },
+    "compacted": Log(reading.write_compacted, {"cleanup.policy": "compact"}),
+    "compacted-gzip": Log(reading.write_compacted, {"cleanup.policy": "compact", "compression.type": "gzip"}),
+    "compacted-transactions": Log(_write_compacted_transactions, {"cleanup.policy": "compact"}),
+    "log-append-time": Log(_write_odd, {"message.timestamp.type": "LogAppendTime"}),
+}
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """A broker of these tests alone, whose cleaner is quick. Hides the session's."""
+    directory = tmp_path_factory.mktemp("spark")
+    properties = {"log.cleaner.backoff.ms": "200", "log.message.timestamp.after.max.ms": str(2**63 - 1)}
+    with KafkaBroker(directory, properties=properties) as broker:
+        for name, log in LOGS.items():
+            create_topic(broker.bootstrap, name, partitions=log.partitions, configs=log.configs)
+            log.write(broker.bootstrap, name)
+        for name, log in LOGS.items():
+            if log.configs.get("cleanup.policy") == "compact":  # the cleaner must not come between the two readers
+                alter_topic(broker.bootstrap, name, {"cleanup.policy": "delete"})
+        yield broker
+
+
+@pytest.fixture(scope="module", params=ISOLATION, ids=ISOLATION.values())
+def committed(request: pytest.FixtureRequest) -> bool:
+    found: bool = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def by_spark(kafka: KafkaBroker, committed: bool, tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
+    """What Spark finds in all topics."""
+    output = tmp_path_factory.mktemp("output") / "records.arrow"
+    return read_by_spark(kafka.bootstrap, ISOLATION[committed], list(LOGS), output)
+
+
+@pytest.mark.parametrize("settings", [ReaderSettings(headers=True), SMALL], ids=["default", "small"])
+@pytest.mark.parametrize("name", LOGS)
+def test_the_same_records(
+    kafka: KafkaBroker, by_spark: pa.Table, committed: bool, name: str, settings: ReaderSettings
+) -> None:
+    requests = [
+        piece
+        for request in reading.whole(kafka.bootstrap, name, committed=committed)
+        for piece in reading.cut(request, *_inside(request, 1, 77, 300, 301))
+    ]
+    reader = KafkaReader({"bootstrap_servers": kafka.bootstrap}, replace(settings, read_committed=committed))
+    try:
+        found = reading.read_records(reader, requests)
+    finally:
+        reader.close()
+    ours = sorted((record for some in found.values() for record in some), key=_place)
+    assert ours == sorted(_records(by_spark.filter(pc.equal(by_spark["topic"], name))), key=_place)
+    assert ours
+
+
+def _inside(request: ReadRequest, *cuts: int) -> list[int]:
+    return [cut for cut in cuts if request.range.start < cut < request.range.end]
+
+
+def _place(record: Record) -> tuple[int, int]:
+    assert record.partition is not None
+    assert record.offset is not None
+    return record.partition, record.offset
+
+
+def _records(table: pa.Table) -> Iterator[Record]:
+    for row in table.to_pylist():
+        headers = tuple((header["key"], header["value"]) for header in row["headers"] or ())
+        yield Record(row["value"], row["key"], row["partition"], row["timestamp"], headers, row["offset"])
+
+
+def test_the_logs_are_hard_to_read(by_spark: pa.Table, committed: bool) -> None:
+    """What the comparison is worth: the logs hold what they were made for."""
+    counts = {name: pc.sum(pc.equal(by_spark["topic"], name)).as_py() for name in LOGS}
+    assert {counts[f"transactions-{codec}"] for codec in reading.CODECS} == {5 + (330 if committed else 540)}
+    for name in ("compacted", "compacted-gzip", "compacted-transactions"):
+        topic = by_spark.filter(pc.equal(by_spark["topic"], name))
+        assert topic.num_rows < pc.max(topic["offset"]).as_py() / 2
+    assert by_spark["key"].null_count
+    assert by_spark["value"].null_count
