@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from tests.integration.harness.bucket import StoredObject
 from tests.integration.harness.scene import Scene
+from tests.integration.harness.workload import number
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)  # this and all waiting has room for a busy machine
@@ -13,12 +16,22 @@ DAY_MS = 86_400_000
 NOON_MS = int(datetime(2026, 3, 28, 12, tzinfo=UTC).timestamp() * 1000)
 
 
-def test_stores_everything_once_and_ends(scene: Scene, topic: CreateTopic) -> None:
+def test_stores_everything_once_and_ends(scene: Scene, topic: CreateTopic, tmp_path: Path) -> None:
     clicks, orders, empty = topic(3), topic(1), topic(2)
     scene.workload.write(clicks, 2_000, partitions=[0, 1, 2], timestamp=lambda n: NOON_MS + n % 3 * DAY_MS)
     scene.workload.write(orders, 500, timestamp=lambda _: NOON_MS)
+    events = tmp_path / "spark-events"
+    events.mkdir()
     manifest = scene.manifest(
-        kafka={"topics": [clicks, orders, empty]}, output={"partitionBy": [{"date": {"granularity": "day"}}]}
+        kafka={"topics": [clicks, orders, empty]},
+        output={"partitionBy": [{"date": {"granularity": "day"}}]},
+        spark={
+            "conf": {
+                "spark.eventLog.enabled": "true",
+                "spark.eventLog.dir": events.as_uri(),
+                "spark.eventLog.compress": "false",
+            }
+        },
     )
 
     member = scene.run_until_current(manifest)
@@ -32,6 +45,9 @@ def test_stores_everything_once_and_ends(scene: Scene, topic: CreateTopic) -> No
     written = member.events("range.written")
     assert sum(event["records"] for event in written) == 6_500
     assert member.events("member.stopped", exit_code=0)
+    assert "4 ranges in" in "".join(log.read_text() for log in events.rglob("*") if log.is_file()), "one Spark job"
+    for one in objects:
+        assert_facts(one, scene.group.name)
 
     again = scene.run_until_current(manifest)
 
@@ -39,12 +55,10 @@ def test_stores_everything_once_and_ends(scene: Scene, topic: CreateTopic) -> No
     assert [(one.key, one.modified) for one in scene.bucket.objects()] == [(one.key, one.modified) for one in objects]
 
 
-def test_the_facts_of_an_object_are_those_of_its_content(scene: Scene, topic: CreateTopic) -> None:
-    name = topic(2)
-    scene.workload.write(name, 300, partitions=[0, 1])
-    scene.run_until_current(scene.manifest(kafka={"topics": [name]}, output={"compression": "none"}))
-    for one in scene.assert_stored(name):
-        facts = one.metadata
-        assert (facts["group"], facts["topic"], int(facts["partition"])) == (scene.group.name, one.topic, one.partition)
-        assert (int(facts["generation"]), int(facts["start"]), int(facts["end"])) == (1, 0, 300)
-        assert (int(facts["first"]), int(facts["last"]), int(facts["records"])) == (0, 299, len(one.values))
+def assert_facts(one: StoredObject, group: str) -> None:
+    """Check what an object says of itself against its name and its content; values carry their offsets."""
+    facts = one.metadata
+    assert (facts["group"], facts["topic"], int(facts["partition"])) == (group, one.topic, one.partition)
+    assert (int(facts["generation"]), int(facts["start"])) == (one.generation, one.start)
+    offsets = [number(value) for value in one.values]
+    assert (int(facts["first"]), int(facts["last"]), int(facts["records"])) == (offsets[0], offsets[-1], len(offsets))

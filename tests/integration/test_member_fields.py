@@ -1,13 +1,23 @@
 """Fields of the manifest that change what a member does, each seen from outside."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.integration.harness.bucket import StoredObject, assert_exactly_once
+from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.scene import Scene
-from tests.stack.topics import create_topic, delete_records, produce_many, read_all, transaction
+from tests.readers.messagepack import decode_map
+from tests.stack.topics import (
+    Record,
+    add_partitions,
+    create_topic,
+    delete_records,
+    produce,
+    produce_many,
+    read_all,
+    transaction,
+)
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
@@ -18,10 +28,6 @@ MINUTE_MS = 60_000
 
 def milliseconds(time: datetime) -> int:
     return int(time.timestamp() * 1000)
-
-
-def values(objects: Iterable[StoredObject]) -> list[bytes]:
-    return [value for one in objects for value in one.values]
 
 
 def test_start_at_a_time_and_folders_of_a_time_zone(scene: Scene, topic: CreateTopic) -> None:
@@ -46,7 +52,7 @@ def test_start_at_a_time_and_folders_of_a_time_zone(scene: Scene, topic: CreateT
 
 
 def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str) -> None:
-    """A long-running member: topics join or are left out by pattern, and each has the limits that its name asks for."""
+    """A long-running member: topics and partitions join, or are left out, and each has the limits of its topic."""
     names = ("fast", "slow", "large", "private", "late.fast")
     fast, slow, large, private, late = (f"{unique}.{name}" for name in names)
     bootstrap = scene.kafka.bootstrap
@@ -77,13 +83,17 @@ def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str) -> None:
     create_topic(bootstrap, late)
     member.wait_event("partition.resumed", topic=late)
     scene.workload.write(late, 50)
-    scene.group.wait_current(fast, late)
+    add_partitions(bootstrap, fast, 2)
+    member.wait_event("partition.resumed", topic=fast, partition=1)
+    scene.workload.write(fast, 50, partitions=[1])
+    scene.group.wait_current(fast, late, explain=member.tail)
     member.wait_event("range.written", topic=large, count=3)
 
     produced = scene.workload.produced(fast, late)
-    after_start = {(fast, 0): produced[fast, 0][50:], (late, 0): produced[late, 0]}
+    after_start = {of: values for of, values in produced.items() if of != (fast, 0)}
+    after_start[fast, 0] = produced[fast, 0][50:]
     assert_exactly_once([*scene.bucket.objects(fast), *scene.bucket.objects(late)], after_start)
-    stored = values(scene.bucket.objects(large))
+    stored = [value for one in scene.bucket.objects(large) for value in one.values]
     assert stored == scene.workload.produced(large)[large, 0][50 : 50 + len(stored)], "full objects do not wait"
     assert not scene.bucket.objects(slow)
     assert not scene.bucket.objects(private)
@@ -94,75 +104,99 @@ def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str) -> None:
     assert member.wait_end() == 0
 
 
-def test_isolation_level_group_and_prefix(scene: Scene, topic: CreateTopic, unique: str) -> None:
+def test_isolation_level_group_prefix_and_sequence_files(scene: Scene, topic: CreateTopic, unique: str) -> None:
     name = topic()
     bootstrap = scene.kafka.bootstrap
     scene.workload.write(name, 5)
-    for number, kept in enumerate((True, False, True)):
-        with transaction(bootstrap, f"{unique}-{number}") as current:
-            current.produce(name, [scene.workload.value(name, 0) for _ in range(10)])
+    for turn, kept in enumerate((True, False, True)):
+        with transaction(bootstrap, f"{unique}-{turn}") as current:
+            records = [Record(scene.workload.value(name, 0), key=b"%d" % n if n else None) for n in range(10)]
+            current.produce(name, records)
             if not kept:
                 current.abort()
-    formats = {"output": {"format": "sequencefile"}}
-    committed = scene.manifest(kafka={"topics": [name]}, **formats)
+    committed = scene.manifest(kafka={"topics": [name]}, output={"format": "sequencefile"})
     everything = scene.manifest(
         kafka={"topics": [name], "isolationLevel": "read_uncommitted", "groupId": f"{unique}-all"},
         storage={"prefix": "every/thing"},
-        **formats,
+        output={"format": "sequencefile", "sequencefile": {"key": "messagepack", "compressionType": "record"}},
     )
 
-    for manifest, prefix, records in ((committed, "raw", 25), (everything, "every/thing", 35)):
-        scene.run_until_current(manifest)
-        (stored,) = scene.bucket_at(prefix).objects(name)
-        in_kafka = read_all(bootstrap, name, committed=manifest is committed)[0]
-        assert len(stored.values) == records
-        assert list(zip(stored.keys, stored.values, strict=True)) == [(one.offset, one.value) for one in in_kafka]
-        assert stored.extension == ".seq"
-        assert stored.metadata["group"] == (unique if manifest is committed else f"{unique}-all")
+    scene.run_until_current(committed)
+    scene.run_until_current(everything)
+
+    (some,) = scene.bucket.objects(name)
+    in_kafka = read_all(bootstrap, name, committed=True)[0]
+    assert len(in_kafka) == 25
+    assert list(zip(some.keys, some.values, strict=True)) == [(one.offset, one.value) for one in in_kafka]
+    assert (some.extension, some.metadata["group"]) == (".seq", unique)
+    (every,) = scene.bucket_at("every/thing").objects(name)
+    in_kafka = read_all(bootstrap, name, committed=False)[0]
+    assert len(in_kafka) == 35
+    assert every.values == tuple(one.value for one in in_kafka)
+    assert [decode_map(key) for key in every.keys if isinstance(key, bytes)] == [
+        {1: one.offset, 3: one.timestamp} | ({} if one.key is None else {2: one.key}) for one in in_kafka
+    ]
+    assert (every.extension, every.metadata["group"]) == (".seq", f"{unique}-all")
 
 
 def test_loss_holds_or_is_recorded(scene: Scene, topic: CreateTopic) -> None:
+    """Retention overtakes the group in one partition."""
     cut, whole = topic(2), topic()
-    scene.workload.write(cut, 1_000, partitions=[0, 1])
+    kafka = {"topics": [cut, whole]}
+    scene.workload.write(cut, 100, partitions=[0, 1])
+    scene.run_until_current(scene.manifest(kafka=kafka))
+    scene.workload.write(cut, 900, partitions=[0, 1])
     scene.workload.write(whole, 100)
-    scene.group.set(cut, {0: 100, 1: 100})
     before = scene.workload.produced(cut)
     delete_records(scene.kafka.bootstrap, cut, {0: 400})
 
-    held = scene.run_until_current(scene.manifest(kafka={"topics": [cut, whole]}), code=4)
+    held = scene.run_until_current(scene.manifest(kafka=kafka), code=4)
 
     scene.assert_stored(whole)
     assert {(event["topic"], event["partition"], event["reason"]) for event in held.events("partition.held")} == {
         (cut, 0, "data-lost")
     }
-    assert_exactly_once(scene.bucket.objects(cut), {(cut, 0): [], (cut, 1): before[cut, 1][100:]})
+    assert_exactly_once(scene.bucket.objects(cut), {(cut, 0): before[cut, 0][:100], (cut, 1): before[cut, 1]})
     assert not scene.bucket.losses()
 
-    scene.run_until_current(scene.manifest(kafka={"topics": [cut, whole], "onDataLoss": "skip"}))
+    scene.run_until_current(scene.manifest(kafka={**kafka, "onDataLoss": "skip"}))
 
-    assert_exactly_once(scene.bucket.objects(cut), {(cut, 0): before[cut, 0][400:], (cut, 1): before[cut, 1][100:]})
+    stored = {(cut, 0): before[cut, 0][:100] + before[cut, 0][400:], (cut, 1): before[cut, 1]}
+    assert_exactly_once(scene.bucket.objects(cut), stored)
     (loss,) = scene.bucket.losses()
     assert (loss["topic"], loss["partition"], loss["start"], loss["end"], loss["cause"]) == (cut, 0, 100, 400, "lost")
 
 
-def test_folders_by_offset_in_plain_text_and_another_storage_class(scene: Scene, topic: CreateTopic) -> None:
-    name = topic()
-    scene.workload.write(name, 250)
+def test_folders_by_minute_and_offset_text_settings_and_storage_class(scene: Scene, topic: CreateTopic) -> None:
+    name, odd = topic(), topic()
+    scene.workload.write(name, 250, timestamp=lambda n: milliseconds(EVENING) + n // 150 * MINUTE_MS)
+    values = (None, b"", b"with\x1ea delimiter", b"two\nlines", b"a \\ backslash")
+    produce(scene.kafka.bootstrap, odd, [Record(value, key=b"k", timestamp=milliseconds(EVENING)) for value in values])
     manifest = scene.manifest(
-        kafka={"topics": [name]},
+        kafka={"topics": [name, odd]},
         storage={"storageClass": "REDUCED_REDUNDANCY", "pathStyle": True, "region": "us-east-1"},
-        output={"compression": "none", "partitionBy": [{"offset": {"every": 100}}]},
+        output={
+            "compression": "none",
+            "partitionBy": [{"date": {"granularity": "minute", "prefix": "at="}}, {"offset": {"every": 100}}],
+            "text": {"delimiter": "\u001e", "delimiterInValue": "escape", "tombstones": "empty"},
+        },
     )
 
     scene.run_until_current(manifest)
 
-    objects = scene.assert_stored(name)
+    bucket = scene.bucket_at("raw", delimiter=b"\x1e")
+    objects = bucket.objects(name)
+    assert_exactly_once(objects, scene.workload.produced(name))
     assert [(one.path, one.start, len(one.values)) for one in objects] == [
-        ("offset=0", 0, 100),
-        ("offset=100", 0, 100),
-        ("offset=200", 0, 50),
+        ("at=2026-03-28-17-30/offset=0", 0, 100),
+        ("at=2026-03-28-17-30/offset=100", 0, 50),
+        ("at=2026-03-28-17-31/offset=100", 0, 50),
+        ("at=2026-03-28-17-31/offset=200", 0, 50),
     ]
     assert {(one.extension, one.storage_class) for one in objects} == {(".txt", "REDUCED_REDUNDANCY")}
+    (stored,) = bucket.objects(odd)
+    assert stored.values == (b"", b"", b"with\\x1ea delimiter", b"two\nlines", b"a \\\\ backslash")
+    assert stored.metadata["tombstones"] == "1"
 
 
 def test_objects_are_as_large_as_asked(scene: Scene, topic: CreateTopic) -> None:
@@ -181,16 +215,22 @@ def test_objects_are_as_large_as_asked(scene: Scene, topic: CreateTopic) -> None
 
 
 def test_a_new_generation_begins_where_the_old_one_ends(scene: Scene, topic: CreateTopic) -> None:
+    """In a bucket without a prefix."""
     name = topic(2)
-    kafka = {"topics": [name]}
+    kafka, storage = {"topics": [name]}, {"prefix": ""}
     scene.workload.write(name, 300, partitions=[0, 1])
-    scene.run_until_current(scene.manifest(kafka=kafka))
+    scene.run_until_current(scene.manifest(kafka=kafka, storage=storage))
     scene.workload.write(name, 200, partitions=[0, 1])
+    changed = scene.manifest(
+        generation=2, kafka=kafka, storage=storage, output={"format": "sequencefile", "compression": "none"}
+    )
 
-    scene.run_until_current(scene.manifest(generation=2, kafka=kafka, output={"compression": "zstd"}))
+    scene.run_until_current(changed)
 
-    assert [(one.generation, one.of, one.start, one.end, one.extension) for one in scene.assert_stored(name)] == [
+    objects = scene.bucket_at("").objects(name)
+    assert_exactly_once(objects, scene.workload.produced(name))
+    assert [(one.generation, one.of, one.start, one.end, one.extension) for one in objects] == [
         (generation, (name, partition), start, end, extension)
         for partition in (0, 1)
-        for generation, start, end, extension in ((1, 0, 300, ".txt.gz"), (2, 300, 500, ".txt.zst"))
+        for generation, start, end, extension in ((1, 0, 300, ".txt.gz"), (2, 300, 500, ".seq"))
     ]

@@ -1,6 +1,5 @@
 """SIGTERM, once and twice, in the middle of an upload; and an S3 server that is away for a while."""
 
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -60,7 +59,6 @@ def test_a_second_sigterm_ends_at_once_and_leaves_what_was_promised(
 
 
 def test_a_killed_worker_is_a_range_tried_again(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy) -> None:
-    """As the kernel does when memory runs out."""
     name = topic(2)
     scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
     manifest = scene.manifest(kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint})
@@ -69,8 +67,7 @@ def test_a_killed_worker_is_a_range_tried_again(scene: Scene, topic: CreateTopic
     member = scene.member(manifest)
     member.wait("the uploads are on their way", lambda: fault.met >= 2)
 
-    for worker in member.workers():
-        worker.send_signal(signal.SIGKILL)
+    member.kill_workers()
     member.wait_event("range.failed", kind="task")
     s3_proxy.clear()
     scene.group.wait_current(name, explain=member.tail)

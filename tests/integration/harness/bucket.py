@@ -45,6 +45,8 @@ class StoredObject:
     """Bytes, as stored."""
     modified: datetime
     storage_class: str
+    encryption: str | None
+    """Server-side encryption: ``AES256``, ``aws:kms`` or none."""
     metadata: Mapping[str, str]
     """User metadata, decoded."""
     keys: tuple[int | bytes, ...]
@@ -64,10 +66,12 @@ class StoredObject:
 class Bucket:
     """One prefix of a bucket."""
 
-    def __init__(self, client: "S3Client", name: str, prefix: str) -> None:
+    def __init__(self, client: "S3Client", name: str, prefix: str, *, delimiter: bytes = b"\n") -> None:
         self.client = client
         self.name = name
         self._head = f"{prefix}/" if prefix else ""
+        self._delimiter = delimiter
+        """What ends each value in text."""
 
     def objects(self, topic: str | None = None) -> list[StoredObject]:
         """Return all objects of records (of ``topic``), by topic, partition, generation, start and path."""
@@ -90,6 +94,10 @@ class Bucket:
         keys = [listed["Key"] for listed in self._list(f"{self._head}_logpersister/") if "/losses/" in listed["Key"]]
         return [json.loads(self._content(key)) for key in keys]
 
+    def parts(self, one: StoredObject) -> int:
+        """Return in how many parts an object was uploaded; 1 for a single put."""
+        return self.client.head_object(Bucket=self.name, Key=one.key, PartNumber=1).get("PartsCount", 1)
+
     def unfinished_uploads(self) -> list[str]:
         """Return the keys of multipart uploads that nobody has completed."""
         return [upload["Key"] for upload in self.client.list_multipart_uploads(Bucket=self.name).get("Uploads", [])]
@@ -106,7 +114,7 @@ class Bucket:
         name = _NAME.fullmatch(key.removeprefix(self._head))
         assert name is not None, f"{key} is not a name by the design's rule"
         answer = self.client.get_object(Bucket=self.name, Key=key)
-        keys, values = _records(name["extension"], answer["Body"].read())
+        keys, values = _records(name["extension"], answer["Body"].read(), self._delimiter)
         return StoredObject(
             key=key,
             topic=unquote(name["topic"]),
@@ -118,19 +126,20 @@ class Bucket:
             size=listed["Size"],
             modified=listed["LastModified"],
             storage_class=answer.get("StorageClass", "STANDARD"),
+            encryption=answer.get("ServerSideEncryption"),
             metadata={field: unquote(value) for field, value in answer["Metadata"].items()},
             keys=keys,
             values=values,
         )
 
 
-def _records(extension: str, content: bytes) -> tuple[tuple[int | bytes, ...], tuple[bytes, ...]]:
+def _records(extension: str, content: bytes, delimiter: bytes) -> tuple[tuple[int | bytes, ...], tuple[bytes, ...]]:
     if extension == ".seq":
         file = sequencefile.read(content)
         return tuple(file.keys), tuple(file.values)
     text = {".txt": _plain, ".txt.gz": gzip.decompress, ".txt.zst": _zstd}[extension](content)
-    assert text.endswith(b"\n"), "a text object does not end with a whole line"
-    return (), tuple(text[:-1].split(b"\n"))
+    assert text.endswith(delimiter), "a text object does not end with a whole line"
+    return (), tuple(text.removesuffix(delimiter).split(delimiter))
 
 
 def _plain(content: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """``logpersister run`` as a process of its own: start, look at, signal, and be sure that nothing of it is left."""
 
+import contextlib
 import json
 import os
 import signal
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from tests.stack import reaper
 
 _MARK = "LOGPERSISTER_TEST_MEMBER"
 """Environment variable that every process of a member inherits; its value is the member's log file."""
+
+_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Spark's JVM lives for seconds here: code that is compiled twice costs half of a member's CPU time."""
 
 Event = dict[str, Any]
 
@@ -35,7 +39,7 @@ class MemberProcess:
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 command,
-                env={**os.environ, _MARK: str(log)},
+                env={**os.environ, _MARK: str(log), "JDK_JAVA_OPTIONS": _QUICK_JVM},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -123,7 +127,7 @@ class MemberProcess:
 
     def workers(self) -> list[psutil.Process]:
         """Return Spark's Python workers (and their parent, the daemon)."""
-        return [process for process in self.processes() if "pyspark.daemon" in " ".join(process.cmdline())]
+        return [process for process in self.processes() if "pyspark.worker" in _command(process)]
 
     def wait_end(self) -> int:
         """Wait until the driver and all that it started have ended; return the exit code."""
@@ -145,22 +149,35 @@ class MemberProcess:
         self._process.kill()
         self._process.wait()
 
+    def kill_workers(self) -> None:
+        """Kill -9 Spark's Python workers, as the kernel does when memory runs out."""
+        _signal(self.workers(), signal.SIGKILL)
+
     def freeze(self) -> None:
         """Stop the driver, then the rest, as a machine that stands still."""
-        self._signal_all(signal.SIGSTOP)
+        _signal(self.processes(), signal.SIGSTOP)
 
     def thaw(self) -> None:
-        self._signal_all(signal.SIGCONT)
-
-    def _signal_all(self, number: signal.Signals) -> None:
-        for process in self.processes():
-            process.send_signal(number)
+        _signal(self.processes(), signal.SIGCONT)
 
     def clean_up(self) -> None:
         """Kill whatever is left, without asking."""
-        self._signal_all(signal.SIGKILL)
+        _signal(self.processes(), signal.SIGKILL)
         self._process.wait()
         self.wait_gone()
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.Error:  # has just ended
+        return []
+
+
+def _signal(processes: Sequence[psutil.Process], number: signal.Signals) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(number)
 
 
 def _events(log: Path) -> Iterator[Event]:

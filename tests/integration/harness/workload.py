@@ -16,6 +16,11 @@ from tests.stack.topics import Record, produce, read_all
 _FLUSH_SECONDS = 120
 
 
+def number(value: bytes) -> int:
+    """Return the number of a value in its partition: its offset, where nothing else was written."""
+    return int(json.loads(value)["n"])
+
+
 class Workload:
     """Produces values such as ``{"p":0,"n":123,"x":"…"}``, numbered within each partition of each topic."""
 
