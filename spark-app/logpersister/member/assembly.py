@@ -21,7 +21,7 @@ from logpersister.member.ports import World
 from logpersister.member.sampling import FormatSampler
 from logpersister.pipeline.equipment import open_reader
 from logpersister.pipeline.job import SparkJobs
-from logpersister.pipeline.session import start_session
+from logpersister.pipeline.session import start_spark
 from logpersister.report.health import Probe
 from logpersister.storage.store import open_store
 
@@ -72,10 +72,10 @@ def assemble(
         store = stack.enter_context(open_store(spec.storage, secrets))
         reader = open_reader(resource, secrets)
         stack.callback(reader.close)
-        session = start_session(
+        spark = start_spark(
             f"logpersister {resource.name}", spec.spark.conf, executors=spec.spark.executors, cores=cores
         )
-        jobs = SparkJobs(session, MOST_JOBS)
+        jobs = SparkJobs(spark, MOST_JOBS)
         stack.callback(jobs.close)
         group = Membership(config, _membership(resource, instance_id), on_poll=on_poll, on_change=wake.set)
         stack.callback(group.stop)
