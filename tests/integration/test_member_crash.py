@@ -47,6 +47,7 @@ def test_killed_in_the_middle_of_a_range(
     objects = scene.assert_stored(name)
     taken = {(one.partition, one.start, one.end) for one in objects if one.start < 800}
     assert taken == {(0, 0, 800), (1, 0, 800)}
+    assert {scene.bucket.parts(one) for one in objects if one.start < 800} == {2}
     assert not scene.bucket.unfinished_uploads()
     taken_over = after.events("partition.takes_over")
     assert sorted((event["partition"], event["start"], event["ends"]) for event in taken_over) == [

@@ -96,15 +96,47 @@ def test_a_member_that_stood_still_does_no_harm(scene: Scene, topic: CreateTopic
         assert member.wait_end() == 0
 
 
-def test_a_name_that_is_taken_ends_the_older_member(scene: Scene, topic: CreateTopic) -> None:
+def test_a_restart_under_the_same_name_moves_nothing(scene: Scene, topic: CreateTopic) -> None:
+    """Within ``sessionTimeout``; what it owned waits for it."""
     name = topic(2)
-    manifest = scene.manifest(kafka={"topics": [name]})
+    manifest = scene.manifest(kafka={"topics": [name], "sessionTimeout": "10m"})
+    one, two = scene.member(manifest, "one"), scene.member(manifest, "two")
+    for member in (one, two):
+        member.wait("it owns a partition", lambda member=member: owned(member) == 1)  # type: ignore[misc]
+    scene.workload.write(name, 100, partitions=[0, 1])
+    scene.group.wait_current(name, explain=one.tail)
+    of_two = two.status()["assignment"]
+    changes = len(two.events("group.assigned")) + len(two.events("group.revoked"))
+
+    one.kill()
+    one.wait_gone()
+    scene.workload.write(name, 100, partitions=[0, 1])
+    again = scene.member(manifest, "one")
+    scene.group.wait_current(name, explain=again.tail)
+    again.terminate()
+    assert again.wait_end() == 0
+    scene.workload.write(name, 100, partitions=[0, 1])
+    again = scene.member(manifest, "one")
+    scene.group.wait_current(name, explain=again.tail)
+
+    scene.assert_stored(name)
+    assert two.status()["assignment"] == of_two
+    assert len(two.events("group.assigned")) + len(two.events("group.revoked")) == changes
+    assert owned(again) == 1
+
+
+def test_a_name_that_is_taken_ends_the_older_member(scene: Scene, topic: CreateTopic) -> None:
+    """At once, although it looks at Kafka only every ``cycleInterval``."""
+    name = topic(2)
+    manifest = scene.manifest(kafka={"topics": [name]}, cycleInterval="5m")
     older = scene.member(manifest, "one")
-    older.wait("it owns the partitions", lambda: owned(older) == 2)
+    older.wait_event("partition.resumed", count=2)
+    older.wait("it has looked", lambda: (older.lag() or {}).get("partitions") == 2)
+    scene.workload.write(name, 100, partitions=[0, 1])
 
     newer = scene.member(manifest, "one")
 
     assert older.wait_end() == 5
-    scene.workload.write(name, 100, partitions=[0, 1])
     scene.group.wait_current(name, explain=newer.tail)
     scene.assert_stored(name)
+    assert not older.events("range.written"), "it was not yet time to look again"

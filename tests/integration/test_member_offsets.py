@@ -5,10 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from tests.integration.harness.bucket import assert_exactly_once
+from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.waiting import eventually
-from tests.stack.topics import admin, create_topic, delete_topic
+from tests.stack.fault_proxy import FaultProxy
+from tests.stack.topics import admin, create_topic, delete_records, delete_topic
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
@@ -88,6 +90,31 @@ def test_offsets_forgotten_and_set(scene: Scene, topic: CreateTopic) -> None:
 
     replayed = [one for one in scene.bucket.objects(name) if one.generation == 2]
     assert_exactly_once(replayed, {(name, back): produced[back][10:]})
+
+
+def test_retention_overtakes_what_was_promised(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy) -> None:
+    """The member dies in the middle of two ranges; of one of them Kafka loses a part before anybody takes it over."""
+    name = topic(2)
+    scene.workload.write(name, 1_000, partitions=[0, 1])
+    produced = scene.workload.produced(name)
+    kafka, storage = {"topics": [name], "onDataLoss": "skip"}, {"endpoint": s3_proxy.endpoint}
+    fault = stalled_puts(f"/{name}/")
+    s3_proxy.inject(fault)
+    member = scene.member(scene.manifest(kafka=kafka, storage=storage))
+    member.wait("the uploads are on their way", lambda: fault.met >= 2)
+    member.kill()
+    member.wait_gone()
+    assert scene.group.pending(name) == {0: (1_000,), 1: (1_000,)}
+    delete_records(scene.kafka.bootstrap, name, {0: 400})
+    s3_proxy.clear()
+
+    scene.run_until_current(scene.manifest(kafka=kafka, storage=storage))
+
+    objects = scene.bucket.objects(name)
+    assert_exactly_once(objects, {(name, 0): produced[name, 0][400:], (name, 1): produced[name, 1]})
+    assert [(one.start, one.end, one.metadata["first"]) for one in objects] == [(0, 1_000, "400"), (0, 1_000, "0")]
+    (loss,) = scene.bucket.losses()
+    assert (loss["partition"], loss["start"], loss["end"], loss["cause"]) == (0, 0, 400, "lost")
 
 
 def test_two_groups_under_one_prefix(scene: Scene, topic: CreateTopic, unique: str) -> None:

@@ -1,4 +1,4 @@
-"""SIGTERM, once and twice, in the middle of an upload; and an S3 server that is away for a while."""
+"""SIGTERM, once and twice, in the middle of an upload; workers that are killed; servers that are away for a while."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,12 +36,13 @@ def test_sigterm_lets_running_ranges_end(scene: Scene, topic: CreateTopic, s3_pr
     scene.assert_stored(name)
 
 
-def test_a_second_sigterm_ends_at_once_and_leaves_what_was_promised(
-    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy
+@pytest.mark.parametrize(("grace", "signals"), [("30m", 2), ("1s", 1)], ids=["second-sigterm", "grace-is-over"])
+def test_what_does_not_end_in_time_stays_promised(
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, grace: str, signals: int
 ) -> None:
     name = topic(2)
     scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
-    manifest = scene.manifest(kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint}, shutdownGrace="30m")
+    manifest = scene.manifest(kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint}, shutdownGrace=grace)
     fault = stalled_puts(f"/{name}/")
     s3_proxy.inject(fault)
     member = scene.member(manifest)
@@ -49,7 +50,8 @@ def test_a_second_sigterm_ends_at_once_and_leaves_what_was_promised(
 
     member.terminate()
     member.wait_event("member.draining")
-    member.terminate()
+    if signals == 2:
+        member.terminate()
     assert member.wait_end() == 0
 
     assert scene.group.pending(name) == {0: (500,), 1: (500,)}
@@ -83,9 +85,10 @@ def own_minio(tmp_path: Path) -> Iterator[MinioServer]:
         yield server
 
 
-def test_s3_is_away_for_a_while(
+def test_servers_are_away_for_a_while(
     tmp_path: Path, kafka: KafkaBroker, own_minio: MinioServer, s3_secret: str, unique: str, topic: CreateTopic
 ) -> None:
+    """First S3, then Kafka."""
     name = topic(2)
     client = own_minio.client()
     client.create_bucket(Bucket=unique)
@@ -106,8 +109,14 @@ def test_s3_is_away_for_a_while(
         own_minio.restart()
         scene.group.wait_current(name, explain=member.tail)
 
+        kafka.kill()
+        member.wait("it does not know its lag", lambda: member.lag() is None)
+        kafka.restart()
+        scene.workload.write(name, 100, partitions=[0, 1])
+        scene.group.wait_current(name, explain=member.tail)
+
         scene.assert_stored(name)
-        assert member.metrics()[f'logpersister_records_total{{topic="{name}"}}'] == 400
+        assert member.metrics()[f'logpersister_records_total{{topic="{name}"}}'] == 600
         member.terminate()
         assert member.wait_end() == 0
     client.close()

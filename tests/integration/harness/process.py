@@ -73,6 +73,11 @@ class MemberProcess:
         lines = (line for line in self._get("/metrics").splitlines() if line and not line.startswith("#"))
         return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
+    def lag(self) -> Mapping[str, Any] | None:
+        """Return the lag by ``/status``; None while the member does not know it."""
+        lag: Mapping[str, Any] = self.status().get("lag", {})
+        return lag if lag.get("known") else None
+
     def held(self) -> dict[str, str]:
         """Return the reason by partition (``topic-0``) of what is held, by ``/status``."""
         held = self.status().get("heldPartitions", {}).get("first", [])
