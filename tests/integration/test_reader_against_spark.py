@@ -80,7 +80,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
         yield broker
 
 
-@pytest.fixture(scope="module", params=ISOLATION, ids=ISOLATION.values())
+@pytest.fixture(scope="module", params=[True, False], ids=["read_committed", "read_uncommitted"])
 def committed(request: pytest.FixtureRequest) -> bool:
     found: bool = request.param
     return found

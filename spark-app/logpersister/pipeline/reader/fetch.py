@@ -67,8 +67,14 @@ class RangeState:
     seen_offsets: int = 0
     least_bytes: int = 0
     """Ask for so much at least: grows when an answer was too small to hold a record batch."""
+    claimed_bytes: int = 0
+    """Size of the record batch at `position` as it was told once, too large to be believed at once."""
     preferred: tuple[int, float] | None = None
     """The replica that the leader told us to read from, and until when."""
+    replica_failures: int = 0
+    """How often such a replica failed since the last progress."""
+    leader_until: float = 0
+    """Read from the leader until then, whatever replica it prefers."""
     not_before: float = 0
     """Do not ask earlier."""
     attempts: int = 0
@@ -76,6 +82,8 @@ class RangeState:
     empties: int = 0
     """Answers without records since the last progress."""
     corruptions: int = 0
+    """Damaged answers for `corrupt_at` in a row."""
+    corrupt_at: Offset = -1
     closed: bool = False
     """Not consumed any further."""
     unknown_since: float | None = None
@@ -102,7 +110,7 @@ class RangeState:
         self.seen_bytes += size
         self.seen_offsets += next_offset - self.position
         self.position = next_offset
-        self.attempts = self.empties = self.least_bytes = 0
+        self.attempts = self.empties = self.least_bytes = self.claimed_bytes = self.replica_failures = 0
         self.unknown_since = None
 
 
@@ -195,10 +203,12 @@ def plan(
             draft = drafts[node] = _Draft(cap)
         if draft.takes(state):
             draft.add(state, location, settings)
-    return [_planned(node, draft, settings) for node, draft in drafts.items()]
+    return [_planned(node, draft, settings, now) for node, draft in drafts.items()]
 
 
-def _planned(node: int, draft: _Draft, settings: ReaderSettings) -> Planned:
+def _planned(node: int, draft: _Draft, settings: ReaderSettings, now: float) -> Planned:
+    # Whom a leader does not know the place of gets the records from itself.
+    from_leader = any(now < state.leader_until for state in draft.states)
     max_bytes = min(draft.cap, draft.asked)
     call = FetchCall(
         node=node,
@@ -206,6 +216,6 @@ def _planned(node: int, draft: _Draft, settings: ReaderSettings) -> Planned:
         max_bytes=max_bytes,
         max_wait=settings.max_wait,
         read_committed=settings.read_committed,
-        rack=settings.client_rack or "",
+        rack="" if from_leader else settings.client_rack or "",
     )
     return Planned(call, tuple(draft.states))

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 import structlog
 
+from logpersister.pipeline.reader import ends
 from logpersister.pipeline.reader.batches import Piece, scan
 from logpersister.pipeline.reader.buffer import Buffer
 from logpersister.pipeline.reader.errors import Verdict, judge
@@ -28,6 +29,7 @@ from logpersister.pipeline.reader.messages import (
     Stats,
     Topology,
 )
+from logpersister.pipeline.reader.replicas import Replicas
 from logpersister.pipeline.reader.retries import Retries, backoff_of, fail
 from logpersister.pipeline.reader.settings import ReaderSettings
 from logpersister.ranges import Offset, TopicPartition, topic_id_text
@@ -72,10 +74,12 @@ class Fetching:
         self._cluster, self._settings, self._inbox, self._stats = cluster, settings, inbox, stats
         self._buffer = Buffer(settings.buffer_bytes, stats)
         self._retries = Retries(settings, stats)
+        self._replicas = Replicas(settings.replica_expiry)
         self._wanting = list(self.states)
         self._in_flight: dict[int, Planned] = {}
         self._silent_until: dict[int, float] = {}
         self._stalled: set[int | None] = set()
+        self._delivered: dict[int | None, float] = {}
         if topology is not None:
             self._located(topology)
 
@@ -141,9 +145,11 @@ class Fetching:
     def _advance(self, state: RangeState, deadline: float) -> None:
         """Do what can be done for a range that the consumer waits for, then wait for something to happen."""
         location = self.leaders.of(state)
-        # One range has already waited for this broker (or, None, for metadata) in vain: the others need not.
-        if self._inbox.now() >= deadline or location.leader in self._stalled:
+        late = self._inbox.now() >= deadline
+        if late and self._delivered.get(location.leader, 0) < deadline - self._settings.stall_timeout:
+            # It was waited for this broker (or, None, for metadata) in vain: other ranges need not.
             self._stalled.add(location.leader)
+        if late or location.leader in self._stalled:
             self._retries.stalled(state, location)
             return
         self._make_room(state)
@@ -203,7 +209,8 @@ class Fetching:
     def _fetch_again(self, state: RangeState, offset: Offset) -> None:
         self._buffer.drop(state)
         state.position, state.last_epoch = offset, -1
-        state.asked = None  # an answer under way is not for this position
+        # Neither an answer under way nor an error is for this position.
+        state.asked, state.error = None, None
         self._wanting = [one for one in self.states if one.wanting]
 
     def _forget_satisfied(self) -> None:
@@ -220,7 +227,7 @@ class Fetching:
             state.asked = None
         error = future.exception()
         if isinstance(error, ClusterError):
-            self._unreachable([state for _, state in asked], error)
+            self._unreachable(call.node, [state for _, state in asked], error)
             return
         answer = future.result()
         self._stats.bytes += answer.size
@@ -270,7 +277,7 @@ class Fetching:
         self, call: FetchCall, part: FetchPart, state: RangeState, data: PartitionData, frame: Frame, *, crowded: bool
     ) -> None:
         if data.diverging_end >= 0:
-            _truncated(state, LogOffsets(data.log_start, data.diverging_end, data.log_start))
+            ends.truncated(state, LogOffsets(data.log_start, data.diverging_end, data.log_start))
             return
         if data.preferred_replica >= 0 and data.preferred_replica != call.node:
             self._prefer(state, data.preferred_replica)
@@ -284,9 +291,9 @@ class Fetching:
             state.last_epoch = found.last_epoch
             self.leaders.proved()
             self._stalled.discard(call.node)
+            self._delivered[call.node] = self._inbox.now()
         elif found.needed_bytes > max(part.max_bytes, state.least_bytes):
-            state.least_bytes = found.needed_bytes
-            self._retries.again("record-larger-than-request")
+            self._grow(state, found.needed_bytes)
         elif crowded:
             state.least_bytes = min(2 * part.max_bytes, self._settings.request_bytes)
             self._retries.again("crowded-out")
@@ -295,9 +302,21 @@ class Fetching:
         else:
             self._empty(call, state, data)
 
+    def _grow(self, state: RangeState, needed: int) -> None:
+        """Ask for more. A batch's length is outside its checksum: what breaks the memory bound must be said twice."""
+        if needed > self._settings.max_response_bytes:
+            reason = f"a record batch of {needed} bytes is more than {self._settings.max_response_bytes}"
+            self._retries.corrupt(state, f"{reason} (max_response_bytes)", self._inbox.now())
+        elif needed > self._settings.buffer_bytes and needed != state.claimed_bytes:
+            state.claimed_bytes = needed
+            self._retries.again("record-larger-than-buffer")
+        else:
+            state.least_bytes = needed
+            self._retries.again("record-larger-than-request")
+
     def _prefer(self, state: RangeState, replica: int) -> None:
         if replica in self.leaders.of(state).replicas:
-            state.preferred = (replica, self._inbox.now() + self._settings.replica_expiry)
+            self._replicas.named(state, replica, self._inbox.now())
             self._retries.again("preferred-replica")
         else:
             self._retry(state, "preferred-replica-unknown")
@@ -305,13 +324,17 @@ class Fetching:
     def _empty(self, call: FetchCall, state: RangeState, data: PartitionData) -> None:
         """The first partition of a request brought no records: a replica that lags, or a log without any there."""
         state.empties += 1
+        if state.empties >= _EMPTIES and state.preferred is not None:
+            self._retry(state, "no-records-at-follower")
+            return
         readable = data.last_stable_offset if self._settings.read_committed else data.high_watermark
         if state.empties >= _EMPTIES and readable >= state.end and call.node == self.leaders.of(state).leader:
             self._look_up_offsets(state, self._nothing_there)
         else:
             self._retries.later(state, "no-records", self._inbox.now())
 
-    def _unreachable(self, states: Sequence[RangeState], error: ClusterError) -> None:
+    def _unreachable(self, node: int, states: Sequence[RangeState], error: ClusterError) -> None:
+        self._replicas.unreachable(node, self._wanting, self._inbox.now())
         for state in states:
             if error.unauthorized:
                 fail(state, "unauthorized", f"a broker refused the login: {error}")
@@ -321,7 +344,7 @@ class Fetching:
 
     def _retry(self, state: RangeState, reason: str) -> None:
         """Ask again after a pause, and wherever the leader is then."""
-        state.preferred = None
+        self._replicas.failed(state, self._inbox.now())
         self.leaders.wanted = True
         self._retries.later(state, reason, self._inbox.now())
 
@@ -386,30 +409,9 @@ class Fetching:
         self._request(self._cluster.log_offsets(state.request.range.partition, location), answered)
 
     def _out_of_range(self, state: RangeState, offsets: LogOffsets) -> None:
-        if state.position < offsets.start:
-            reason = f"the log begins at {offsets.start}: records were deleted before they were read"
-            fail(state, "data-lost", reason, offsets)
-        elif state.position > offsets.end:
-            _truncated(state, offsets)
-        else:
+        if not ends.out_of_range(state, offsets):
             self._retry(state, "offset-out-of-range")  # the leader changed meanwhile
 
     def _nothing_there(self, state: RangeState, offsets: LogOffsets) -> None:
-        """Compaction can leave nothing up to the end of the log; brokers then answer with nothing for ever.
-
-        Believed only where records can be in no place but the leader's own disk: what is in tiered storage is
-        also missing from an answer when that storage is slow.
-        """
-        if offsets.local_start <= state.position and offsets.end >= state.end:
-            log.info("reader.nothing_left", range=str(state.request.range), offset=state.position)
-            state.position = state.end
-        else:
+        if not ends.nothing_left(state, offsets):
             self._retries.later(state, "no-records", self._inbox.now())
-
-
-def _truncated(state: RangeState, offsets: LogOffsets) -> None:
-    reason = (
-        f"the log ends at {offsets.end}, before records that were there: "
-        "a replica that lacked them was elected leader (unclean leader election)"
-    )
-    fail(state, "truncated", reason, offsets)

@@ -69,7 +69,9 @@ class Retries:
             fail(state, "unknown-topic", f"{name}: the cluster does not have this topic or partition")
 
     def corrupt(self, state: RangeState, reason: str, now: float) -> None:
-        """Retry a damaged record batch a few times."""
+        """Retry a damaged record batch a few times, each batch anew: long ranges may meet passing damage often."""
+        if state.corrupt_at != state.position:
+            state.corrupt_at, state.corruptions = state.position, 0
         state.corruptions += 1
         if state.corruptions > self._settings.corrupt_retries:
             fail(state, "corrupt", f"{reason} (fetched {state.corruptions} times)")
@@ -88,6 +90,7 @@ def fail(
     state: RangeState, kind: ErrorKind, reason: str, offsets: LogOffsets | None = None, *, retriable: bool = False
 ) -> None:
     """Give the range up; the consumer hears of it when it has consumed what came before."""
+    state.asked = None  # what still comes would stand behind the error
     state.error = RangeReadError(
         kind,
         state.request.range.partition,

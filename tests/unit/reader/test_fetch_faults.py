@@ -1,0 +1,176 @@
+"""Faults that come together, or lie: replicas that only the leader reaches, lengths and offsets that are damaged."""
+
+import itertools
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from logpersister.pipeline.reader import ReadRequest
+from logpersister.pipeline.reader.fetch import RangeState
+from logpersister.pipeline.reader.messages import ClusterError, FetchAnswer, FetchCall, Location, PartitionData
+from logpersister.pipeline.reader.retries import fail
+from logpersister.ranges import Range, TopicPartition
+from tests.unit.reader import simulated_cluster as simulated
+from tests.unit.reader.simulated_cluster import Log, SimulatedCluster, Write, make_log
+from tests.unit.reader.test_fetch_errors import QUICK, T0, T1, always, error_of, one_log, read
+
+SMALL = replace(QUICK, buffer_bytes=1 << 16, request_bytes=1 << 14, partition_bytes=1 << 10, decode_bytes=1 << 11)
+T2 = TopicPartition("t", 2)
+WHOLE = Range(T0, 0, 160)
+LENGTH_AT, LAST_DELTA_AT = 8, 23
+
+Answer = FetchAnswer | ClusterError
+
+
+def long_log() -> Log:
+    return make_log([Write([900] * 4) for _ in range(40)])
+
+
+def request(requested: Range = WHOLE) -> ReadRequest:
+    return ReadRequest(requested, requested.offsets * 900)
+
+
+# Replicas (2) that the leader (0) names
+
+
+def unreachable(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> Answer:
+    return simulated.unreachable(cluster, call, answer)
+
+
+def refusing(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> Answer:
+    return replace(answer, parts={part.partition: simulated.failed(part, 9) for part in call.parts})
+
+
+def lagging(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> Answer:
+    empty = PartitionData(T0, 0, 0, 0, 0, memoryview(b""))
+    return replace(answer, parts={part.partition: replace(empty, partition=part.partition) for part in call.parts})
+
+
+@pytest.mark.parametrize(
+    ("follower", "asked", "seconds"),
+    [(unreachable, 1, 1), (refusing, 4, 3), (lagging, 8, 3)],
+    ids=["unreachable", "refusing", "lagging"],
+)
+def test_a_replica_that_only_the_leader_finds_good_is_left_alone(
+    follower: Callable[[SimulatedCluster, FetchCall, FetchAnswer], Answer], asked: int, seconds: float
+) -> None:
+    """Leaders go on naming it, as they reach it."""
+
+    def near(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> Answer:
+        if call.node == 2:
+            return follower(cluster, call, answer)
+        if not call.rack:
+            return answer
+        return replace(
+            answer,
+            parts={
+                one: replace(data, records=memoryview(b""), preferred_replica=2) for one, data in answer.parts.items()
+            },
+        )
+
+    cluster = SimulatedCluster({T0: long_log(), T1: long_log()}, faults=always(near))
+    before = cluster.inbox.now()
+    both = [request(), request(Range(T1, 0, 160))]
+    found = read(cluster, *both, settings=replace(SMALL, client_rack="a"))
+    assert found == {one.range: list(range(160)) for one in both}
+    assert cluster.inbox.now() - before < seconds
+    assert 1 <= sum(call.node == 2 for call in cluster.calls) <= asked
+
+
+# Damage outside the checksum, or before it is checked
+
+
+def changed(data: PartitionData, at: int, value: int) -> PartitionData:
+    records = bytearray(data.records)
+    struct.pack_into(">i", records, at, value)
+    return replace(data, records=memoryview(records))
+
+
+def test_a_damaged_length_does_not_break_the_memory_bound() -> None:
+    def once(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> FetchAnswer:
+        return replace(answer, parts={T0: changed(answer.parts[T0], LENGTH_AT, 500 << 20)})
+
+    cluster = SimulatedCluster({T0: long_log()}, faults=iter([once]))
+    assert read(cluster, request(), settings=SMALL) == {WHOLE: list(range(160))}
+    assert max(call.max_bytes for call in cluster.calls) <= SMALL.request_bytes
+
+
+def test_a_record_batch_that_cannot_be_received_is_corrupt() -> None:
+    def huge(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> FetchAnswer:
+        return replace(answer, parts={T0: changed(answer.parts[T0], LENGTH_AT, 2_000 << 20)})
+
+    cluster = SimulatedCluster({T0: long_log()}, faults=always(huge))
+    error = error_of(cluster, request(), settings=SMALL)
+    assert (error.kind, error.retriable) == ("corrupt", False)
+    assert "a record batch of 2097152012 bytes is more than 1073741824 (max_response_bytes)" in str(error)
+    assert max(call.max_bytes for call in cluster.calls) <= SMALL.request_bytes
+
+
+def test_a_damaged_last_offset_skips_nothing() -> None:
+    """The next request goes out before what came is decoded, and so to a wrong offset."""
+
+    def once(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> FetchAnswer:
+        records = answer.parts[T0].records
+        (length,) = struct.unpack_from(">i", records, LENGTH_AT)
+        return replace(answer, parts={T0: changed(answer.parts[T0], 12 + length + LAST_DELTA_AT, 100)})
+
+    cluster = SimulatedCluster({T0: long_log()}, faults=iter([once]))
+    assert read(cluster, request(), settings=SMALL) == {WHOLE: list(range(160))}
+    assert cluster.calls[1].parts[0].offset > 100
+
+
+def test_a_range_that_made_room_is_asked_anew_also_when_it_had_failed() -> None:
+    """Else its error would be raised in the place of records before it that were dropped."""
+    large = make_log([Write([10]), Write([300_000])])
+
+    def fault(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> FetchAnswer:
+        (part,) = call.parts
+        if part.partition == T0:  # a broker from before KIP-74: cuts off a first record batch
+            return replace(answer, parts={T0: changed_to(answer.parts[T0], part.max_bytes)})
+        if [one.node for one in cluster.calls].count(1) == 2:
+            return replace(answer, parts={T1: simulated.failed(part, 29)})
+        return answer
+
+    def changed_to(data: PartitionData, size: int) -> PartitionData:
+        return replace(data, records=data.records[:size])
+
+    cluster = SimulatedCluster({T0: large, T1: replace(long_log(), leader=1)}, faults=always(fault))
+    both = [ReadRequest(Range(T0, 0, 2), 20), request(Range(T1, 0, 160))]
+    assert read(cluster, *both, settings=SMALL) == {Range(T0, 0, 2): [0, 1], Range(T1, 0, 160): list(range(160))}
+    assert [call.parts[0].offset for call in cluster.calls if call.node == 1].count(0) == 2
+
+
+def test_passing_damage_may_come_again_in_a_long_range() -> None:
+    cluster = SimulatedCluster({T0: long_log()}, faults=itertools.cycle([simulated.corrupted, None, None]))
+    settings = replace(SMALL, corrupt_retries=2, request_bytes=1 << 12)
+    assert read(cluster, request(), settings=settings) == {WHOLE: list(range(160))}
+    assert len(cluster.calls) > 4 * settings.corrupt_retries
+
+
+# Others
+
+
+def test_a_partition_that_stalls_says_nothing_about_its_broker() -> None:
+    """The second range had no luck until the first one was given up; the broker answered a third one meanwhile."""
+    logs = {T0: one_log(), T1: one_log(), T2: one_log()}
+    cluster = SimulatedCluster(logs)
+    began = cluster.inbox.now()
+
+    def fault(cluster: SimulatedCluster, call: FetchCall, answer: FetchAnswer) -> FetchAnswer:
+        bad = {T0} if cluster.inbox.now() > began + 29 else {T0, T1}
+        failed = {part.partition: simulated.failed(part, 78) for part in call.parts if part.partition in bad}
+        return replace(answer, parts={**answer.parts, **failed})
+
+    cluster.faults = always(fault)
+    found = read(cluster, *(ReadRequest(Range(one, 0, 20), 100) for one in logs))
+    assert found[Range(T0, 0, 20)].kind == "kafka"
+    assert found[Range(T1, 0, 20)] == list(range(20))
+    assert found[Range(T2, 0, 20)] == list(range(20))
+
+
+def test_what_comes_after_a_range_failed_is_not_delivered_behind_its_error() -> None:
+    state = RangeState(request(), 0, None, asked=Location(0))
+    fail(state, "unknown-topic", "gone")
+    assert state.asked is None
