@@ -102,6 +102,29 @@ fn records_changed_before_compression() {
     });
 }
 
+/// Written by Kafka's Java client (`tests/unit/reader/java/MakeBatches.java`): 20 records from offset 1000.
+const JAVA: [&[u8]; 5] = [
+    include_bytes!("../../../tests/unit/reader/java/none.batch"),
+    include_bytes!("../../../tests/unit/reader/java/gzip.batch"),
+    include_bytes!("../../../tests/unit/reader/java/snappy.batch"),
+    include_bytes!("../../../tests/unit/reader/java/lz4.batch"),
+    include_bytes!("../../../tests/unit/reader/java/zstd.batch"),
+];
+
+#[test]
+fn real_batches_changed_anywhere() {
+    for seed in 0..20_000 {
+        let mut random = Random(seed);
+        let mut batch = JAVA[seed as usize % JAVA.len()].to_vec();
+        common::mutate(&mut random, &mut batch);
+        if seed % 4 != 0 {
+            common::fix_checksum(&mut batch);
+        }
+        let data = response(&mut random, &batch, BASE + 19);
+        check(&data, request(&mut random), seed);
+    }
+}
+
 #[test]
 fn compressed_records_changed() {
     run(20_000, |random, header, codec, records| {

@@ -1,7 +1,9 @@
-//! Any bytes, with the checksums made right, so that what stands behind them is reached.
+//! Any bytes, with the checksums made right, so that what stands behind them is reached: rows in order, or an error.
 
 #![no_main]
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use libfuzzer_sys::fuzz_target;
 use logpersister_native::{Aborted, Request, decode};
 
@@ -20,7 +22,17 @@ fuzz_target!(|input: &[u8]| {
         max_bytes: 1 << 20,
         max_batch_bytes: 1 << 20,
     };
-    let _ = decode(&data, request);
+    let wanted = request.wanted.clone();
+    let Ok(run) = decode(&data, request) else { return };
+    assert!(run.next_offset >= wanted.start && run.bytes_used <= data.len());
+    let mut before = wanted.start - 1;
+    for offset in run.batch.column(0).as_primitive::<Int64Type>().values() {
+        assert!(*offset > before && wanted.contains(offset) && *offset < run.next_offset);
+        before = *offset;
+    }
+    for column in run.batch.columns() {
+        column.to_data().validate_full().unwrap();
+    }
 });
 
 fn fix_checksums(data: &mut [u8]) {
