@@ -1,9 +1,10 @@
 """CPU time and memory of a process and everything that it started, by the operating system's own accounts."""
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import psutil
 
@@ -18,6 +19,10 @@ class Usage:
     """User and system time of the process, Spark's JVM and the Python workers, also of those that ended meanwhile."""
     peak_bytes: int = 0
     """Largest sum of their proportional set sizes (memory shared by forked workers counts once)."""
+    cpu_by_kind: dict[str, float] = field(default_factory=dict)
+    """The same CPU seconds by kind of process: ``member``, ``jvm``, ``workers``."""
+    bytes_by_kind: dict[str, int] = field(default_factory=dict)
+    """Largest sum of each kind."""
 
 
 @contextmanager
@@ -32,28 +37,45 @@ def watched(pid: int | None = None) -> Iterator[Usage]:
     try:
         yield usage
     finally:
-        usage.cpu_seconds = _cpu_seconds(root) - before
+        usage.cpu_by_kind = {kind: now - before.get(kind, 0.0) for kind, now in _cpu_seconds(root).items()}
+        usage.cpu_seconds = sum(usage.cpu_by_kind.values())
         ended.set()
         sampler.join()
 
 
 def _sample(root: psutil.Process, usage: Usage, ended: threading.Event) -> None:
     while not ended.wait(SAMPLE_SECONDS):
-        usage.peak_bytes = max(usage.peak_bytes, sum(_proportional_bytes(process) for process in _tree(root)))
+        sizes: Counter[str] = Counter()
+        for process in _tree(root):
+            sizes[_kind(process, root)] += _proportional_bytes(process)
+        usage.peak_bytes = max(usage.peak_bytes, sum(sizes.values()))
+        for kind, size in sizes.items():
+            usage.bytes_by_kind[kind] = max(size, usage.bytes_by_kind.get(kind, 0))
+
+
+def _kind(process: psutil.Process, root: psutil.Process) -> str:
+    if process.pid == root.pid:
+        return "member"
+    try:
+        return "jvm" if "java" in process.name() else "workers"
+    except psutil.Error:
+        return "workers"
 
 
 def _tree(root: psutil.Process) -> list[psutil.Process]:
     return [root, *root.children(recursive=True)]
 
 
-def _cpu_seconds(root: psutil.Process) -> float:
-    total = 0.0
+def _cpu_seconds(root: psutil.Process) -> dict[str, float]:
+    total: dict[str, float] = {}
     for process in _tree(root):
         try:
             times = process.cpu_times()
         except psutil.Error:
             continue
-        total += times.user + times.system + times.children_user + times.children_system
+        kind = _kind(process, root)
+        spent = times.user + times.system + times.children_user + times.children_system
+        total[kind] = total.get(kind, 0.0) + spent
     return total
 
 

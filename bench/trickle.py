@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from kafka import KafkaProducer
 from kafka.errors import RetriableError
 
 from bench.__main__ import BUCKET, Servers, servers
-from bench.processes import watched
+from bench.processes import Usage, watched
 from tests.stack.topics import admin, create_topic
 
 PARTITIONS_PER_TOPIC = 100
@@ -36,12 +36,11 @@ class CycleUsage:
     """What one cycle cost."""
 
     seconds: float
-    cpu_seconds: float
-    peak_bytes: int
+    usage: Usage
 
 
 def manifest(running: Servers, topics: Sequence[str]) -> dict[str, Any]:
-    """Return a manifest under which a record is stored a second after it came."""
+    """Return a manifest under which a record is stored in the next round of the member."""
     return {
         "apiVersion": "logpersister.dev/v1alpha1",
         "kind": "LogPersister",
@@ -57,7 +56,6 @@ def manifest(running: Servers, topics: Sequence[str]) -> dict[str, Any]:
             },
             "output": {"format": "text", "compression": "gzip"},
             "upload": {"maxAge": "1s"},
-            "cycleInterval": "1s",
         },
     }
 
@@ -117,7 +115,11 @@ def run(running: Servers, *, partitions: int, cycles: int, records: int) -> Iter
             with watched(process.pid) as usage:
                 total += append(running, topics, records)
                 wait_until_stored(running, total, process)
-            yield CycleUsage(time.perf_counter() - started, usage.cpu_seconds, usage.peak_bytes)
+            yield CycleUsage(time.perf_counter() - started, usage)
+
+
+def _by_kind(amounts: Mapping[str, float], unit: float, digits: int) -> str:
+    return ", ".join(f"{kind} {amount / unit:.{digits}f}" for kind, amount in sorted(amounts.items()))
 
 
 def main() -> None:
@@ -128,11 +130,12 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=2, help="appended to each partition in each cycle")
     arguments = parser.parse_args()
     with servers() as running:
-        usages = run(running, partitions=arguments.partitions, cycles=arguments.cycles, records=arguments.records)
-        for number, usage in enumerate(usages, 1):
+        cycles = run(running, partitions=arguments.partitions, cycles=arguments.cycles, records=arguments.records)
+        for number, cycle in enumerate(cycles, 1):
             print(
-                f"cycle {number}: {usage.seconds:6.1f} s  {usage.cpu_seconds:6.2f} CPU s  "
-                f"{usage.peak_bytes / 1e6:6.0f} MB",
+                f"cycle {number:3}: {cycle.seconds:6.1f} s  {cycle.usage.cpu_seconds:6.2f} CPU s "
+                f"({_by_kind(cycle.usage.cpu_by_kind, 1, 2)})  {cycle.usage.peak_bytes / 1e6:6.0f} MB "
+                f"({_by_kind(cycle.usage.bytes_by_kind, 1e6, 0)})",
                 flush=True,
             )
 

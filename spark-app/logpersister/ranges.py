@@ -5,15 +5,18 @@ Pure: imports nothing of the project, nothing that does I/O.
 
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 Offset = int
 """A position in a topic partition, from 0; what Kafka calls an offset."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TopicPartition:
-    """One partition of one topic, by name (the topic's id is kept beside it where it matters)."""
+class TopicPartition(NamedTuple):
+    """One partition of one topic, by name (the topic's id is kept beside it where it matters).
+
+    A tuple, because it is the key of everything: thousands are made, hashed and compared in each round of a member.
+    """
 
     topic: str
     partition: int

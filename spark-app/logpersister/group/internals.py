@@ -10,8 +10,10 @@ import kafka.errors
 from kafka import KafkaConsumer
 
 
-def keep_rejoining(consumer: KafkaConsumer) -> None:
+def keep_rejoining(consumer: KafkaConsumer) -> bool:
     """Let the next poll join, or go on with a join, where kafka-python forgets to. To be called before each poll.
+
+    Returns whether it has one to go on with.
 
     A leader that joins again because topics or partitions were added forgets that it must, as soon as it has assigned
     partitions: when a poll ends before the answer to SyncGroup, the next one sees no need to join and never takes it.
@@ -24,6 +26,8 @@ def keep_rejoining(consumer: KafkaConsumer) -> None:
     silenced = coordinator.stable() and not coordinator._heartbeat_enabled  # noqa: SLF001
     if coordinator.rejoining or silenced:
         coordinator.request_rejoin()
+        return True
+    return False
 
 
 def always_tell_losses(consumer: KafkaConsumer) -> None:

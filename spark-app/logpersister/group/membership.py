@@ -28,6 +28,8 @@ from logpersister.ranges import TopicPartition
 log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.2
+IDLE_SECONDS = 0.8
+"""Between polls of a member that has nothing to join: each poll walks over all partitions."""
 LONGEST_POLL_SECONDS = 300.0
 """How long the poll thread may be away before the group goes on without this member; grace of revocations apart."""
 LONGEST_PAUSE_SECONDS = 10.0
@@ -213,10 +215,12 @@ class Membership:
         pause = POLL_SECONDS
         while not self._stopping.is_set():
             try:
-                internals.keep_rejoining(self._consumer)
+                joining = internals.keep_rejoining(self._consumer)
                 self._consumer.poll(timeout_ms=int(POLL_SECONDS * 1000))
                 self._on_poll()
                 pause = POLL_SECONDS
+                if self.joined and not joining:
+                    self._stopping.wait(IDLE_SECONDS)
             except kafka.errors.FencedInstanceIdError:
                 self._end_fenced()
                 return

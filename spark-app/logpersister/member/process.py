@@ -34,6 +34,8 @@ CYCLE_LIMIT = timedelta(minutes=5)
 """A round asks Kafka and S3, each with a deadline; many topics that time out take a while."""
 START_LIMIT = timedelta(minutes=3)
 RETRY_SECONDS = 1.0
+SHOW_SECONDS = 2.0
+"""How often the state of all partitions is summed up for reports; a busy member has many rounds a second."""
 
 
 class ExitCode(IntEnum):
@@ -131,6 +133,8 @@ class Member:
         self._joined = health.condition("group")
         self._looked = health.condition("first-look")
         self._probe = health.probe("cycle", CYCLE_LIMIT, START_LIMIT)
+        self._shown_at = float("-inf")
+        self._unshown = False
 
     def run(self, *, until_current: bool) -> ExitCode:
         """Run until a signal comes, or with ``until_current`` until all that is there now is stored.
@@ -154,7 +158,8 @@ class Member:
             code = self._turn()
             if code is not None:
                 return code
-            self._stop.wake.wait(self._cycle.seconds_to_next())
+            until_next = self._cycle.seconds_to_next()
+            self._stop.wake.wait(min(until_next, SHOW_SECONDS) if self._unshown else until_next)
         return ExitCode.DONE
 
     def _turn(self, *, promising: bool = True) -> ExitCode | None:
@@ -171,7 +176,7 @@ class Member:
             self._metrics.lag_unknown()
             time.sleep(RETRY_SECONDS)
         else:
-            self._reports.show(self._cycle, self._group)
+            self._show(at_once=code is not None or not promising)
             self._looked.set(met=True)
         self._metrics.cycle(time.perf_counter() - started)
         self._probe.beat()
@@ -179,6 +184,13 @@ class Member:
         if promising:
             self._board.state(MemberState.RUNNING if self._group.joined else MemberState.JOINING)
         return code
+
+    def _show(self, *, at_once: bool) -> None:
+        now = time.monotonic()
+        self._unshown = not at_once and now - self._shown_at < SHOW_SECONDS
+        if not self._unshown:
+            self._shown_at = now
+            self._reports.show(self._cycle, self._group)
 
     def _current(self) -> ExitCode | None:
         cycle = self._cycle
