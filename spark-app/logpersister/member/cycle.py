@@ -208,8 +208,11 @@ class Cycle:
         return self._with_first_record(planned)
 
     def _full_ranges_waiting(self) -> int:
-        """Count promised ranges that are not the last of their intent: those were cut because they are full."""
-        return sum(len(intent.ends) - 1 for intent in self.book.pending())
+        """Count promised ranges that are not the last of their intent: those were cut because they are full.
+
+        What is held or fails may stay promised for ever, and must not keep the others from being promised.
+        """
+        return sum(len(intent.ends) - 1 for intent in self.book.pending() if not self.book.is_stuck(intent.partition))
 
     def _due(self, partition: TopicPartition, position: Offset, most: int) -> tuple[Offset, ...]:
         end = self.outlook.ends[partition]

@@ -83,7 +83,7 @@ class Execution:
             intent = self._book.intent_of(range_)
             if intent is not None:
                 estimate = self._sizes.estimate(range_.partition.topic, range_.offsets)
-                retry = self._book.is_failing(range_.partition)
+                retry = self._book.is_stuck(range_.partition)
                 runnable.setdefault((retry, intent.revision), []).append(Work(range_, estimate))
         for (retry, revision), work in sorted(runnable.items(), key=lambda item: item[0][0]):
             for job in pack(work, self._jobs.cores):

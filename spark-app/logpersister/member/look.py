@@ -53,14 +53,16 @@ class Outlook:
         positions = self._book.positions()
         if not positions:
             return {}
-        must_hold = self._recreated_topics()
         answer = self._offsets.ends(positions)
         self.ends, self.unreadable = answer.values, answer.errors
         now = self._now()
+        truncated: dict[TopicPartition, Hold] = {}
         for partition, end in self.ends.items():
             self._ages.observe(partition, positions[partition], end, now)
             if self._is_truncated(partition, positions[partition], end):
-                must_hold[partition] = holds.truncated(partition, positions[partition], end)
+                truncated[partition] = holds.truncated(partition, positions[partition], end)
+        # Asked after the ends: a topic that was made again ends early, too, and that is what has to be said of it.
+        must_hold = truncated | self._recreated_topics(at_once=bool(truncated))
         if ages:
             self._ask_ages(positions)
         return must_hold
@@ -96,8 +98,8 @@ class Outlook:
     def _max_age(self, partition: TopicPartition) -> float:
         return self._upload.for_topic(partition.topic).max_age.total_seconds()
 
-    def _recreated_topics(self) -> dict[TopicPartition, Hold]:
-        if self._clock() - self._described_at < DESCRIBE_SECONDS:
+    def _recreated_topics(self, *, at_once: bool) -> dict[TopicPartition, Hold]:
+        if not at_once and self._clock() - self._described_at < DESCRIBE_SECONDS:
             return {}
         self._described_at = self._clock()
         held = self._book.held()

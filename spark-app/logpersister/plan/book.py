@@ -182,9 +182,10 @@ class Book:
         """Whether ranges of the pending intent may have been executed before: by another member, or without success."""
         return self._entries[partition].again
 
-    def is_failing(self, partition: TopicPartition) -> bool:
-        """Whether the last execution of a range of this partition failed."""
-        return self._entries[partition].failures > 0
+    def is_stuck(self, partition: TopicPartition) -> bool:
+        """Whether the partition is held, or the last execution of one of its ranges failed."""
+        entry = self._entries[partition]
+        return entry.hold is not None or entry.failures > 0
 
     def started(self, range_: Range) -> None:
         self._entries[range_.partition].running.add(range_)
