@@ -124,14 +124,15 @@ def _repair(subject: Subject, tail: Sequence[StoredRange], beginning: Offset, lo
     The last intent may have been half written, and an intent has one revision, so only the last ranges of one
     revision are in doubt. They are executed again with the boundaries that the stored objects have: same names, same
     content. A hole between them may have been a range without records (those make no object); it is executed too.
-    What Kafka no longer has cannot be in doubt any more: it counts as stored.
+    A range that Kafka no longer has at all cannot be in doubt any more: it counts as stored. Of one that it has in
+    part, objects may be missing: it is executed again, as a range of which records are lost.
 
     Args:
         beginning: where the partition would begin without any trace. When the whole history is in the tail, the hole
             before its first range reaches back to there.
     """
     revision = tail[-1].revision
-    in_doubt = takewhile(lambda stored: stored.revision == revision and stored.start >= log_start, reversed(tail))
+    in_doubt = takewhile(lambda stored: stored.revision == revision and stored.end > log_start, reversed(tail))
     doubtful = list(in_doubt)[::-1]
     whole_history = len(tail) < PLANNED_RANGES
 
@@ -139,7 +140,7 @@ def _repair(subject: Subject, tail: Sequence[StoredRange], beginning: Offset, lo
         """Where the range before begins to be missing: the end of what is stored before, or the beginning."""
         earlier = [other.end for other in tail if other.start < stored.start]
         if earlier:
-            return max(*earlier, log_start)
+            return min(max(*earlier, log_start), stored.start)
         return min(beginning, stored.start) if whole_history else stored.start
 
     while doubtful and doubtful[0].whole and end_before(doubtful[0]) >= doubtful[0].start:
