@@ -109,6 +109,7 @@ def test_servers_are_away_for_a_while(
         own_minio.restart()
         scene.group.wait_current(name, explain=member.tail)
 
+        scene.group.close()
         kafka.kill()
         member.wait("it does not know its lag", lambda: member.lag() is None)
         kafka.restart()

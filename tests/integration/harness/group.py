@@ -36,10 +36,19 @@ class Group:
     def __init__(self, bootstrap: str, name: str) -> None:
         self.name = name
         self._bootstrap = bootstrap
-        self._admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+        self._client: KafkaAdminClient | None = None
+
+    @property
+    def _admin(self) -> KafkaAdminClient:
+        if self._client is None:
+            self._client = KafkaAdminClient(bootstrap_servers=self._bootstrap)
+        return self._client
 
     def close(self) -> None:
-        self._admin.close()
+        """Disconnect until the next use. kafka-python leaves sockets behind while a broker is away."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
 
     def committed(self, topic: str) -> dict[int, Committed]:
         """Return what is committed, by partition."""
