@@ -86,7 +86,7 @@ class Arrivals:
             committed = commits[partition]
             if isinstance(committed, UnknownMarkError):
                 decisions[partition] = holds.unknown_metadata(partition, str(committed))
-            elif committed is None or needs_inventory(committed, ids[partition]):
+            elif committed is None or needs_inventory(committed, ids[partition], self._resource.spec.generation):
                 unmarked[partition] = committed
             else:
                 decisions[partition] = from_commit(partition, committed)

@@ -162,6 +162,8 @@ class Cycle:
         self._listener.committing("keep", time.perf_counter() - started, sent.failed)
         for partition in sent.committed:
             self.book.committed(partition, commits[partition])
+            if self.book.is_of_higher_generation(partition, self._resource.spec.generation):
+                self.book.doubt(partition)  # an intent of theirs is done; whether we may go on, the bucket tells
         self._tell_stored({partition: commits[partition].committed.offset for partition in sent.committed})
         self._doubt(sent.failed)
         self._let_go(except_for=self.book.commits())

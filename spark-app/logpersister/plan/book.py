@@ -90,6 +90,11 @@ class Book:
         entry = self._entries.get(partition)
         return entry.topic_id if entry else None
 
+    def is_of_higher_generation(self, partition: TopicPartition, generation: int) -> bool:
+        """Whether the partition is idle at an offset that a member of a higher generation has committed."""
+        entry = self._entries.get(partition)
+        return entry is not None and entry.intent is None and entry.generation > generation
+
     def held(self) -> dict[TopicPartition, Hold]:
         return {p: e.hold for p, e in self._entries.items() if e.hold is not None}
 

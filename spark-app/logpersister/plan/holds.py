@@ -40,7 +40,7 @@ def topic_recreated(partition: TopicPartition, before: str | None, now: str | No
 
 
 def replay_requested(partition: TopicPartition, offset: Offset, stored_end: Offset, generation: int) -> Hold:
-    """A user has set the committed offset back into what is stored."""
+    """A user has set the committed offset back into what this generation has stored."""
     return Hold(
         HoldReason.REPLAY_REQUESTED,
         f"the offset of {partition} was set back to {offset}, but generation {generation} is stored up to {stored_end} "

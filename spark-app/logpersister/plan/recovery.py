@@ -59,9 +59,15 @@ class Subject:
     revision: str
 
 
-def needs_inventory(committed: Committed | None, topic_id: str | None) -> bool:
-    """Whether the bucket must be looked into: the committed offset is missing, not ours, or of another topic."""
-    return committed is None or committed.mark is None or not same_topic(committed.mark.topic_id, topic_id)
+def needs_inventory(committed: Committed | None, topic_id: str | None, generation: int) -> bool:
+    """Whether the bucket must be looked into before a member of ``generation`` goes on from a committed offset.
+
+    It must when the offset is missing, not ours, of another topic, or of a higher generation: that one may be a replay
+    of what our own generation has stored already. What is pending is executed first, whatever its generation.
+    """
+    if committed is None or committed.mark is None or not same_topic(committed.mark.topic_id, topic_id):
+        return True
+    return committed.mark.generation > generation and not committed.mark.ends
 
 
 def same_topic(one: str | None, other: str | None) -> bool:
@@ -78,7 +84,7 @@ def from_commit(partition: TopicPartition, committed: Committed) -> Decision:
 def from_bucket(
     subject: Subject, committed: Committed | None, tail: Sequence[StoredRange], start_from: Offset, log_start: Offset
 ) -> Decision:
-    """Decide for a partition whose committed offset was not left by us.
+    """Decide for a partition whose committed offset was not left by us, or by a higher generation.
 
     Args:
         tail: the last `PLANNED_RANGES` stored ranges of this partition and generation, by rising start. No more than
@@ -89,14 +95,16 @@ def from_bucket(
     conflict = _conflict(subject, tail) or _unfinished(subject, committed)
     if conflict is not None:
         return conflict
-    forgotten = committed is None or committed.mark is not None
-    if not tail:
-        return Resume(start_from if committed is None or forgotten else committed.offset, must_commit=True)
-    stored_end = max(stored.end for stored in tail)
-    if forgotten or committed is None:
+    mark = committed.mark if committed is not None else None
+    if committed is None or (mark is not None and not same_topic(mark.topic_id, subject.topic_id)):
+        if not tail:
+            return Resume(start_from, must_commit=True)
         return _repair(subject, tail, max(start_from, log_start), log_start)
+    if not tail:
+        return Resume(committed.offset, must_commit=True)
+    stored_end = max(stored.end for stored in tail)
     if committed.offset >= stored_end:
-        skipped = stored_end if committed.offset > stored_end else None
+        skipped = stored_end if committed.offset > stored_end and mark is None else None
         return Resume(committed.offset, must_commit=True, skipped_from=skipped)
     return holds.replay_requested(subject.partition, committed.offset, stored_end, subject.generation)
 
@@ -114,7 +122,7 @@ def _unfinished(subject: Subject, committed: Committed | None) -> Hold | None:
     """Hold a topic that was made again while ranges of the old one were promised: a zombie may yet write them."""
     mark = committed.mark if committed is not None else None
     if mark is None or not mark.ends or mark.generation != subject.generation:
-        return None
+        return None  # (a pending intent of the same topic is executed, and never comes here)
     return holds.topic_recreated(subject.partition, mark.topic_id, subject.topic_id)
 
 

@@ -25,16 +25,43 @@ def stored(
 
 def test_a_commit_of_ours_needs_no_look_into_the_bucket() -> None:
     ours = Committed(50, Mark("id-1", 1))
-    assert not needs_inventory(ours, "id-1")
+    assert not needs_inventory(ours, "id-1", 1)
     assert from_commit(CLICKS, ours) == Resume(50)
     pending = Committed(50, Mark("id-1", 1, "rev-0", (60, 70)))
     assert from_commit(CLICKS, pending) == Execute(Intent(CLICKS, "id-1", 50, (60, 70), "rev-0", 1))
 
 
 def test_a_missing_a_foreign_and_a_recreated_commit_need_one() -> None:
-    assert needs_inventory(None, "id-1")
-    assert needs_inventory(Committed(50, None), "id-1")
-    assert needs_inventory(Committed(50, Mark("id-0", 1)), "id-1")
+    assert needs_inventory(None, "id-1", 1)
+    assert needs_inventory(Committed(50, None), "id-1", 1)
+    assert needs_inventory(Committed(50, Mark("id-0", 1)), "id-1", 1)
+
+
+def test_a_lower_generation_goes_on_behind_a_higher_one_only_where_it_has_stored_nothing() -> None:
+    theirs = Committed(50, Mark("id-1", 2))
+    assert needs_inventory(theirs, "id-1", 1)
+    assert not needs_inventory(theirs, "id-1", 2)
+    assert not needs_inventory(theirs, "id-1", 3), "a generation is raised without a look"
+    assert not needs_inventory(Committed(50, Mark("id-1", 2, "rev-2", (60,))), "id-1", 1), "what is pending comes first"
+    assert from_bucket(SUBJECT, theirs, [], 0, 0) == Resume(50, must_commit=True)
+    assert from_bucket(SUBJECT, theirs, [stored(0, 40)], 0, 0) == Resume(50, must_commit=True), "40 to 50 are theirs"
+    replayed = from_bucket(SUBJECT, theirs, [stored(0, 90)], 0, 0)
+    assert isinstance(replayed, Hold)
+    assert replayed.reason is HoldReason.REPLAY_REQUESTED
+
+
+def test_a_topic_made_again_under_a_promise_is_held_although_nothing_is_stored() -> None:
+    promised = Committed(50, Mark("id-0", 1, "rev-1", (60,)))
+    held = from_bucket(SUBJECT, promised, [], 0, 0)
+    assert isinstance(held, Hold)
+    assert held.reason is HoldReason.TOPIC_RECREATED
+    assert from_bucket(replace(SUBJECT, generation=2), promised, [], 0, 0) == Resume(0, must_commit=True)
+
+
+def test_a_range_of_which_kafka_has_only_a_part_left_is_still_in_doubt() -> None:
+    tail = [stored(0, 10, whole=False), stored(10, 20, whole=False)]
+    decision = from_bucket(SUBJECT, None, tail, start_from=0, log_start=15)
+    assert decision == Execute(Intent(CLICKS, "id-1", 10, (20,), "rev-1", 1), must_commit=True)
 
 
 def test_a_partition_without_a_trace_starts_where_the_manifest_says() -> None:
