@@ -1,4 +1,4 @@
-"""Every way to log in to a real broker, and what the check says when it goes wrong."""
+"""Every way to log in to a real broker, what the check says when it goes wrong, and members behind TLS and logins."""
 
 import base64
 import json
@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kafka import KafkaConsumer, TopicPartition
@@ -23,6 +24,8 @@ from kafka.admin import (
 from logpersister.kafka_client import BrokerReport, KafkaCheckError, check_broker, client_config
 from logpersister.manifest.kafka import KafkaSpec, SecuritySpec
 from logpersister.manifest.secrets import Secrets
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.secured import KMS_KEY, SecuredMinio
 from tests.stack import KafkaBroker
 from tests.stack.topics import create_topic, produce
 
@@ -289,3 +292,62 @@ def test_one_server_that_is_down_is_only_a_warning(broker: KafkaBroker, secrets:
     assert [problem.expectation for problem in report.unreachable] == [
         "127.0.0.1:1: connection refused: nothing listens there"
     ]
+
+
+@pytest.fixture(scope="module")
+def secured_minio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredMinio]:
+    with SecuredMinio(tmp_path_factory.mktemp("secured-s3")) as server:
+        yield server
+
+
+MEMBERS = [
+    pytest.param(
+        {"protocol": "SASL_SSL", "mechanism": "SCRAM-SHA-512", "secretName": "login"},
+        {"caSecretName": "s3", "encryption": {"type": "KMS", "keyId": KMS_KEY}},
+        "aws:kms",
+        id="login-and-kms",
+    ),
+    pytest.param(
+        {"protocol": "SSL", "secretName": "tls", "verifyHostname": False},
+        {"verifyTls": False, "checksums": "when_required", "encryption": {"type": "S3"}},
+        "AES256",
+        id="client-certificate",
+    ),
+]
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.usefixtures("secrets")
+@pytest.mark.parametrize(("security", "storage", "encryption"), MEMBERS)
+def test_a_member(
+    broker: KafkaBroker,
+    secured_minio: SecuredMinio,
+    secrets_dir: Path,
+    tmp_path: Path,
+    unique: str,
+    security: dict[str, Any],
+    storage: dict[str, Any],
+    encryption: str,
+) -> None:
+    """Driver and workers, which find the secrets themselves, go all the way by TLS; no secret shows anywhere."""
+    create_topic(broker.bootstrap, unique, partitions=2)
+    secured_minio.write_secret(secrets_dir, "s3")
+    client = secured_minio.client()
+    client.create_bucket(Bucket=unique)
+    with Scene(tmp_path, broker, client, bucket=unique, endpoint=secured_minio.endpoint, group=unique) as scene:
+        scene.workload.write(unique, 100, partitions=[0, 1])
+        kafka = {
+            "topics": [unique],
+            "bootstrapServers": broker.address(security["protocol"]),
+            "clientRack": "a",
+            "security": security,
+        }
+
+        member = scene.run_until_current(scene.manifest(kafka=kafka, storage=storage))
+
+        assert {one.encryption for one in scene.assert_stored(unique)} == {encryption}
+        written = [member.log.read_bytes(), *scene.bucket.documents().values()]
+        assert len(written) >= 2, "a log, and the snapshot of a revision"
+        for secret in (PASSWORD, secured_minio.secret_key):
+            assert not any(secret.encode() in text for text in written)
+    client.close()

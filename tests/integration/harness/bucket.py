@@ -91,8 +91,12 @@ class Bucket:
 
     def losses(self) -> list[Mapping[str, Any]]:
         """Return what the groups have recorded as lost or skipped."""
-        keys = [listed["Key"] for listed in self._list(f"{self._head}_logpersister/") if "/losses/" in listed["Key"]]
-        return [json.loads(self._content(key)) for key in keys]
+        return [json.loads(content) for key, content in self.documents().items() if "/losses/" in key]
+
+    def documents(self) -> dict[str, bytes]:
+        """Return what the groups have noted for themselves (revisions, facts, losses), by name."""
+        keys = [listed["Key"] for listed in self._list(f"{self._head}_logpersister/")]
+        return {key: self._content(key) for key in keys}
 
     def parts(self, one: StoredObject) -> int:
         """Return in how many parts an object was uploaded; 1 for a single put."""
