@@ -163,7 +163,7 @@ class OutputSpec(Model):
 
     compression: Compression = Field(default_factory=_default_compression)
     """Compression. For `text`: `gzip` (default; every tool reads it), `zstd` (smaller), `none`. For `sequencefile`:
-    `deflate` (default), `zstd`, `none`."""
+    `deflate` (default), `none`."""
 
     text: TextSpec | None = Field(default_factory=_default_text)
     """Settings of format `text`; only with it."""
