@@ -20,9 +20,6 @@ from tests.stack import reaper
 _MARK = "LOGPERSISTER_TEST_MEMBER"
 """Environment variable that every process of a member inherits; its value is the member's log file."""
 
-_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Spark's JVM lives for seconds here: code that is compiled twice costs half of a member's CPU time."""
-
 Event = dict[str, Any]
 
 
@@ -39,7 +36,7 @@ class MemberProcess:
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 command,
-                env={**os.environ, _MARK: str(log), "JDK_JAVA_OPTIONS": _QUICK_JVM},
+                env={**os.environ, _MARK: str(log)},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
