@@ -71,8 +71,9 @@ def test_a_large_partition_streams_in_bounded_memory(kafka: KafkaBroker, topic: 
     name = topic()
     produce_many(kafka, name, records=10_000, record_bytes=4_000)
     reader = open_reader(ReaderSettings(headers=True))
-    requests = whole(kafka.bootstrap, name, estimated_bytes=40 * MIB)
-    assert read_records(reader, requests) == expected(kafka.bootstrap, name, requests)
+    (found,) = read_records(reader, whole(kafka.bootstrap, name, estimated_bytes=40 * MIB)).values()
+    assert [record.offset for record in found] == list(range(10_000))
+    assert {len(record.value or b"") for record in found} == {4_000}
     assert 9 <= reader.stats.fetches <= 14
     assert reader.stats.peak_buffer_bytes <= reader.settings.buffer_bytes
     assert reader.stats.wasted_bytes < 3 * MIB
@@ -100,9 +101,9 @@ def test_records_larger_than_a_fetch(
     large = [Record(bytes([number]) * (6 * MIB), partition=0) for number in range(3)]
     mixed = [large[0], Record(b"small", partition=0), large[1], Record(b"small", partition=0), large[2]]
     produce(kafka.bootstrap, name, mixed, max_request_size=8 * MIB)
-    requests = whole(kafka.bootstrap, name)
     reader = open_reader(settings)
-    assert read_records(reader, requests) == expected(kafka.bootstrap, name, requests)
+    (found,) = read_records(reader, whole(kafka.bootstrap, name)).values()
+    assert [record.value for record in found] == [record.value for record in mixed]
     assert reader.stats.peak_buffer_bytes < 2 * 6 * MIB + settings.buffer_bytes
 
 
@@ -266,7 +267,7 @@ def test_a_broker_that_is_killed_and_comes_back(kafka: KafkaBroker, topic: MakeT
     produce(kafka.bootstrap, name, [Record(b"v" * 1000, partition=number % 3) for number in range(6000)])
     requests = whole(kafka.bootstrap, name, estimated_bytes=2 * MIB)
     wanted = expected(kafka.bootstrap, name, requests)
-    reader = open_reader(SMALL)
+    reader = open_reader(replace(SMALL, backoff_max=1), reconnect_backoff_max_ms=500)
     restarted: list[threading.Thread] = []
     found: dict[Range, list[Record]] = {}
     for read in reader.read(requests):
@@ -312,11 +313,8 @@ def test_a_broker_that_freezes(kafka: KafkaBroker, topic: MakeTopic, open_reader
 def test_tls_and_login(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open, tmp_path: Path) -> None:
     assert kafka.certificates is not None
     name = topic()
-    produce_many(kafka, name, records=20_000, record_bytes=1_000)
-    requests = whole(kafka.bootstrap, name, estimated_bytes=20 * MIB)
-    wanted = {
-        one: [record.offset for record in found] for one, found in expected(kafka.bootstrap, name, requests).items()
-    }
+    produce_many(kafka, name, records=5_000, record_bytes=1_000)
+    requests = whole(kafka.bootstrap, name, estimated_bytes=5 * MIB)
     certificates = kafka.certificates
     tls = {
         "ssl_cafile": str(certificates.authority),
@@ -336,9 +334,8 @@ def test_tls_and_login(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open, 
     ]
     for way in ways:
         reader = open_reader(**way)
-        assert {
-            one: [record.offset for record in found] for one, found in read_records(reader, requests).items()
-        } == wanted
+        (found,) = read_records(reader, requests).values()
+        assert [record.offset for record in found] == list(range(5_000))
         assert not reader.stats.retries
     wrong = open_reader(**{**ways[1], "sasl_plain_password": "wrong"})
     began = time.monotonic()
