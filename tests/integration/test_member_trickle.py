@@ -1,0 +1,98 @@
+"""One member and 2,000 partitions with a few records each: few Spark jobs, every object right, memory flat."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+from kafka import KafkaProducer
+
+from tests.integration.harness.process import MemberProcess
+from tests.integration.harness.scene import Scene
+from tests.stack import KafkaBroker, MinioServer
+from tests.stack.topics import create_topic
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+pytestmark = pytest.mark.timeout(1200)
+
+TOPICS = 20
+PARTITIONS = range(100)
+ROUNDS = 6
+WARM_AFTER = 2
+"""Rounds until everything that is made once has been made."""
+RECORDS = 2
+
+
+@pytest.fixture(scope="module")
+def many_partitions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """A broker of its own: the others' would keep 2,000 partitions to the end."""
+    with KafkaBroker(tmp_path_factory.mktemp("trickle"), heap="1g") as broker:
+        yield broker
+
+
+def test_a_trickle_in_2000_partitions(
+    tmp_path: Path, many_partitions: KafkaBroker, s3: "S3Client", minio: MinioServer, bucket: str, s3_secret: str
+) -> None:
+    topics = [f"trickle-{number}" for number in range(TOPICS)]
+    for name in topics:
+        create_topic(many_partitions.bootstrap, name, partitions=len(PARTITIONS))
+    spark_events = tmp_path / "spark-events"
+    spark_events.mkdir()
+    with Scene(tmp_path, many_partitions, s3, bucket=bucket, endpoint=minio.endpoint, group="trickle") as scene:
+        manifest = scene.manifest(
+            kafka={"topicPattern": "trickle-.*", "sessionTimeout": "45s"},
+            cycleInterval="2s",
+            spark={"conf": {"spark.eventLog.enabled": "true", "spark.eventLog.dir": spark_events.as_uri()}},
+        )
+        member = scene.member(manifest)
+        sizes: list[dict[str, int]] = []
+        for _ in range(ROUNDS):
+            append(scene, many_partitions.bootstrap, topics)
+            scene.group.wait_current(*topics, explain=member.tail)
+            sizes.append(memory(member))
+        member.terminate()
+        assert member.wait_end() == 0
+
+        for name in topics:
+            scene.assert_stored(name)
+        assert_flat(sizes)
+        jobs = re.findall(r"(\d+) ranges in (\d+) tasks", "".join(file.read_text() for file in files(spark_events)))
+        ranges = {int(ranges) for ranges, _ in jobs}
+        assert max(ranges) >= 1_000, f"small ranges share jobs: {sorted(ranges)}"
+        assert max(int(tasks) for _, tasks in jobs) <= 8, "and tasks"
+
+
+def append(scene: Scene, bootstrap: str, topics: list[str]) -> None:
+    producer = KafkaProducer(bootstrap_servers=bootstrap, linger_ms=50)
+    for name in topics:
+        for partition in PARTITIONS:
+            for _ in range(RECORDS):
+                producer.send(name, value=scene.workload.value(name, partition), partition=partition)
+    producer.flush()
+    producer.close()
+
+
+def memory(member: MemberProcess) -> dict[str, int]:
+    """Return bytes of the driver, of Spark's JVM and of the Python workers; shared memory counts once."""
+    sizes: dict[str, int] = {}
+    for process in member.processes():
+        kind = "jvm" if "java" in process.name() else "worker" if process in member.workers() else "driver"
+        try:
+            sizes[kind] = sizes.get(kind, 0) + process.memory_full_info().pss
+        except psutil.Error:  # has just ended
+            continue
+    return sizes
+
+
+def assert_flat(sizes: list[dict[str, int]]) -> None:
+    warm = sizes[WARM_AFTER]
+    for kind, size in sizes[-1].items():
+        assert size <= 1.1 * warm[kind], f"{kind} grows: {[round(one[kind] / 1e6) for one in sizes]} MB"
+
+
+def files(folder: Path) -> Iterator[Path]:
+    return (file for file in folder.rglob("*") if file.is_file())
