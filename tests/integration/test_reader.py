@@ -411,14 +411,14 @@ def test_a_forked_process_has_its_own_connections(kafka: KafkaBroker, topic: Mak
     assert after == before
 
 
-def test_a_thousand_reads_leave_nothing_behind(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open) -> None:
+def test_hundreds_of_reads_leave_nothing_behind(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open) -> None:
     name = topic(partitions=2)
     produce(kafka.bootstrap, name, [Record(b"v" * 900, partition=number % 2) for number in range(400)])
     requests = whole(kafka.bootstrap, name, estimated_bytes=200_000)
     reader = open_reader(SMALL)
 
     def some_reads() -> None:
-        for number in range(250):
+        for number in range(120):
             for read in reader.read(requests):
                 batches = read.batches()
                 if number % 2:
@@ -426,7 +426,7 @@ def test_a_thousand_reads_leave_nothing_behind(kafka: KafkaBroker, topic: MakeTo
                 else:
                     assert sum(batch.num_rows for batch in batches) == 200
             reader.sample(requests[0].range.partition, 100, 10_000)
-            if number % 50 == 0:
+            if number % 40 == 0:
                 reader.close()
 
     some_reads()
