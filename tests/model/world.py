@@ -1,397 +1,276 @@
-"""A simulated world for the production cycle: brokers, a group, a bucket and Spark jobs, in memory, driven by a seed.
-
-Nothing of the planner, the intents or the cycle is simulated: members run `logpersister.member.cycle.Cycle` itself. The
-world only decides what happens next, and fails, delays and forgets as the real one does.
-"""
+"""Decides, by a seed, what happens next."""
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
 
-from logpersister.group.answers import Answer, CommitOutcome, TopicDescription
-from logpersister.manifest import LogPersister, parse
-from logpersister.manifest.revision import Revision, revision_of
-from logpersister.member import ports
-from logpersister.member.cycle import Cycle
-from logpersister.pipeline.work import ObjectWritten, RangeOutcome, RangeWork, TaskSpec, WorkError
-from logpersister.plan.book import Commit
-from logpersister.plan.intents import Committed, UnknownMarkError
-from logpersister.plan.intents import parse as parse_commit
-from logpersister.plan.recovery import StoredRange
-from logpersister.ranges import Offset, TopicPartition
-from logpersister.storage.facts import ForeignObjectError
+from tests.model.bucket import Bucket
+from tests.model.chronicle import Chronicle
+from tests.model.jobs import Spark
+from tests.model.kafka import Coordinator, Kafka
+from tests.model.member import Manifest, Member, Surroundings
+from tests.model.rules import Rules
 
-TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-BYTES_PER_OFFSET = 20_000
-"""With `maxBytes` of 64 KiB: a range has about three offsets."""
-
-
-@dataclass
-class Log:
-    """One partition: offsets with gaps."""
-
-    start: Offset = 0
-    end: Offset = 0
-    offsets: list[Offset] = field(default_factory=list)
-
-    def append(self, random_source: random.Random) -> None:
-        if random_source.random() < 0.8:  # otherwise a gap: a marker, or an aborted record
-            self.offsets.append(self.end)
-        self.end += 1
-
-
-@dataclass(frozen=True)
-class ObjectKey:
-    partition: TopicPartition
-    generation: int
-    start: Offset
-    path: int
-
-
-@dataclass(frozen=True)
-class Object:
-    end: Offset
-    revision: str
-    offsets: frozenset[Offset]
+STEPS = 400
+SETTLE_ROUNDS = 400
+MOODS = ("plain", "restless", "handing over", "expelling", "losing", "meddling", "crashing")
+"""What happens often in a history: rare things meet only where they are not drowned by the others."""
 
 
 class World:
-    """Kafka's partitions and group state, the bucket, and the members' view of both."""
+    """One simulated history. To be used as a context manager: members are threads."""
 
-    def __init__(self, seed: int, partitions: int = 3, paths: int = 2) -> None:
+    def __init__(self, seed: int, *, mood: str | None = None, rules: Rules | None = None) -> None:
+        """Begin with an empty Kafka, an empty bucket and one member. Without a mood, the seed has one."""
         self.random = random.Random(seed)
-        self.paths = paths
-        self.logs = {TopicPartition("clicks", index): Log() for index in range(partitions)}
-        self.commits: dict[TopicPartition, tuple[Offset, str]] = {}
-        self.first: dict[TopicPartition, Offset] = {}
-        self.bucket: dict[ObjectKey, Object] = {}
-        self.revisions: dict[str, Mapping[str, Any]] = {}
-        self.group_generation = 0
-        self.assignment: dict[str, set[TopicPartition]] = {}
+        self.mood = mood or MOODS[seed % len(MOODS)]
+        self.chronicle = Chronicle(f"seed {seed}, {self.mood}: python -m tests.model --seed {seed} --mood {self.mood}")
+        rules = rules or Rules()
+        self.kafka = Kafka(self.chronicle, self.random)
+        self.coordinator = Coordinator(self.chronicle, self.random)
+        self.bucket = Bucket(self.chronicle, self.kafka.ledger, rules, self.random)
+        self.spark = Spark(self.kafka, self.bucket, self.chronicle, rules, self.random)
+        self.around = Surroundings(
+            self.kafka, self.coordinator, self.bucket, self.spark, self.chronicle, rules, self.random
+        )
         self.members: dict[str, Member] = {}
-        self.jobs: list[JobRun] = []
-        self.time = 1000.0
-        self.names = iter(range(1, 1 << 30))
+        some = self.random.choice
+        self.manifest = Manifest(folders=some((False, True)), on_data_loss=some(("fail", "skip")))
+        self.may_be_held: set[str] = set()
+        """Reasons for which partitions may be held, by what has happened."""
+        self.most_members = 3
+        self._numbers = iter(range(1, 1 << 30))
+        self._actions = self._choose_actions()
+        self.start()
 
-    # what happens
+    def __enter__(self) -> Self:
+        return self
 
-    def produce(self) -> None:
-        log = self.random.choice(list(self.logs.values()))
-        for _ in range(self.random.randint(1, 12)):
-            log.append(self.random)
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        for member in self.members.values():
+            member.process.kill()
 
-    def join(self, manifest_change: int = 0) -> "Member":
-        name = f"member-{next(self.names)}"
-        self.members[name] = Member(self, name, manifest_change)
-        self.rebalance()
-        return self.members[name]
+    def _choose_actions(self) -> list[tuple[float, Callable[[], None]]]:
+        """Each history has its own mixture, too."""
+        some = self.random.choice
 
-    def crash(self, name: str, *, tasks_survive: bool) -> None:
-        """kill -9: the process is gone; its tasks may go on as zombies for as long as they like."""
-        del self.members[name]
-        if not tasks_survive:
-            self.jobs = [job for job in self.jobs if job.member != name]
-        self.rebalance()
+        def much(when: str) -> float:
+            return 4.0 if self.mood == when else 1.0
 
-    def expel(self, name: str) -> None:
-        """The group goes on without a member that is paused; it does not know and may wake up at any time."""
-        self.rebalance(without=name)
-
-    def rebalance(self, without: str | None = None) -> None:
-        """Move partitions at random. Members that are told have their revocation before anyone has an assignment."""
-        self.group_generation += 1
-        told = [name for name in self.members if name != without]
-        shares: dict[str, set[TopicPartition]] = {name: set() for name in told}
-        for partition in self.logs:
-            if told:
-                shares[self.random.choice(told)].add(partition)
-        self.assignment = shares
-        for name in told:
-            self.members[name].group.told(self.group_generation, shares[name])
+        actions: dict[Callable[[], None], float] = {
+            self.kafka.produce: 2.0,
+            self.turn: 10.0,
+            self.client: 8.0,
+            self.spark.advance: 12.0,
+            self.complete: 4.0,
+            self.start: 0.6 * much("restless"),
+            self.continue_process: 0.6,
+            # incidents
+            self.coordinator.rebalance: 0.4 * much("restless") * some((0, 1, 2)),
+            self.expel: 0.2 * much("restless") * some((0, 1, 2)),
+            self.stop_process: 0.2 * much("restless") * some((0, 1, 2)),
+            self.crash: 0.15 * much("crashing") * some((0, 1, 2)),
+            self.leave: 0.1 * much("crashing") * some((0, 1, 2)),
+            self.outage: 0.2 * some((0, 1, 2)),
+            # what users and Kafka do
+            self.change_manifest: 0.15 * much("meddling") * some((0, 1, 2)),
+            self.raise_generation: 0.05 * much("meddling") * some((0, 1)),
+            self.reset: 0.05 * much("meddling") * some((0, 1)),
+            self.forget: 0.05 * much("losing") * some((0, 1)),
+            self.recreate: 0.05 * much("meddling") * some((0, 1)),
+            self.retain: 0.15 * much("losing") * some((0, 1)),
+        }
+        self.around.restlessness = 0.4 if self.mood == "restless" else some((0.0, 0.1, 0.3))
+        self.around.unreliability = 0.15 if self.mood == "restless" else some((0.0, 0.03, 0.1))
+        self.bucket.failing = some((0.0, 0.05, 0.2))
+        if self.mood in ("handing over", "expelling"):  # little else: members live, and partitions go from hand to hand
+            self.around.unreliability, self.around.restlessness, self.coordinator.stickiness = 0.15, 0.15, 0.2
+            self.around.hanging, self.around.slow_commits, self.most_members = 0.6, 0.4, 2
+            self.bucket.failing = 0.0
+            calm = (self.crash, self.leave, self.outage, self.change_manifest)
+            rare = (self.raise_generation, self.reset, self.forget, self.recreate, self.retain)
+            actions = {action: weight for action, weight in actions.items() if action not in (*calm, *rare)}
+            actions |= {self.kafka.produce: 0.5, self.turn: 10.0, self.spark.advance: 8.0, self.client: 10.0}
+            actions |= {self.complete: 8.0, self.coordinator.rebalance: 0.3, self.expel: 0.3}
+            stops = 0.3 if self.mood == "expelling" else 0.0
+            actions |= {self.stop_process: stops, self.continue_process: 0.3}
+        return [(weight, action) for action, weight in actions.items() if weight]
 
     def step(self) -> None:
         """Do one thing, chosen at random."""
-        self.time += self.random.random()
-        choices: list[tuple[float, Any]] = [(3, self.produce), (8, self.turn), (8, self.advance_job)]
-        choices += [
-            (0.1, self.forget_offsets),
-            (0.3, self.rebalance),
-            (0.3, self.crash_random),
-            (0.3, self.expel_random),
-            (0.4, self.join_if_few),
-        ]
-        weights = [weight for weight, _ in choices]
-        self.random.choices([action for _, action in choices], weights)[0]()
-
-    def turn(self) -> None:
-        if self.members:
-            self.random.choice(list(self.members.values())).turn()
-
-    def advance_job(self) -> None:
-        if self.jobs:
-            job = self.random.choice(self.jobs)
-            if job.advance():
-                self.jobs.remove(job)
-
-    def crash_random(self) -> None:
-        if len(self.members) > 1:
-            self.crash(self.random.choice(list(self.members)), tasks_survive=self.random.random() < 0.5)
-
-    def expel_random(self) -> None:
-        if len(self.members) > 1:
-            self.expel(self.random.choice(list(self.members)))
-
-    def forget_offsets(self) -> None:
-        """Kafka forgets an idle group: everything has died, the zombies too, before a member comes."""
-        self.members.clear()
-        self.jobs.clear()
-        self.commits.clear()
-        self.join()
-
-    def join_if_few(self) -> None:
-        if len(self.members) < 3:
-            self.join(self.random.randint(0, 1))
-
-    def settle(self) -> None:
-        """Let everything come to rest: no faults, all members told, until every record is stored."""
-        if not self.members:
-            self.join()
-        self.rebalance()
-        for _ in range(5000):
-            self.time += 1.0
-            for member in list(self.members.values()):
-                member.turn()
-            while self.jobs:
-                self.advance_job()
-            if all(self.position(partition) == log.end for partition, log in self.logs.items()):
-                return
-        raise AssertionError(f"never current: {self.commits} of {self.logs}")
-
-    # what must hold
-
-    def position(self, partition: TopicPartition) -> Offset:
-        return self.commits[partition][0] if partition in self.commits else 0
+        self.chronicle.time += self.random.random()
+        weights = [weight for weight, _ in self._actions]
+        self.random.choices([action for _, action in self._actions], weights)[0]()
+        if not self.awake() and self.random.random() < 0.3:
+            self.random.choice((self.start, self.continue_process))()
+        self.check()
 
     def check(self) -> None:
-        """Every record between the first and the committed offset is in exactly one object."""
-        held: dict[tuple[TopicPartition, Offset], list[ObjectKey]] = {}
-        for key, stored in self.bucket.items():
-            for offset in stored.offsets:
-                held.setdefault((key.partition, offset), []).append(key)
-        for partition, log in self.logs.items():
-            position = self.position(partition)
-            for offset in log.offsets:
-                copies = held.get((partition, offset), [])
-                if offset < position and len(copies) != 1:
-                    raise AssertionError(
-                        f"{partition}@{offset} (committed {position}) is in {len(copies)} objects: {copies}"
-                    )
-                if len(copies) > 1:
-                    raise AssertionError(f"{partition}@{offset} is stored twice: {copies}")
+        if self.chronicle.violation is not None:
+            raise self.chronicle.violation
 
-    def path_of(self, offset: Offset) -> int:
-        return (offset // 3) % self.paths
+    # members
 
+    def awake(self) -> list[Member]:
+        return [member for member in self.members.values() if not member.stopped]
 
-class FakeGroup:
-    """The group as one member sees it: fencing by generation as the broker does it, tokens as `Membership` does."""
-
-    def __init__(self, world: World, name: str) -> None:
-        self._world = world
-        self._name = name
-        self._generation = 0
-        self._tokens: dict[TopicPartition, int] = {}
-        self._next = iter(range(1, 1 << 30))
-
-    def told(self, generation: int, share: set[TopicPartition]) -> None:
-        expelled = generation != self._generation + 1 and self._generation != 0
-        kept = set() if expelled else share & self._tokens.keys()
-        self._generation = generation
-        self._tokens = {p: self._tokens[p] for p in kept} | {p: next(self._next) for p in share - kept}
-
-    def ownership(self) -> dict[TopicPartition, int]:
-        return dict(self._tokens)
-
-    def hold_on_to(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-        return {p for p, token in partitions.items() if self._tokens.get(p) == token}
-
-    def let_go(self, partitions: Iterable[TopicPartition]) -> None:
-        for _ in partitions:
-            pass
-
-    def commit(self, commits: Mapping[TopicPartition, Commit], *, promise: bool) -> CommitOutcome:
-        outcome = CommitOutcome()
-        for partition, commit in commits.items():
-            if self._tokens.get(partition) != commit.token:
-                outcome.refused.add(partition)
-                continue
-            fate = self._world.random.random()
-            if self._generation != self._world.group_generation:
-                outcome.failed[partition] = RuntimeError("illegal generation")
-            elif fate < 0.05:
-                outcome.failed[partition] = TimeoutError("before it arrived")
-            else:
-                self._apply(partition, commit.committed)
-                if fate < 0.1:
-                    outcome.failed[partition] = TimeoutError("the answer was lost")
-                else:
-                    outcome.committed.add(partition)
-        return outcome
-
-    def _apply(self, partition: TopicPartition, committed: Committed) -> None:
-        assert committed.mark is not None
-        self._world.commits[partition] = (committed.offset, committed.mark.text())
-
-
-class FakeOffsets:
-    def __init__(self, world: World) -> None:
-        self._world = world
-
-    def committed(
-        self, partitions: Iterable[TopicPartition]
-    ) -> dict[TopicPartition, Committed | UnknownMarkError | None]:
-        commits = self._world.commits
-        return {p: parse_commit(*commits[p]) if p in commits else None for p in partitions}
-
-    def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
-        return Answer({p: self._world.logs[p].start for p in partitions})
-
-    def ends(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
-        return Answer({p: self._world.logs[p].end for p in partitions})
-
-    def first_since(self, timestamps: Mapping[TopicPartition, int]) -> Answer[tuple[Offset, int] | None]:
-        return Answer(dict.fromkeys(timestamps))
-
-    def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
-        leaders = dict.fromkeys(range(len(self._world.logs)), 1)
-        return {topic: TopicDescription(TOPIC_ID, leaders) for topic in topics}
-
-
-class FakeMemory:
-    def __init__(self, world: World) -> None:
-        self._world = world
-
-    def tails(
-        self, partitions: Iterable[TopicPartition], generation: int, most: int
-    ) -> dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError]:
-        tails: dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError] = {}
-        for partition in partitions:
-            found = {
-                key.start: StoredRange(
-                    key.start, stored.end, "backup", stored.revision, TOPIC_ID, whole=self._world.paths == 1
-                )
-                for key, stored in self._world.bucket.items()
-                if key.partition == partition and key.generation == generation
-            }
-            tails[partition] = [found[start] for start in sorted(found)][-most:]
-        return tails
-
-    def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
-        self._world.revisions[revision] = document
-
-    def revision(self, revision: str) -> Mapping[str, Any] | None:
-        return self._world.revisions.get(revision)
-
-    def record_loss(
-        self, partition: TopicPartition, topic_id: str | None, start: Offset, end: Offset, cause: str
-    ) -> None:
-        raise AssertionError("nothing is lost in this world")
-
-
-class FakeSampler:
-    def sample(self, partition: TopicPartition, start: Offset) -> tuple[int, int] | None:
-        return 1, BYTES_PER_OFFSET
-
-
-class JobRun:
-    """A Spark job: writes its objects one at a time, whenever the world lets it."""
-
-    def __init__(self, world: World, member: str, tasks: Sequence[TaskSpec]) -> None:
-        self.member = member
-        self.future: Future[list[RangeOutcome]] = Future()
-        self._world = world
-        self._outcomes: list[RangeOutcome] = []
-        self._steps = self._run([(task, work) for task in tasks for work in task.work])
-
-    def advance(self) -> bool:
-        """Do the next step; return whether the job has ended."""
-        try:
-            next(self._steps)
-        except StopIteration:
-            self.future.set_result(self._outcomes)
-            return True
-        return False
-
-    def _run(self, work: Sequence[tuple[TaskSpec, RangeWork]]) -> Iterator[None]:
-        for task, item in work:
-            yield
-            fails = self._world.random.random() < 0.1
-            log = self._world.logs[item.range.partition]
-            written: list[ObjectWritten] = []
-            by_path: dict[int, set[Offset]] = {}
-            for offset in log.offsets:
-                if item.range.start <= offset < item.range.end:
-                    by_path.setdefault(self._world.path_of(offset), set()).add(offset)
-            for path, offsets in sorted(by_path.items()):
-                if fails and self._world.random.random() < 0.5:
-                    break
-                key = ObjectKey(item.range.partition, item.generation, item.range.start, path)
-                self._world.bucket[key] = Object(item.range.end, task.revision, frozenset(offsets))
-                written.append(ObjectWritten(str(key), BYTES_PER_OFFSET * len(offsets), len(offsets)))
-                yield
-            error = WorkError("timeout", "S3 did not answer", upload=True) if fails else None
-            self._outcomes.append(RangeOutcome(item.range, () if fails else tuple(written), error=error))
-
-
-class FakeJobs:
-    cores = 2
-
-    def __init__(self, world: World, member: str) -> None:
-        self._world = world
-        self._member = member
-
-    def submit(self, tasks: Sequence[TaskSpec]) -> "Future[list[RangeOutcome]]":
-        job = JobRun(self._world, self._member, tasks)
-        self._world.jobs.append(job)
-        return job.future
-
-
-class Member:
-    """A member process: the production cycle over the simulated world."""
-
-    def __init__(self, world: World, name: str, manifest_change: int) -> None:
-        resource = manifest(manifest_change)
-        self.group = FakeGroup(world, name)
-        self.cycle = Cycle(
-            resource,
-            revision(resource),
-            ports.World(self.group, FakeOffsets(world), FakeMemory(world), FakeJobs(world, name), FakeSampler()),
-            clock=lambda: world.time,
-            now=lambda: world.time,
-        )
+    def start(self) -> None:
+        if len(self.members) < self.most_members:
+            name = f"member-{next(self._numbers)}"
+            self.members[name] = Member(name, self.manifest, self.around)
 
     def turn(self) -> None:
-        self.cycle.turn()
+        ready = [member for member in self.awake() if member.waits_until <= self.chronicle.time]
+        if ready:
+            self.random.choice(ready).process.proceed()
+
+    def client(self) -> None:
+        if self.awake():
+            self.random.choice(self.awake()).client.proceed()
+
+    def complete(self) -> None:
+        self.coordinator.complete(self.kafka.partitions)
+
+    def crash(self) -> None:
+        """kill -9. The group hears of it when the session ends; tasks may go on as zombies for as long as they like."""
+        if self.members:
+            member = self.members.pop(self.random.choice(sorted(self.members)))
+            self.chronicle.tell(member.name, "is killed")
+            member.process.kill()
+            if self.random.random() < 0.5:
+                self.spark.kill(member.name)
+
+    def leave(self) -> None:
+        """A member ends in order: what still runs stays pending, and nothing is committed any more."""
+        idle = [member for member in self.awake() if not member.process.in_the_middle]
+        if idle:
+            member = self.random.choice(idle)
+            del self.members[member.name]
+            self.chronicle.tell(member.name, "leaves")
+            member.process.kill()
+            self.coordinator.remove(member.client.member_id)
+
+    def stop_process(self) -> None:
+        if len(self.awake()) > 0:
+            member = self.random.choice(self.awake())
+            member.stopped = True
+            self.chronicle.tell(member.name, "stands still (SIGSTOP)")
+
+    def continue_process(self) -> None:
+        stopped = [member for member in self.members.values() if member.stopped]
+        if stopped:
+            member = self.random.choice(stopped)
+            member.stopped = False
+            self.chronicle.tell(member.name, "goes on (SIGCONT)")
+
+    def expel(self) -> None:
+        """The group has not heard of a member in time: it is dead, stands still, or cannot be reached."""
+        alive = {member.client.member_id for member in self.awake()}
+        silent = sorted(self.coordinator.known - alive) or sorted(self.coordinator.known)
+        if silent:
+            name = self.random.choice(silent)
+            self.chronicle.tell("group", "expels {}", name)
+            self.coordinator.remove(name)
+
+    # what users, Kafka and S3 do
+
+    def change_manifest(self) -> None:
+        """A new revision of the same generation; processes that run keep theirs."""
+        self.manifest = Manifest(
+            self.manifest.generation, self.random.random() < 0.5, self.random.choice(("fail", "skip"))
+        )
+        self.chronicle.tell("user", "changes the manifest: {}", self.manifest)
+
+    def raise_generation(self) -> None:
+        """A new generation rolls out: the old processes may live on beside the new ones for a while."""
+        self.manifest = replace(self.manifest, generation=self.manifest.generation + 1)
+        self.chronicle.tell("user", "raises the generation to {}", self.manifest.generation)
+
+    def outage(self) -> None:
+        self.bucket.failing = self.random.choice((0.0, 0.0, 0.05, 0.2, 1.0))
+        self.chronicle.tell("s3", "fails with probability {}", self.bucket.failing)
+
+    def retain(self) -> None:
+        self.kafka.retain()
+        self.may_be_held.add("data-lost")
+
+    def recreate(self) -> None:
+        self.kafka.recreate()
+        self.may_be_held.add("topic-recreated")
+
+    def forget(self) -> None:
+        """Everything has died long ago, zombies too."""
+        self._end_all()
+        self.kafka.forget()
+
+    def reset(self) -> None:
+        """The group must be idle for that. Zombies are not allowed for here: docs/design/intents.md says so."""
+        self._end_all()
+        self.kafka.reset()
+        self.may_be_held.add("replay-requested")
+
+    def _end_all(self) -> None:
+        self.spark.kill()
+        for name in sorted(self.members):
+            member = self.members.pop(name)
+            member.process.kill()
+            self.chronicle.tell(name, "is ended")
+        for member_id in sorted(self.coordinator.known):
+            self.coordinator.remove(member_id)
+
+    # the end
+
+    def settle(self) -> None:
+        """Let everything come to rest, until every record is stored that no person has to decide about."""
+        self.around.restlessness = self.around.unreliability = self.bucket.failing = 0.0
+        for member in self.members.values():
+            member.stopped = False
+        alive = {member.client.member_id for member in self.members.values()}
+        for member_id in sorted(self.coordinator.known - alive):
+            self.coordinator.remove(member_id)
+        self.start()
+        for _ in range(SETTLE_ROUNDS):
+            self.chronicle.time += 1.0
+            for member in self.members.values():
+                member.client.proceed()
+                member.process.proceed()
+            self.complete()
+            while self.spark.running:
+                self.spark.advance()
+            self.check()
+            if self._is_current():
+                return
+        self.chronicle.violated(f"it never comes to rest: {self.kafka.commits}")
+
+    def decide(self) -> None:
+        """Do what the messages of all holds say: raise the generation, accept losses. Then nothing is held."""
+        self._end_all()
+        self.manifest = replace(self.manifest, generation=self.manifest.generation + 1, on_data_loss="skip")
+        self.chronicle.tell("user", "decides: {}", self.manifest)
+        self.may_be_held = set()
+        self.settle()
+
+    def _is_current(self) -> bool:
+        held = {p: hold for member in self.members.values() for p, hold in member.cycle.book.held().items()}
+        for partition, hold in held.items():
+            if hold.reason not in self.may_be_held:
+                self.chronicle.violated(f"{partition} is held without a cause: {hold.message}")
+        return all(
+            partition in held or (partition in self.kafka.commits and self._position(partition) == log_end)
+            for partition, log_end in ((p, self.kafka.log(p).end) for p in self.kafka.partitions)
+        )
+
+    def _position(self, partition: object) -> int:
+        return next((offset for p, (offset, _) in self.kafka.commits.items() if p == partition), -1)
 
 
-def revision(resource: LogPersister) -> Revision:
-    return revision_of(resource, "1.0")
-
-
-def manifest(change: int) -> LogPersister:
-    """Two manifests of one generation: of different revisions, with the same names of objects."""
-    return parse(
-        {
-            "apiVersion": "logpersister.dev/v1alpha1",
-            "kind": "LogPersister",
-            "metadata": {"name": "backup"},
-            "spec": {
-                "kafka": {"bootstrapServers": "127.0.0.1:9092", "topics": ["clicks"]},
-                "storage": {"bucket": "logs", "prefix": "raw"},
-                "upload": {"maxBytes": "64Ki", "maxAge": f"{2 + change}s"},
-                "cycleInterval": "1s",
-            },
-        }
-    )
+def play(seed: int, mood: str, rules: Rules | None = None) -> str:
+    """Play one history to its end and return its story; raises Violation when a promise is broken."""
+    with World(seed, mood=mood, rules=rules) as world:
+        for _ in range(STEPS):
+            world.step()
+        world.settle()
+        world.decide()
+        return world.chronicle.story()

@@ -1,0 +1,152 @@
+"""What must hold, whatever happens. Shares nothing with the code under test but the names of things.
+
+1. No record is in two objects of one generation, at any moment.
+2. What an object holds is never taken away: it is replaced by itself, or by more of the same range.
+3. A committed offset of the group moves forward only, unless a user has set it.
+4. When it moves over a record, that record is in an object, or its loss is recorded.
+5. A loss is recorded only where Kafka has really lost the records, or a user has skipped them.
+
+Records are told apart by topic id, partition and offset: a topic that is made again has other records.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from logpersister.plan.intents import parse
+from logpersister.ranges import Offset, TopicPartition
+from tests.model.chronicle import Chronicle
+
+
+class Identity(NamedTuple):
+    """A partition of one incarnation of a topic."""
+
+    partition: TopicPartition
+    topic_id: str
+
+
+class ObjectKey(NamedTuple):
+    """The name of an object, taken apart."""
+
+    partition: TopicPartition
+    generation: int
+    start: Offset
+    path: str
+    clock: float = 0.0
+    """Part of the name only where a mutant makes it so."""
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """An object's metadata and content."""
+
+    end: Offset
+    revision: str
+    topic_id: str
+    records: frozenset[tuple[str, Offset]]
+
+
+@dataclass
+class Log:
+    """One partition: offsets with gaps, of which the oldest are deleted by retention."""
+
+    start: Offset = 0
+    end: Offset = 0
+    offsets: list[Offset] = field(default_factory=list)
+    """Of all records that ever were."""
+
+
+@dataclass
+class Account:
+    """What the group has said of a partition."""
+
+    committed: Offset | None = None
+    floor: int = 0
+    """The generation that has to hold what is committed from now on: a replay is one of a higher generation."""
+    forgotten: bool = False
+
+
+class Ledger:
+    """Looks at every put and every commit."""
+
+    def __init__(self, chronicle: Chronicle, logs: dict[Identity, Log]) -> None:
+        self._chronicle = chronicle
+        self._logs = logs
+        self._holders: dict[tuple[Identity, int, Offset], set[ObjectKey]] = defaultdict(set)
+        self._accounts: dict[Identity, Account] = defaultdict(Account)
+        self._reset: dict[Identity, Offset] = {}
+        self._losses: dict[Identity, list[tuple[Offset, Offset]]] = defaultdict(list)
+
+    def put(self, key: ObjectKey, before: StoredObject | None, now: StoredObject) -> None:
+        """An object becomes visible."""
+        taken = before.records - now.records if before else frozenset()
+        if taken:
+            self._chronicle.violated(f"{key} held {sorted(taken)}, which are gone from it now (2)")
+        for topic_id, offset in now.records:
+            holders = self._holders[Identity(key.partition, topic_id), key.generation, offset]
+            holders.add(key)
+            if len(holders) > 1:
+                self._chronicle.violated(f"{key.partition}@{offset} is stored twice: {sorted(holders)} (1)")
+
+    def commit(self, partition: TopicPartition, offset: Offset, metadata: str) -> None:
+        """The broker takes a commit of a member."""
+        mark = parse(offset, metadata).mark
+        assert mark is not None
+        assert mark.topic_id is not None
+        identity = Identity(partition, mark.topic_id)
+        account, log = self._accounts[identity], self._logs[identity]
+        before = account.committed
+        if identity in self._reset:
+            user_set = self._reset.pop(identity)
+            if before is not None and user_set < before:
+                account.floor = mark.generation
+            before = user_set
+        if before is None:
+            self._first(partition, offset, log)
+            before = offset
+        if offset < before and not account.forgotten:
+            self._chronicle.violated(f"the committed offset of {partition} went back from {before} to {offset} (3)")
+        since = max(before, log.start) if account.forgotten else before
+        self._check_stored(identity, since, offset, account.floor)
+        account.committed, account.forgotten = offset, False
+
+    def _first(self, partition: TopicPartition, offset: Offset, log: Log) -> None:
+        if offset > log.start:
+            self._chronicle.violated(f"{partition} begins at {offset}, and Kafka has records from {log.start} on (4)")
+
+    def _check_stored(self, identity: Identity, since: Offset, until: Offset, floor: int) -> None:
+        for offset in self._logs[identity].offsets:
+            if since <= offset < until and not self._is_stored(identity, offset, floor):
+                self._chronicle.violated(
+                    f"{identity.partition}@{offset} is in no object, and the group has committed {until} (4)"
+                )
+
+    def _is_stored(self, identity: Identity, offset: Offset, floor: int) -> bool:
+        if any(start <= offset < end for start, end in self._losses[identity]):
+            return True
+        return any(self._holders.get((identity, generation, offset)) for generation in range(floor, floor + 20))
+
+    def loss(self, identity: Identity, start: Offset, end: Offset, cause: str) -> None:
+        """A loss is recorded in the bucket."""
+        log = self._logs[identity]
+        if cause == "lost" and end > log.start:
+            self._chronicle.violated(f"[{start}, {end}) of {identity.partition} is said to be lost; it is there (5)")
+        if cause == "skipped" and self._reset.get(identity, -1) < end:
+            self._chronicle.violated(f"[{start}, {end}) of {identity.partition} was skipped, and no user did it (5)")
+        self._losses[identity].append((start, end))
+
+    # what users and Kafka do to commits
+
+    def user_sets(self, identity: Identity, offset: Offset) -> None:
+        self._reset[identity] = offset
+
+    def deleted(self, identity: Identity) -> None:
+        """A topic was deleted, and its commits may be gone with it."""
+        self._accounts[identity].forgotten = True
+
+    def forgotten(self, partition: TopicPartition) -> None:
+        """Kafka has forgotten a commit. What it loses before somebody comes again, nobody can know of."""
+        for identity in self._logs:
+            if identity.partition == partition:
+                self._reset.pop(identity, None)
+                self._accounts[identity].forgotten = True

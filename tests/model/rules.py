@@ -1,0 +1,23 @@
+"""The laws of the simulated world. Mutants break one of them; so does nobody else."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Each default is what Kafka, S3, Spark, or our thin adapters to them guarantee."""
+
+    true_claims: bool = True
+    """A member that joins claims what it owns (group/assignor.py), not what it was given last."""
+    losses_are_told: bool = True
+    """A member that is expelled while it joins hears of it (group/internals.py)."""
+    revocation_waits_for_commits: bool = True
+    """A revocation returns only when no commit is in flight (group/membership.py)."""
+    upload_before_outcome: bool = True
+    """A job says that a range is stored when it is."""
+    names_without_clock: bool = True
+    jobs_check_the_topic: bool = True
+    """The reader compares the topic's id with the intent's."""
+    puts_if_absent: bool = True
+    """A range of which Kafka has lost a part never replaces an object."""
+    losses_are_recorded: bool = True
