@@ -75,6 +75,8 @@ class Ledger:
         self._holders: dict[tuple[Identity, int, Offset], set[ObjectKey]] = defaultdict(set)
         self._accounts: dict[Identity, Account] = defaultdict(Account)
         self._reset: dict[Identity, Offset] = {}
+        """Not yet seen by a member."""
+        self._set_forward: dict[Identity, Offset] = {}
         self._losses: dict[Identity, list[tuple[Offset, Offset]]] = defaultdict(list)
 
     def put(self, key: ObjectKey, before: StoredObject | None, now: StoredObject) -> None:
@@ -131,7 +133,7 @@ class Ledger:
         log = self._logs[identity]
         if cause == "lost" and end > log.start:
             self._chronicle.violated(f"[{start}, {end}) of {identity.partition} is said to be lost; it is there (5)")
-        if cause == "skipped" and self._reset.get(identity, -1) < end:
+        if cause == "skipped" and self._set_forward.get(identity, -1) < end:
             self._chronicle.violated(f"[{start}, {end}) of {identity.partition} was skipped, and no user did it (5)")
         self._losses[identity].append((start, end))
 
@@ -139,6 +141,7 @@ class Ledger:
 
     def user_sets(self, identity: Identity, offset: Offset) -> None:
         self._reset[identity] = offset
+        self._set_forward[identity] = max(offset, self._set_forward.get(identity, 0))
 
     def deleted(self, identity: Identity) -> None:
         """A topic was deleted, and its commits may be gone with it."""

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
+from unittest.mock import patch
 
+from logpersister.ranges import TopicPartition
 from tests.model.bucket import Bucket
 from tests.model.chronicle import Chronicle
 from tests.model.jobs import Spark
@@ -24,6 +26,7 @@ class World:
 
     def __init__(self, seed: int, *, mood: str | None = None, rules: Rules | None = None) -> None:
         """Begin with an empty Kafka, an empty bucket and one member. Without a mood, the seed has one."""
+        self._leave_nothing_to_chance(seed)
         self.random = random.Random(seed)
         self.mood = mood or MOODS[seed % len(MOODS)]
         self.chronicle = Chronicle(f"seed {seed}, {self.mood}: python -m tests.model --seed {seed} --mood {self.mood}")
@@ -51,6 +54,15 @@ class World:
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         for member in self.members.values():
             member.process.kill()
+        self._hashes.stop()
+        random.setstate(self._random_state)
+
+    def _leave_nothing_to_chance(self, seed: int) -> None:
+        """Make the production code do the same for the same seed: its jitter, and the order in which its sets are."""
+        self._random_state = random.getstate()
+        random.seed(seed)
+        self._hashes = patch.object(TopicPartition, "__hash__", lambda it: hash((ord(it.topic[0]), it.partition)))
+        self._hashes.start()
 
     def _choose_actions(self) -> list[tuple[float, Callable[[], None]]]:
         """Each history has its own mixture, too."""
