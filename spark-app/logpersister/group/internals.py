@@ -6,7 +6,6 @@ Written against kafka-python 3.0.12; to be looked at again with each new version
 import contextlib
 from typing import Any
 
-import kafka.errors
 from kafka import KafkaConsumer
 
 
@@ -51,9 +50,9 @@ def refresh_metadata(consumer: KafkaConsumer, timeout_seconds: float) -> None:
     """Wait until the metadata of the subscribed topics is here, at most so long.
 
     kafka-python does this itself for patterns, not for topics: a leader's first assignment is then an empty one.
-    Brokers that do not answer are left to the next poll.
+    Whatever goes wrong is left to the next poll, which says so and tries again.
     """
-    with contextlib.suppress(kafka.errors.KafkaError):
+    with contextlib.suppress(Exception):
         update = consumer._cluster.request_update()  # noqa: SLF001
         consumer._net.run(consumer._manager.wait_for, update, int(timeout_seconds * 1000))  # noqa: SLF001
 

@@ -87,7 +87,9 @@ class Membership:
         assignor = TruthfulAssignor(self._ownership.tokens)
         self._consumer = KafkaConsumer(**{**client_config, **_consumer_config(settings, assignor)})
         internals.always_tell_losses(self._consumer)
-        self._listener = _Listener(self._consumer, self._ownership, settings.revocation_grace_seconds, on_change)
+        self._listener = _Listener(
+            self._consumer, self._ownership, settings.revocation_grace_seconds, on_change=on_change, on_wait=on_poll
+        )
         self._thread = threading.Thread(target=self._poll_forever, name="membership", daemon=True)
 
     def start(self) -> None:
@@ -185,13 +187,14 @@ class Membership:
             log.info("commit.postponed", partitions=len(commits))
             outcome.refused |= commits.keys()
             return
-        topics = {partition.topic for partition in commits}
+        topics = sorted({partition.topic for partition in commits})
         about_the_group = isinstance(error, kafka.errors.CommitFailedError | kafka.errors.KafkaTimeoutError)
         if len(topics) == 1 or about_the_group or self._fatal is not None:
             outcome.failed.update(dict.fromkeys(commits, error))
             return
-        for topic in sorted(topics):  # one bad topic must not take the others with it
-            self._send({p: c for p, c in commits.items() if p.topic == topic}, outcome)
+        half = len(topics) // 2
+        for part in (set(topics[:half]), set(topics[half:])):  # one bad topic must not take the others with it
+            self._send({p: c for p, c in commits.items() if p.topic in part}, outcome)
 
     def _try_send(self, commits: Mapping[TopicPartition, Commit]) -> Exception | None:
         offsets = {
@@ -263,8 +266,15 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-
     """
 
     def __init__(
-        self, consumer: KafkaConsumer, ownership: Ownership, grace_seconds: float, on_change: Callable[[], None]
+        self,
+        consumer: KafkaConsumer,
+        ownership: Ownership,
+        grace_seconds: float,
+        *,
+        on_change: Callable[[], None],
+        on_wait: Callable[[], None],
     ) -> None:
+        self._on_wait = on_wait
         self._consumer = consumer
         self._ownership = ownership
         self._grace_seconds = grace_seconds
@@ -309,6 +319,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-
         self._on_change()
 
     async def _pause(self) -> None:
+        self._on_wait()  # nobody polls meanwhile, and all is well
         await internals.pause(self._consumer, LISTENER_PAUSE_SECONDS)
 
 
