@@ -1,0 +1,100 @@
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka.errors import TopicAuthorizationFailedError
+
+from logpersister.group import offsets
+from logpersister.group.answers import TopicDescription
+from logpersister.group.offsets import OffsetReader
+from logpersister.plan.intents import Committed, Mark, UnknownMarkError
+from logpersister.ranges import TopicPartition, topic_id_text
+
+BAD = "forbidden"
+
+
+class FakeAdmin:
+    """Answers as kafka-python's admin client: one bad topic fails the whole request."""
+
+    def __init__(self, **_: Any) -> None:
+        self.asked: list[set[str]] = []
+        self.committed: dict[KafkaTopicPartition, Any] = {}
+
+    def list_group_offsets(self, specs: Mapping[str, Any]) -> dict[str, Any]:
+        return {group: {p: self.committed[p] for p in asked if p in self.committed} for group, asked in specs.items()}
+
+    def list_partition_offsets(self, specs: Mapping[KafkaTopicPartition, int], **_: Any) -> dict[Any, Any]:
+        topics = {partition.topic for partition in specs}
+        self.asked.append(topics)
+        if BAD in topics:
+            raise TopicAuthorizationFailedError(BAD)
+        return {p: SimpleNamespace(offset=-1 if spec == 10**15 else 7, timestamp=99) for p, spec in specs.items()}
+
+    def describe_topics(self, topics: list[str]) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": topic,
+                "error_code": 29 if topic == BAD else 0,
+                "topic_id": UUID(int=0 if topic == "old" else 5),
+                "partitions": [{"partition_index": 0, "leader_id": -1}],
+            }
+            for topic in topics
+        ]
+
+    def list_topics(self) -> list[str]:
+        return ["web.b", "web.a", "audit"]
+
+
+@pytest.fixture
+def reader(monkeypatch: pytest.MonkeyPatch) -> OffsetReader:
+    monkeypatch.setattr(offsets, "KafkaAdminClient", FakeAdmin)
+    return OffsetReader({}, "backup", read_committed=True)
+
+
+def admin_of(reader: OffsetReader) -> FakeAdmin:
+    admin: Any = reader._admin
+    assert isinstance(admin, FakeAdmin)
+    return admin
+
+
+def test_committed_offsets_come_with_their_marks(reader: OffsetReader) -> None:
+    marks = {0: "lp1;topic=-;gen=1", 1: "", 2: None, 3: "lp2;whatever", 4: ""}
+    found = {KafkaTopicPartition("t", index): SimpleNamespace(offset=10, metadata=it) for index, it in marks.items()}
+    found[KafkaTopicPartition("t", 4)].offset = -1
+    admin_of(reader).committed = found
+    answer = reader.committed([TopicPartition("t", index) for index in range(6)])
+    assert answer[TopicPartition("t", 0)] == Committed(10, Mark(None, 1))
+    assert answer[TopicPartition("t", 1)] == Committed(10, None)
+    assert answer[TopicPartition("t", 2)] == Committed(10, None)
+    assert isinstance(answer[TopicPartition("t", 3)], UnknownMarkError)
+    assert answer[TopicPartition("t", 4)] is None, "no committed offset"
+    assert TopicPartition("t", 5) not in answer, "not told is not the same as none"
+    assert reader.committed([]) == {}
+
+
+def test_a_topic_that_cannot_be_asked_hides_no_other(reader: OffsetReader) -> None:
+    names = [f"topic-{index:02}" for index in range(31)] + [BAD]
+    answer = reader.ends([TopicPartition(name, 0) for name in names])
+    assert answer.values == {TopicPartition(name, 0): 7 for name in names if name != BAD}
+    assert answer.errors.keys() == {BAD}
+    assert len(admin_of(reader).asked) <= 11, "found by halving"
+
+
+def test_no_record_since_a_time_is_none(reader: OffsetReader) -> None:
+    answer = reader.first_since({TopicPartition("a", 0): 5, TopicPartition("b", 0): 10**15})
+    assert answer.values == {TopicPartition("a", 0): (7, 99), TopicPartition("b", 0): None}
+
+
+def test_topics_are_described_with_their_ids(reader: OffsetReader) -> None:
+    described = reader.describe(["clicks", "old", BAD, "clicks"])
+    assert described == {
+        "clicks": TopicDescription(topic_id_text(UUID(int=5)), {0: -1}),
+        "old": TopicDescription(None, {0: -1}),
+    }
+
+
+def test_topics_are_matched_by_name(reader: OffsetReader) -> None:
+    assert reader.topics_matching(lambda topic: topic.startswith("web.")) == ["web.a", "web.b"]
