@@ -28,6 +28,8 @@ from tests.stack.topics import create_topic, produce_many
 
 PARTITIONS = 4
 BUCKET = "bench"
+WIDTH = 120
+"""Columns of the table, also where output is not a terminal."""
 FORMATS: Mapping[str, Mapping[str, str]] = {
     "text none": {"format": "text", "compression": "none"},
     "text gzip": {"format": "text", "compression": "gzip"},
@@ -144,7 +146,7 @@ def main() -> None:
                     else row
                 )
     if not arguments.json:
-        Console().print(table)
+        Console(width=WIDTH).print(table)
 
 
 def _row(size: int, label: str, result: Result) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import psutil
 
-SAMPLE_SECONDS = 0.2
+SAMPLE_SECONDS = 1.0
+"""Not oftener: reading the proportional size of a process costs milliseconds, and they are counted here."""
 
 
 @dataclass(slots=True)
