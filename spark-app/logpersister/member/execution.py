@@ -151,7 +151,7 @@ class Execution:
 
     def backoff(self, failures: int) -> float:
         """Return when (by the clock) to try a partition again after so many failures in a row."""
-        return self._clock() + min(2.0**failures, LONGEST_BACKOFF_SECONDS) * random.uniform(0.5, 1.0)
+        return self._clock() + min(2.0 ** min(failures, 16), LONGEST_BACKOFF_SECONDS) * random.uniform(0.5, 1.0)
 
 
 def _outcomes(running: _Running, future: "Future[list[RangeOutcome]]") -> Sequence[RangeOutcome]:

@@ -40,6 +40,8 @@ class _Entry:
     running: set[Range] = field(default_factory=set)
     done: set[Range] = field(default_factory=set)
     failures: int = 0
+    tried: bool = False
+    """Whether a range was started since the last failure: those that fail together are one failure."""
     retry_at: float = 0.0
     again: bool = False
 
@@ -193,7 +195,9 @@ class Book:
         return entry.hold is not None or entry.failures > 0
 
     def started(self, range_: Range) -> None:
-        self._entries[range_.partition].running.add(range_)
+        entry = self._entries[range_.partition]
+        entry.running.add(range_)
+        entry.tried = True
 
     def ended(self, range_: Range, token: int, *, stored: bool, retry_at: Callable[[int], float] | None = None) -> None:
         """Take in the end of an execution that was started under ``token``.
@@ -211,7 +215,8 @@ class Book:
                 entry.done.add(range_)
                 entry.failures, entry.retry_at = 0, 0.0
         elif retry_at is not None:
-            entry.failures += 1
+            entry.failures += entry.tried
+            entry.tried = False
             entry.again = True
             entry.retry_at = retry_at(entry.failures)
 

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 
 from logpersister.plan import holds
@@ -15,7 +17,7 @@ def intent(*ends: int, start: int = 0, revision: str = "rev", partition: TopicPa
 
 
 def ranges(*boundaries: int) -> list[Range]:
-    return [Range(CLICKS, start, end) for start, end in zip(boundaries, boundaries[1:], strict=False)]
+    return [Range(CLICKS, start, end) for start, end in pairwise(boundaries)]
 
 
 @pytest.fixture
@@ -84,6 +86,22 @@ def test_a_failed_range_waits_and_is_tried_again_as_promised(book: Book) -> None
     assert list(book.runnable(200.0)) == ranges(0, 10, 20)
     end(book, Range(CLICKS, 0, 10))
     assert not book.is_stuck(CLICKS)
+
+
+def test_ranges_that_fail_together_are_one_failure(book: Book) -> None:
+    promise(book, 10, 20, 30)
+    failures: list[int] = []
+
+    def retry_at(count: int) -> float:
+        failures.append(count)
+        return 0.0
+
+    for _ in range(2):
+        for range_ in ranges(0, 10, 20, 30):
+            book.started(range_)
+        for range_ in ranges(0, 10, 20, 30):
+            book.ended(range_, 1, stored=False, retry_at=retry_at)
+    assert failures == [1, 1, 1, 2, 2, 2]
 
 
 def test_the_end_of_an_execution_under_another_ownership_says_nothing(book: Book) -> None:
