@@ -1,0 +1,86 @@
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from logpersister.member.cycle import Cycle
+from logpersister.member.reports import Reports
+from logpersister.pipeline.work import ObjectWritten, RangeOutcome, WorkError
+from logpersister.ranges import Range
+from logpersister.report.facts import Identity
+from logpersister.report.metrics import Metrics
+from logpersister.report.status import StatusBoard
+from tests.unit.member.worlds import CLICKS, FakeWorld, manifest
+
+IDENTITY = Identity("backup", 1, "0123456789ab", "member-0", "1.0")
+
+
+@dataclass
+class Standing:
+    joined: bool = True
+    rebalances: int = 2
+    lost_partitions: int = 3
+    group_generation: int | None = 7
+
+
+class Shown:
+    """What metrics and status say."""
+
+    def __init__(self) -> None:
+        self.metrics = Metrics(IDENTITY, processes=False)
+        self.board = StatusBoard(IDENTITY)
+        self.reports = Reports(self.metrics, self.board)
+
+    def sample(self, name: str) -> list[str]:
+        text = self.metrics.render()[0].decode()
+        return [line.rsplit(" ", 1)[1] for line in text.splitlines() if line.startswith(name)]
+
+    @property
+    def status(self) -> Any:
+        return self.board.snapshot()
+
+
+@pytest.fixture
+def shown() -> Shown:
+    return Shown()
+
+
+def test_a_stored_range_counts_with_its_retries(shown: Shown) -> None:
+    objects = (ObjectWritten("a", 100, 3), ObjectWritten("b", 50, 2))
+    shown.reports.stored(RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, {"timeout": 2}))
+    totals = shown.status.totals
+    assert (totals.records, totals.bytes, totals.objects) == (5, 150, 2)
+    assert any(line == "2.0" for line in shown.sample("logpersister_retries_total"))
+
+
+def test_failures_and_losses_are_shown_with_their_cause(shown: Shown) -> None:
+    shown.reports.failed(Range(CLICKS, 0, 9), WorkError("timeout", "S3 did not answer", upload=True))
+    shown.reports.lost(CLICKS, 0, 5, skipped=False)
+    status = shown.status
+    assert "S3 did not answer" in str(status)
+    assert (status.totals.range_failures, status.totals.upload_failures, status.totals.data_loss_offsets) == (1, 1, 5)
+
+
+def test_a_round_shows_holds_intents_and_rebalances(shown: Shown, world: FakeWorld) -> None:
+    resource, revision = manifest()
+    cycle = Cycle(resource, revision, world.ports(), clock=world.clock, now=world.clock)
+    cycle.turn()
+    world.offsets.end[CLICKS] = 25
+    world.time += 2
+    cycle.turn()
+    for _ in range(2):
+        shown.reports.show(cycle, Standing())
+    assert shown.sample("logpersister_rebalances_total") == ["2.0"], "each counts once"
+    assert shown.sample("logpersister_pending_intents") == ["1.0"]
+    assert "ends=(10, 20, 25)" in str(shown.status)
+
+
+def test_lag_is_unknown_outside_the_group_and_while_positions_are(shown: Shown, world: FakeWorld) -> None:
+    resource, revision = manifest()
+    cycle = Cycle(resource, revision, world.ports(), clock=world.clock, now=world.clock)
+    cycle.turn()
+    shown.reports.show(cycle, Standing(joined=False))
+    assert "not in the group" in str(shown.status)
+    cycle.book.doubt(CLICKS)
+    shown.reports.show(cycle, Standing())
+    assert "its positions are not known yet" in str(shown.status)
