@@ -1,7 +1,9 @@
 """Fixtures on real servers: one Kafka and one MinIO for the session, topics and buckets for each test."""
 
+import gc
 import itertools
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 _numbers = itertools.count(1)
 _Servers = tuple[KafkaBroker, MinioServer]
+_ABANDONED_SOCKETS = "ignore:unclosed <socket.socket:ResourceWarning"
+"""kafka-python leaves a socket to the garbage collector when one of the tests' clients is closed while it connects."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -25,6 +29,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.integration)
+            item.add_marker(pytest.mark.filterwarnings(_ABANDONED_SOCKETS))
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _abandoned_sockets_are_found_here() -> Iterator[None]:
+    """The garbage collector must not find them in the tests of others, where they would be errors."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

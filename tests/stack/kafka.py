@@ -122,7 +122,9 @@ class KafkaBroker(Server):
             if mechanism.startswith("SCRAM")
         ]
         credentials = [argument for credential in scram for argument in ("--add-scram", credential)]
-        self.run_tool("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(configuration), *credentials)
+        self.run_tool(
+            "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(configuration), *credentials
+        )
 
     def _configuration(self) -> dict[str, str]:
         bound = ",".join(f"{listener}://{LOOPBACK}:{port}" for listener, port in self._ports.items())
