@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from kafka import KafkaConsumer, TopicPartition
@@ -17,6 +17,7 @@ from kafka.admin import (
     ACLOperation,
     ACLPermissionType,
     KafkaAdminClient,
+    NewPartitions,
     ResourcePattern,
     ResourceType,
 )
@@ -26,8 +27,11 @@ from logpersister.manifest.kafka import KafkaSpec, SecuritySpec
 from logpersister.manifest.secrets import Secrets
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.secured import KMS_KEY, SecuredMinio
-from tests.stack import KafkaBroker
+from tests.stack import KafkaBroker, MinioServer
 from tests.stack.topics import create_topic, produce
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 USER, PASSWORD = "alice", "correct-horse-battery"
 TOPIC, HIDDEN, UNREADABLE = "secured", "hidden", "unreadable"
@@ -60,28 +64,17 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
 
 
 def _deny(broker: KafkaBroker) -> None:
-    def acl(kind: ResourceType, name: str, operation: ACLOperation) -> ACL:
-        return ACL(f"User:{USER}", "*", operation, ACLPermissionType.DENY, ResourcePattern(kind, name))
+    deny(broker, ResourceType.TOPIC, HIDDEN, ACLOperation.DESCRIBE)
+    deny(broker, ResourceType.TOPIC, UNREADABLE, ACLOperation.READ)
+    deny(broker, ResourceType.GROUP, "closed", ACLOperation.DESCRIBE)
 
+
+def deny(broker: KafkaBroker, kind: ResourceType, name: str, operation: ACLOperation) -> None:
+    """Take a right from alice. Everyone else keeps those that the first ACL of a resource takes away."""
+    resource = ResourcePattern(kind, name)
     with KafkaAdminClient(bootstrap_servers=broker.bootstrap) as admin:
-        admin.create_acls(
-            [
-                acl(ResourceType.TOPIC, HIDDEN, ACLOperation.DESCRIBE),
-                acl(ResourceType.TOPIC, UNREADABLE, ACLOperation.READ),
-                acl(ResourceType.GROUP, "closed", ACLOperation.DESCRIBE),
-            ]
-        )
-        # everyone else keeps the rights that the first ACL of a resource takes away
-        admin.create_acls(
-            [
-                ACL("User:*", "*", ACLOperation.ALL, ACLPermissionType.ALLOW, ResourcePattern(kind, name))
-                for kind, name in (
-                    (ResourceType.TOPIC, HIDDEN),
-                    (ResourceType.TOPIC, UNREADABLE),
-                    (ResourceType.GROUP, "closed"),
-                )
-            ]
-        )
+        admin.create_acls([ACL(f"User:{USER}", "*", operation, ACLPermissionType.DENY, resource)])
+        admin.create_acls([ACL("User:*", "*", ACLOperation.ALL, ACLPermissionType.ALLOW, resource)])
 
 
 def unsigned_token(user: str = USER, seconds: float = 3600) -> str:
@@ -351,3 +344,32 @@ def test_a_member(
         for secret in (PASSWORD, secured_minio.secret_key):
             assert not any(secret.encode() in text for text in written)
     client.close()
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.usefixtures("secrets", "s3_secret")
+def test_a_topic_that_may_no_longer_be_seen_does_not_stop_the_others(
+    broker: KafkaBroker, minio: MinioServer, s3: "S3Client", bucket: str, tmp_path: Path, unique: str
+) -> None:
+    closing = f"{unique}-closing"
+    for name in (unique, closing):
+        create_topic(broker.bootstrap, name)
+    kafka = {
+        "topics": [unique, closing],
+        "bootstrapServers": broker.address("SASL_PLAINTEXT"),
+        "security": {"protocol": "SASL_PLAINTEXT", "mechanism": "SCRAM-SHA-512", "secretName": "login"},
+    }
+    with Scene(tmp_path, broker, s3, bucket=bucket, endpoint=minio.endpoint, group=unique) as scene:
+        member = scene.member(scene.manifest(kafka=kafka))
+        scene.workload.write(unique, 10)
+        scene.group.wait_current(unique, explain=member.tail)
+
+        deny(broker, ResourceType.TOPIC, closing, ACLOperation.DESCRIBE)
+        with KafkaAdminClient(bootstrap_servers=broker.bootstrap) as admin:
+            admin.create_partitions({unique: NewPartitions(2)})
+        scene.workload.write(unique, 10, partitions=[0, 1])
+        scene.group.wait_current(unique, explain=member.tail)
+
+        scene.assert_stored(unique)
+        member.terminate()
+        assert member.wait_end() == 0

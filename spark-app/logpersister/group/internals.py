@@ -7,6 +7,7 @@ import contextlib
 from typing import Any
 
 from kafka import KafkaConsumer
+from kafka.util import WeakMethod
 
 
 def keep_rejoining(consumer: KafkaConsumer) -> bool:
@@ -44,6 +45,23 @@ def always_tell_losses(consumer: KafkaConsumer) -> None:
         coordinator.rejoining = False  # what was prepared was another membership
 
     coordinator.reset_generation = reset_generation
+
+
+def go_on_without_hidden_topics(consumer: KafkaConsumer) -> None:
+    """Let new topics and partitions be seen although the user may not see another topic. To be called once.
+
+    kafka-python raises at each update of its metadata that has such a topic, before it looks at the others. It has
+    logged the topic by then.
+    """
+    coordinator, cluster = consumer._coordinator, consumer._cluster  # noqa: SLF001
+    take_update = coordinator._handle_metadata_update  # noqa: SLF001
+
+    def take_update_of_visible(updated: Any) -> None:
+        updated.unauthorized_topics = set()
+        take_update(updated)
+
+    cluster.remove_listener(WeakMethod(take_update))
+    cluster.add_listener(take_update_of_visible)
 
 
 def refresh_metadata(consumer: KafkaConsumer, timeout_seconds: float) -> None:

@@ -87,6 +87,7 @@ class Membership:
         assignor = TruthfulAssignor(self._ownership.tokens)
         self._consumer = KafkaConsumer(**{**client_config, **_consumer_config(settings, assignor)})
         internals.always_tell_losses(self._consumer)
+        internals.go_on_without_hidden_topics(self._consumer)
         self._listener = _Listener(
             self._consumer, self._ownership, settings.revocation_grace_seconds, on_change=on_change, on_wait=on_poll
         )

@@ -24,7 +24,10 @@ class FakeConsumer:
         self.config = config
         self.sent: list[dict[str, tuple[int, str]]] = []
         self.failing: dict[str, Exception] = {}
-        self._coordinator = SimpleNamespace(reset_generation=lambda: None, rejoining=False)
+        self._coordinator = SimpleNamespace(
+            reset_generation=lambda: None, rejoining=False, _handle_metadata_update=self.take_update
+        )
+        self._cluster = SimpleNamespace(remove_listener=lambda _: None, add_listener=lambda _: None)
         self._net = SimpleNamespace(sleep=lambda seconds: asyncio.sleep(seconds / 10))
 
     def commit(self, offsets: Mapping[KafkaTopicPartition, Any], *, timeout_ms: int) -> None:
@@ -33,6 +36,8 @@ class FakeConsumer:
         for partition in offsets:
             if partition.topic in self.failing:
                 raise self.failing[partition.topic]
+
+    def take_update(self, cluster: object) -> None: ...
 
     def pause(self, *_: KafkaTopicPartition) -> None: ...
 
