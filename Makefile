@@ -14,7 +14,7 @@ UV := .cache/uv/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest unit bench format lock clean distclean
+.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest unit model bench format lock clean distclean
 
 help: ## show the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ pytest: setup ## all Python tests with coverage (ARGS='-k name' for some)
 
 unit: setup ## only the fast tests, without coverage
 	@$(BIN)/pytest tests/unit $(ARGS)
+
+model: setup ## play random histories against the protocol, for long (ARGS='--histories 100000')
+	@$(BIN)/python -m tests.model $(ARGS)
 
 bench: setup ## measure throughput, CPU and memory (ARGS=--help for its options)
 	@$(BIN)/python -m bench $(ARGS)
