@@ -56,7 +56,10 @@ def test_killed_in_the_middle_of_a_range(
     ]
 
 
-def test_killed_when_some_objects_of_a_range_exist(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy) -> None:
+@pytest.mark.parametrize("successor", ["one", "two"], ids=["restarted", "taken-over"])
+def test_killed_when_some_objects_of_a_range_exist(
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, successor: str
+) -> None:
     """Twelve folders are two passes over the range; the member dies in the second one."""
     name = topic()
     scene.workload.write(name, 1_200, timestamp=lambda n: MIDNIGHT_MS + n * HOUR_MS // 100)
@@ -77,7 +80,7 @@ def test_killed_when_some_objects_of_a_range_exist(scene: Scene, topic: CreateTo
 
     assert scene.group.pending(name) == {0: (1_200,)}
     s3_proxy.clear()
-    other = scene.member(manifest, "two")
+    other = scene.member(manifest, successor)
     scene.group.wait_current(name, explain=other.tail)
 
     after = {one.key: one.values for one in scene.assert_stored(name)}
