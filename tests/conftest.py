@@ -1,10 +1,13 @@
 """Fixtures of all tests."""
 
+import logging
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 _WORKER_COVERAGE = Path(__file__).parent / "worker_coverage"
 
@@ -24,3 +27,15 @@ def secrets_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory.mkdir()
     monkeypatch.setenv("LOGPERSISTER_SECRETS_DIR", str(directory))
     return directory
+
+
+@pytest.fixture
+def logging_as_before() -> Iterator[None]:
+    """Take back what the test does to the logging of the whole process."""
+    root = logging.root
+    handlers, level = root.handlers[:], root.level
+    yield
+    logging.captureWarnings(capture=False)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()

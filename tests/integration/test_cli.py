@@ -1,14 +1,12 @@
 """The commands that look: `check`, `lag` and `ls`, on a real broker and a real S3 server."""
 
 import json
-import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import structlog
 from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.errors import NoError
@@ -31,17 +29,7 @@ if TYPE_CHECKING:
 
 CreateTopic = Callable[..., str]
 Manifest = Callable[..., Path]
-
-
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    root = logging.root
-    handlers, level = root.handlers[:], root.level
-    yield
-    logging.captureWarnings(capture=False)
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.reset_defaults()
+pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 
 @pytest.fixture

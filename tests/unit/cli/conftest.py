@@ -1,23 +1,15 @@
 """A manifest whose servers do not answer, and logging as it was before."""
 
-import logging
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import structlog
 
 
 @pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    root = logging.root
-    handlers, level = root.handlers[:], root.level
-    yield
-    logging.captureWarnings(capture=False)
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.reset_defaults()
+def _logging(logging_as_before: None) -> None:
+    """Commands set up logging for the whole process."""
 
 
 @pytest.fixture

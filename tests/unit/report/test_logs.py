@@ -2,7 +2,6 @@ import io
 import json
 import logging
 import warnings
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -13,16 +12,7 @@ from logpersister.report.logs import RepetitionLimit
 from logpersister.report.redaction import HIDDEN
 from tests.unit.report.samples import Clock
 
-
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    root = logging.root
-    handlers, level = root.handlers[:], root.level
-    yield
-    logging.captureWarnings(capture=False)
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.reset_defaults()
+pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 
 @pytest.fixture
