@@ -77,11 +77,12 @@ def _launch(conf: SparkConf) -> object:
     finally:
         os.close(pipe)
     lines = os.fdopen(printed, encoding="utf-8", errors="replace")
-    threading.Thread(target=_log_lines, args=(lines,), name="spark-output", daemon=True).start()
+    threading.Thread(target=relay_output, args=(lines,), name="spark-output", daemon=True).start()
     return gateway
 
 
-def _log_lines(lines: IO[str]) -> None:
+def relay_output(lines: IO[str]) -> None:
+    """Log what the JVM and its Python workers print, until they end."""
     for line in lines:
         text = line.rstrip()
         event = _worker_event(text)
