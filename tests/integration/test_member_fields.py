@@ -1,5 +1,6 @@
 """Fields of the manifest that change what a member does, each seen from outside."""
 
+import gzip
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -197,6 +198,22 @@ def test_folders_by_minute_and_offset_text_settings_and_storage_class(scene: Sce
     (stored,) = bucket.objects(odd)
     assert stored.values == (b"", b"", b"with\\x1ea delimiter", b"two\nlines", b"a \\\\ backslash")
     assert stored.metadata["tombstones"] == "1"
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_tombstones_alone_are_an_empty_object(scene: Scene, topic: CreateTopic, compression: str) -> None:
+    """It says that they were there; without it, the range could not be told from a hole."""
+    name = topic()
+    produce(scene.kafka.bootstrap, name, [Record(None, key=b"k")] * 3)
+
+    scene.run_until_current(scene.manifest(kafka={"topics": [name]}, output={"compression": compression}))
+
+    (key,) = scene.bucket.names(name)
+    answer = scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)
+    content = answer["Body"].read()
+    assert (gzip.decompress(content) if compression == "gzip" else content) == b""
+    facts = answer["Metadata"]
+    assert (facts["records"], facts["tombstones"], facts["first"], facts["last"]) == ("3", "3", "0", "2")
 
 
 def test_objects_are_as_large_as_asked(scene: Scene, topic: CreateTopic) -> None:
