@@ -15,6 +15,7 @@ exit codes:
   3  Kafka or the bucket could not be reached or asked
   4  run --until-current: what is left is held until someone decides
   5  run: another process has taken this member's name
+  6  verify: something contradicts the promise, or cannot be proven
 """
 
 
@@ -31,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     _run(_command(commands, "run", "run a member of the group until it is stopped"))
     _lag(_command(commands, "lag", "show what is not stored yet"))
     _ls(_command(commands, "ls", "show what is stored"))
+    _verify(_command(commands, "verify", "prove from Kafka and the bucket that every record is stored exactly once"))
     commands.add_parser("version", help="print versions", description="Print versions.")
     return root
 
@@ -142,6 +144,11 @@ def _ls(command: argparse.ArgumentParser) -> None:
         "--facts", action="store_true", help="also records, group and revision; asks the bucket once for each object"
     )
     command.add_argument("--limit", type=count, default=0, metavar="N", help="show at most N lines (default: all)")
+
+
+def _verify(command: argparse.ArgumentParser) -> None:
+    _json(command)
+    command.add_argument("--topic", metavar="TOPIC", help="this topic only")
 
 
 def _json(command: argparse.ArgumentParser) -> None:

@@ -17,6 +17,8 @@ class Exit(IntEnum):
     """``run --until-current``: what is left is held, see the log or ``/status``."""
     FENCED = 5
     """``run``: another process joined the group under this member's name."""
+    BROKEN = 6
+    """``verify``: something contradicts the promise, or cannot be proven."""
     INTERRUPTED = 130
     """By Ctrl-C (128 + SIGINT)."""
 

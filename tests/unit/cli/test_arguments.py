@@ -53,7 +53,7 @@ def test_a_wrong_command_line_is_exit_2(argv: list[str], capsys: pytest.CaptureF
     assert "usage:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["check", "run", "lag", "ls", "version"])
+@pytest.mark.parametrize("command", ["check", "run", "lag", "ls", "verify", "version"])
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         parser().parse_args([command, "--help"])
