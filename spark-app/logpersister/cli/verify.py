@@ -1,0 +1,188 @@
+"""``logpersister verify``: proves from Kafka and the bucket alone that every record is in exactly one object."""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any, TextIO
+
+from logpersister.cli import brokers, bucket, context
+from logpersister.cli.exits import Exit
+from logpersister.cli.progress import counted
+from logpersister.cli.tables import Column, number, plural, printable, size, table
+from logpersister.group.offsets import OffsetReader
+from logpersister.kafka_client import BrokerReport
+from logpersister.manifest import LogPersister
+from logpersister.manifest.secrets import Secrets
+from logpersister.pipeline.equipment import open_reader
+from logpersister.pipeline.reader import KafkaReader
+from logpersister.report import logs
+from logpersister.storage.losses import list_losses
+from logpersister.storage.store import ObjectStore
+from logpersister.verify.evidence import StoredObject
+from logpersister.verify.findings import Finding, Kind
+from logpersister.verify.inventory import stored_topics, with_facts
+from logpersister.verify.verification import Subject, TopicResult, Verification
+
+Document = dict[str, Any]
+
+MOST_NOTES = 10
+"""Notes of one kind that people are shown; ``--json`` has all."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Verify every topic, show what was found, and tell by the exit code whether the promise is kept."""
+    logs.configure(level="error")
+    resource = context.manifest(arguments)
+    secrets = context.secrets(arguments, logs.redactor)
+    found = brokers.reach(resource, secrets, arguments.timeout)
+    with bucket.opened(resource, secrets) as store, _kafka(resource, secrets, arguments.timeout) as (offsets, reader):
+        topics = _topics(resource, store, found, arguments.topic)
+        verification = Verification(
+            Subject(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
+            offsets,
+            reader,
+            lambda topic: _stored(store, topic),
+            list(list_losses(store, resource.group_id)),
+        )
+        results = []
+        for topic, partitions in topics:
+            result = brokers.patiently(
+                f"topic {topic} cannot be verified",
+                arguments.timeout,
+                lambda topic=topic, partitions=partitions: verification.topic(topic, partitions),  # type: ignore[misc]
+            )
+            results.append(result)
+    if arguments.json:
+        sys.stdout.write(json.dumps(document(resource, results)) + "\n")
+    else:
+        show(resource.group_id, results, sys.stdout)
+    for result in results:
+        for error in result.errors:
+            print(f"topic {result.topic}: {printable(error)}", file=sys.stderr)
+    return exit_code(results)
+
+
+def exit_code(results: Sequence[TopicResult]) -> Exit:
+    """Return the worst of what was found."""
+    if any(result.problems for result in results):
+        return Exit.BROKEN
+    return Exit.UNREACHABLE if any(result.errors for result in results) else Exit.OK
+
+
+@contextmanager
+def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[tuple[OffsetReader, KafkaReader]]:
+    """Open what asks for offsets, and what reads records."""
+    kafka = resource.spec.kafka
+    config = brokers.config(resource, secrets, seconds)
+
+    def connect() -> OffsetReader:
+        return OffsetReader(config, resource.group_id, read_committed=kafka.isolation_level == "read_committed")
+
+    offsets = brokers.patiently("the offsets could not be read", seconds, connect)
+    with closing(offsets), closing(open_reader(resource, secrets)) as reader:
+        yield offsets, reader
+
+
+def _topics(resource: LogPersister, store: ObjectStore, found: BrokerReport, only: str | None) -> list[tuple[str, int]]:
+    """Return the topics to verify with the number of their partitions; 0: Kafka does not have it (any more)."""
+    named = resource.spec.kafka.topics
+    if only is not None:
+        wanted: Iterable[str] = [only]
+    elif named is not None:
+        wanted = named
+    else:
+        wanted = [*found.topics, *filter(resource.spec.kafka.selects, stored_topics(store))]
+    return [(topic, found.topics.get(topic, 0)) for topic in sorted(set(wanted))]
+
+
+def _stored(store: ObjectStore, topic: str) -> Iterator[StoredObject]:
+    return counted(with_facts(store, store.inventory(topic)), f"objects of {printable(topic)} asked")
+
+
+def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document:
+    """Return the JSON document; docs/operations.md describes it."""
+    storage = resource.spec.storage
+    return {
+        "group": resource.group_id,
+        "bucket": storage.bucket,
+        "prefix": storage.prefix,
+        "ok": not any(result.problems or result.errors for result in results),
+        "complete": not any(result.errors for result in results),
+        "topics": [
+            {"topic": result.topic, "partitions": result.partitions, "objects": result.objects, "bytes": result.bytes,
+             "records": result.records, "problems": result.problems, "notes": result.notes}
+            for result in results
+        ],
+        "findings": [_finding_document(finding) for result in results for finding in result.findings],
+        "errors": [{"topic": result.topic, "message": error} for result in results for error in result.errors],
+    }  # fmt: skip
+
+
+def _finding_document(finding: Finding) -> Document:
+    return {
+        "kind": str(finding.kind),
+        "problem": finding.is_problem,
+        "topic": finding.partition.topic,
+        "partition": finding.partition.partition,
+        "start": finding.start,
+        "end": finding.end,
+        "generation": finding.generation,
+        "object": finding.key,
+        "message": finding.message,
+    }
+
+
+def show(group_id: str, results: Sequence[TopicResult], out: TextIO) -> None:
+    """Write the table of topics, then the findings, problems first, and the verdict."""
+    numbers = ("PARTITIONS", "OBJECTS", "BYTES", "RECORDS", "NOTES", "PROBLEMS")
+    table(
+        [Column("TOPIC"), *(Column(name, right=True) for name in numbers)],
+        [
+            [
+                result.topic,
+                number(result.partitions),
+                number(result.objects),
+                size(result.bytes),
+                number(result.records),
+                number(result.notes),
+                number(result.problems),
+            ]
+            for result in results
+        ],
+        out,
+    )
+    findings = [finding for result in results for finding in result.findings]
+    _show_findings([finding for finding in findings if finding.is_problem], out)
+    _show_findings(_few([finding for finding in findings if not finding.is_problem]), out)
+    out.writelines(f"\n{line}\n" for line in _verdict(group_id, results))
+
+
+def _show_findings(findings: Sequence[Finding | str], out: TextIO) -> None:
+    if findings:
+        out.write("\n")
+    out.writelines(printable(str(finding)) + "\n" for finding in findings)
+
+
+def _few(notes: Sequence[Finding]) -> list[Finding | str]:
+    """Return the first notes of each kind, and how many there are besides."""
+    seen: Counter[Kind] = Counter()
+    shown: list[Finding | str] = []
+    for note in notes:
+        seen[note.kind] += 1
+        if seen[note.kind] <= MOST_NOTES:
+            shown.append(note)
+    more = {kind: count - MOST_NOTES for kind, count in seen.items() if count > MOST_NOTES}
+    return shown + [f"{kind}: {count:,} more (--json has all)" for kind, count in more.items()]
+
+
+def _verdict(group_id: str, results: Sequence[TopicResult]) -> Iterator[str]:
+    problems = sum(result.problems for result in results)
+    if any(result.errors for result in results):
+        yield "not the whole: some of it could not be asked, see the errors"
+    if problems:
+        yield f"group {group_id}: {plural(problems, 'problem')}"
+    else:
+        yield f"group {group_id}: no problem; every stored offset is in one object, or explained"

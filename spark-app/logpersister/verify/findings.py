@@ -1,0 +1,75 @@
+"""What a verification can find. Pure."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from logpersister.ranges import Offset, TopicPartition
+
+
+class Kind(StrEnum):
+    """Kinds of findings; docs/operations.md says what each means and what to do."""
+
+    MISSING = "missing"
+    """Kafka has records at offsets before the committed one, and no object has them."""
+    UNKNOWN = "unknown"
+    """No object, and Kafka cannot tell (any more) whether there were records."""
+    OVERLAP = "overlap"
+    """Offsets that are in two objects of one generation."""
+    BEYOND_COMMIT = "beyond-commit"
+    """An object behind the committed offset that no pending intent promises."""
+    MISNAMED = "misnamed"
+    """An object whose name and metadata tell of different ranges: it was copied or renamed."""
+    WRONG_FACTS = "wrong-facts"
+    """Facts that cannot be true."""
+    DAMAGED = "damaged"
+    """An object of ours whose facts are not whole, or whose facts document is gone."""
+    FOREIGN = "foreign"
+    """An object under our names that another group or program has written."""
+    OTHER_TOPIC = "other-topic"
+    """An object of a topic of the same name that was deleted since."""
+    NO_RECORD = "no-record"
+    """No object, and Kafka has no record there either: compaction, aborted transactions, markers."""
+    LOST = "lost"
+    """Offsets that a member has recorded as deleted by Kafka before they were stored."""
+    SKIPPED = "skipped"
+    """Offsets that a member has recorded as skipped: somebody had set the group's offset forward."""
+    UNCOMMITTED = "uncommitted"
+    """Objects, but no committed offset that would tell how far they should reach."""
+
+
+PROBLEMS = frozenset(
+    {
+        Kind.MISSING,
+        Kind.UNKNOWN,
+        Kind.OVERLAP,
+        Kind.BEYOND_COMMIT,
+        Kind.MISNAMED,
+        Kind.WRONG_FACTS,
+        Kind.DAMAGED,
+    }
+)
+"""What contradicts the promise, or leaves it without proof. All other kinds are notes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found, in one partition."""
+
+    kind: Kind
+    partition: TopicPartition
+    start: Offset
+    end: Offset
+    """Offsets ``[start, end)`` that it concerns."""
+    message: str
+    """What it means, in a clause."""
+    key: str | None = None
+    """Name of the object that it concerns."""
+    generation: int | None = None
+
+    @property
+    def is_problem(self) -> bool:
+        return self.kind in PROBLEMS
+
+    def __str__(self) -> str:
+        where = f"{self.partition} [{self.start},{self.end})"
+        return f"{self.kind}: {where}: {self.message}" + (f": {self.key}" if self.key else "")

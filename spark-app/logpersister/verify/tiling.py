@@ -1,0 +1,258 @@
+"""Whether the objects of a partition tile its stored offsets. Pure.
+
+The rules are those of docs/design/intents.md: within a generation no offset is in two ranges; everything from the first
+stored offset to the committed one is in a range, recorded as lost or skipped, or without records; behind the committed
+offset there is only what a pending intent promises.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from logpersister.plan.recovery import same_topic
+from logpersister.ranges import Offset
+from logpersister.storage.facts import ObjectFacts
+from logpersister.verify.evidence import PartitionEvidence, StoredObject
+from logpersister.verify.findings import Finding, Kind
+from logpersister.verify.spans import Span, common, minus, union
+
+_CHECKSUM = re.compile(r"crc32:[0-9a-f]{8}(-[0-9a-f]{8}){3}")
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Offsets that are in no object and nowhere explained: Kafka has to be asked whether it has records there."""
+
+    span: Span
+    generation: int
+    before_first: bool = False
+    """Whether the gap lies before the first stored offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The objects of one range: one, or one for each partition path."""
+
+    span: Span
+    objects: tuple[StoredObject, ...]
+
+
+@dataclass(slots=True)
+class Examination:
+    """What came out for one partition."""
+
+    evidence: PartitionEvidence
+    findings: list[Finding] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    tiles: list[Tile] = field(default_factory=list)
+    """Of all generations, with whole facts: what the deep form reads."""
+
+    def add(
+        self, kind: Kind, span: Span, message: str, one: StoredObject | None = None, *, generation: int | None = None
+    ) -> None:
+        key, number = (one.key, one.name.generation) if one else (None, generation)
+        self.findings.append(Finding(kind, self.evidence.partition, *span, message, key, number))
+
+    @property
+    def objects(self) -> Iterator[StoredObject]:
+        return (one for tile in self.tiles for one in tile.objects)
+
+
+def examine(evidence: PartitionEvidence) -> Examination:
+    """Judge one partition as far as that is possible without reading records."""
+    result = Examination(evidence)
+    by_generation: defaultdict[int, list[StoredObject]] = defaultdict(list)
+    for one in evidence.objects:
+        if _is_own(one, result):
+            by_generation[one.name.generation].append(one)
+    tiles = {number: _tiles(objects) for number, objects in sorted(by_generation.items())}
+    for generation in tiles.values():
+        for tile in generation:
+            _check_tile(tile, result)
+        _check_overlaps(generation, result)
+    result.tiles = [tile for generation in tiles.values() for tile in generation]
+    settled = {number: _settled(number, generation, result) for number, generation in tiles.items()}
+    _find_gaps({number: [tile.span for tile in found] for number, found in settled.items() if found}, result)
+    return result
+
+
+def _is_own(one: StoredObject, result: Examination) -> bool:
+    """Whether an object takes part in the tiling; what does not is named."""
+    evidence, span = result.evidence, (one.name.start, one.claimed_end)
+    if one.group != evidence.group:
+        whose = f"written by group {one.group}" if one.group else "not written by logpersister"
+        result.add(Kind.FOREIGN, span, f"{whose}, so it counts for nothing here", one)
+        return False
+    facts = one.facts
+    if facts is None:
+        result.add(Kind.DAMAGED, span, one.fault or "its facts are missing", one)
+        return one.promised_end is not None
+    if not same_topic(facts.topic_id, evidence.topic_id):
+        message = f"of an earlier topic of this name (id {facts.topic_id}), so it counts for nothing here"
+        result.add(Kind.OTHER_TOPIC, span, message, one)
+        return False
+    name = (one.name.topic_partition, one.name.generation, one.name.start)
+    said = (facts.range.partition, facts.generation, facts.range.start)
+    if name != said:
+        message = f"its metadata says {facts.range} of generation {facts.generation}: it was copied or renamed"
+        result.add(Kind.MISNAMED, span, message, one)
+        return False
+    problem = _implausible(facts)
+    if problem:
+        result.add(Kind.WRONG_FACTS, span, problem, one)
+    return True
+
+
+def _implausible(facts: ObjectFacts) -> str | None:
+    """Return what cannot be true of an object, whatever its records are."""
+    spanned = facts.last - facts.first + 1
+    fewest = 1 if facts.first == facts.last else 2
+    if not fewest <= facts.records <= spanned:
+        return f"it says {facts.records} records at offsets {facts.first} to {facts.last}"
+    if facts.tombstones > facts.records:
+        return f"it says {facts.tombstones} tombstones among {facts.records} records"
+    if not _CHECKSUM.fullmatch(facts.checksum):
+        return f"its checksum {facts.checksum!r} is none"
+    return None
+
+
+def _tiles(objects: Iterable[StoredObject]) -> list[Tile]:
+    """Gather the objects of each range, by rising start."""
+    ranges: defaultdict[Span, list[StoredObject]] = defaultdict(list)
+    for one in objects:
+        ranges[one.name.start, one.claimed_end].append(one)
+    return [
+        Tile(span, tuple(sorted(found, key=lambda one: (one.name.path, one.key))))
+        for span, found in sorted(ranges.items())
+    ]
+
+
+def _check_tile(tile: Tile, result: Examination) -> None:
+    """Check that several objects of one range fit together: one for each path, each record in one of them."""
+    if len(tile.objects) == 1:
+        return
+    by_path: dict[str, StoredObject] = {}
+    for one in tile.objects:
+        other = by_path.setdefault(one.name.path, one)
+        if other is not one:
+            result.add(Kind.OVERLAP, tile.span, f"the same records are also in {other.key}", one)
+        elif bool(one.name.path) != bool(tile.objects[0].name.path):
+            result.add(Kind.OVERLAP, tile.span, f"the same range is also in {tile.objects[0].key}", one)
+    known = [(one, one.facts) for one in by_path.values() if one.facts is not None]
+    records = sum(facts.records for _, facts in known)
+    offsets = tile.span[1] - tile.span[0]
+    if records > offsets:
+        message = f"its objects say {records} records together, in a range of {offsets} offsets"
+        result.add(Kind.WRONG_FACTS, tile.span, message, known[0][0])
+    revisions = {facts.revision for _, facts in known}
+    if len(revisions) > 1:
+        message = f"its objects were written under different revisions: {', '.join(sorted(revisions))}"
+        result.add(Kind.WRONG_FACTS, tile.span, message, known[0][0])
+    _check_ends(known, tile, result)
+
+
+def _check_ends(known: Sequence[tuple[StoredObject, ObjectFacts]], tile: Tile, result: Examination) -> None:
+    """Check that no two objects of a range claim the same offset, as far as first and last offsets show it."""
+    claims: dict[Offset, StoredObject] = {}
+    for one, facts in known:
+        for offset in {facts.first, facts.last}:
+            other = claims.setdefault(offset, one)
+            if other is not one:
+                message = f"it says that it has offset {offset}, which {other.key} says too"
+                result.add(Kind.WRONG_FACTS, tile.span, message, one)
+                return
+
+
+def _check_overlaps(tiles: Sequence[Tile], result: Examination) -> None:
+    furthest: Tile | None = None
+    for tile in tiles:
+        if furthest is not None and tile.span[0] < furthest.span[1]:
+            both = (tile.span[0], min(tile.span[1], furthest.span[1]))
+            message = f"the offsets are also in {furthest.objects[0].key}, of the same generation"
+            result.add(Kind.OVERLAP, both, message, tile.objects[0])
+        if furthest is None or tile.span[1] > furthest.span[1]:
+            furthest = tile
+
+
+def _settled(generation: int, tiles: Sequence[Tile], result: Examination) -> list[Tile]:
+    """Return the tiles that the committed offset covers; what stands behind it must have been promised.
+
+    Only in the generation of the committed offset: a lower one has its objects behind it while a higher one replays.
+    """
+    evidence = result.evidence
+    if evidence.before is None or generation != evidence.current_generation:
+        return list(tiles)
+    after = max(entry.offset for entry in (evidence.before, evidence.after) if entry is not None)
+    promised = evidence.promised()
+    settled: list[Tile] = []
+    for tile in tiles:
+        if tile.span[0] < evidence.before.offset:
+            settled.append(tile)
+        if tile.span[1] > evidence.before.offset and tile.span[1] > after and tile.span not in promised:
+            ours = evidence.before.mark is not None
+            why = "no pending intent promises it" if ours else "somebody has set the group's offset"
+            message = f"the group has committed offset {evidence.before.offset} and {why}"
+            for one in tile.objects:
+                result.add(Kind.BEYOND_COMMIT, tile.span, message, one)
+    return settled
+
+
+def _find_gaps(spans: dict[int, list[Span]], result: Examination) -> None:
+    """Find the offsets without an object: in each generation, and in all of them together."""
+    evidence = result.evidence
+    if evidence.before is None and spans:
+        everything = [span for found in spans.values() for span in found]
+        whole = (min(everything)[0], max(end for _, end in everything))
+        message = "the group has no committed offset here, so objects are checked up to the last one"
+        result.add(Kind.UNCOMMITTED, whole, message)
+    committed = evidence.before.offset if evidence.before else 0
+    losses = _losses(result)
+    union_gaps = _union_gaps(spans, committed, losses, result)
+    for number, own in spans.items():
+        end = max(stop for _, stop in own)
+        if number == evidence.current_generation:
+            end = max(end, committed)
+        # What no generation has is told once, above. A higher one may have replayed it; one that overlaps nowhere has
+        # taken turns with this one.
+        others = [
+            span
+            for other, theirs in spans.items()
+            if other != number and (other > number or not common(own, theirs))
+            for span in theirs
+        ]
+        explained = [*own, *losses, *others, *union_gaps]
+        result.gaps += [Gap(span, number) for span in minus([(min(own)[0], end)], explained)]
+    result.gaps.sort(key=lambda gap: gap.span)
+
+
+def _union_gaps(spans: dict[int, list[Span]], committed: Offset, losses: list[Span], result: Examination) -> list[Span]:
+    evidence = result.evidence
+    everything = union(span for found in spans.values() for span in found)
+    begin = everything[0][0] if everything else committed
+    end = max([committed, *(stop for _, stop in everything)])
+    gaps = minus([(begin, end)] if begin < end else [], [*everything, *losses])
+    result.gaps += [Gap(span, evidence.current_generation) for span in gaps]
+    readable = evidence.readable
+    if evidence.from_earliest and readable is not None and readable.start < begin:
+        early = minus([(readable.start, min(begin, readable.end))], losses)
+        result.gaps += [Gap(span, evidence.current_generation, before_first=True) for span in early]
+    return gaps
+
+
+def _losses(result: Examination) -> list[Span]:
+    """Return the recorded losses of the topic, and name them."""
+    evidence = result.evidence
+    found: list[Span] = []
+    for loss in evidence.losses:
+        if not same_topic(loss.topic_id, evidence.topic_id):
+            continue
+        span = (loss.range.start, loss.range.end)
+        found.append(span)
+        if loss.cause == "lost":
+            message = "recorded as lost: Kafka had deleted these offsets before they were stored"
+            result.add(Kind.LOST, span, message, generation=loss.generation)
+        else:
+            message = "recorded as skipped: the group's offset had been set forward"
+            result.add(Kind.SKIPPED, span, message, generation=loss.generation)
+    return found

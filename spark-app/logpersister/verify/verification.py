@@ -1,0 +1,152 @@
+"""Verifies topic by topic: gathers the evidence, judges it, asks Kafka about gaps."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from logpersister.group.answers import Answer, TopicDescription
+from logpersister.plan.intents import Committed, UnknownMarkError
+from logpersister.ranges import Offset, TopicPartition
+from logpersister.storage.losses import Loss
+from logpersister.verify import gaps
+from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
+from logpersister.verify.findings import Finding
+from logpersister.verify.gaps import Reader
+from logpersister.verify.tiling import Examination, examine
+
+Commits = Mapping[TopicPartition, Committed | UnknownMarkError | None]
+
+
+class Offsets(Protocol):
+    """`group.offsets.OffsetReader`, as far as it is needed here."""
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> Commits: ...
+    def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]: ...
+    def ends(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]: ...
+    def describe(self, topics: Iterable[str]) -> Mapping[str, TopicDescription]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The group as its manifest describes it."""
+
+    group: str
+    generation: int
+    from_earliest: bool
+
+
+@dataclass(slots=True)
+class TopicResult:
+    """What came out for one topic."""
+
+    topic: str
+    partitions: int = 0
+    objects: int = 0
+    """That take part: not those of others."""
+    bytes: int = 0
+    records: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    """What could not be asked: the findings are not the whole."""
+
+    @property
+    def problems(self) -> int:
+        return sum(finding.is_problem for finding in self.findings)
+
+    @property
+    def notes(self) -> int:
+        return len(self.findings) - self.problems
+
+
+class Verification:
+    """Verifies topics; raises what Kafka and the bucket raise where nothing can be said without them."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        offsets: Offsets,
+        reader: Reader,
+        stored: Callable[[str], Iterable[StoredObject]],
+        losses: Sequence[Loss],
+    ) -> None:
+        """Begin. ``stored`` lists the objects of a topic; it is asked when the committed offsets are known."""
+        self._subject = subject
+        self._offsets = offsets
+        self._reader = reader
+        self._stored = stored
+        self._losses: defaultdict[TopicPartition, list[Loss]] = defaultdict(list)
+        for loss in losses:
+            self._losses[loss.range.partition].append(loss)
+
+    def topic(self, topic: str, partitions: int) -> TopicResult:
+        """Verify one topic with so many partitions in Kafka. Holds the facts of its objects in memory."""
+        result = TopicResult(topic)
+        for examination in self._examinations(topic, partitions, result):
+            result.partitions += 1
+            for one in examination.objects:
+                result.objects += 1
+                result.bytes += one.size
+                result.records += one.facts.records if one.facts else 0
+            result.findings += examination.findings
+            result.findings += gaps.explain(examination, self._reader)
+        result.findings.sort(key=lambda finding: (finding.partition, finding.start, finding.end))
+        return result
+
+    def _examinations(self, topic: str, partitions: int, result: TopicResult) -> Iterator[Examination]:
+        in_kafka = [TopicPartition(topic, number) for number in range(partitions)]
+        # What was committed before the listing must be in it; what is in it was promised before the second look.
+        before = self._offsets.committed(in_kafka)
+        objects: defaultdict[TopicPartition, list[StoredObject]] = defaultdict(list)
+        for one in self._stored(topic):
+            objects[one.name.topic_partition].append(one)
+        after = self._offsets.committed(in_kafka)
+        views = self._views(topic, in_kafka, result)
+        for partition in sorted({*in_kafka, *objects}):
+            unreadable = [entry for entry in (before.get(partition), after.get(partition)) if _unknown(entry)]
+            if unreadable:
+                result.errors.append(f"partition {partition.partition}: {unreadable[0]}")
+                continue
+            if partition in in_kafka and partition not in views:
+                continue  # said in the errors
+            yield examine(
+                PartitionEvidence(
+                    partition=partition,
+                    group=self._subject.group,
+                    generation=self._subject.generation,
+                    before=_known(before.get(partition)),
+                    after=_known(after.get(partition)),
+                    objects=objects[partition],
+                    losses=self._losses[partition],
+                    kafka=views.get(partition),
+                    from_earliest=self._subject.from_earliest,
+                )
+            )
+
+    def _views(
+        self, topic: str, partitions: Sequence[TopicPartition], result: TopicResult
+    ) -> dict[TopicPartition, KafkaView]:
+        if not partitions:
+            return {}
+        description = self._offsets.describe([topic]).get(topic)
+        starts, ends = self._offsets.log_starts(partitions), self._offsets.ends(partitions)
+        errors = [error for answer in (starts, ends) for error in answer.errors.values()]
+        if description is None:
+            result.errors.append("Kafka does not describe it")
+        elif errors:
+            result.errors.append(str(errors[0]) or type(errors[0]).__name__)
+        if description is None:
+            return {}
+        return {
+            partition: KafkaView(description.topic_id, starts.values[partition], ends.values[partition])
+            for partition in partitions
+            if partition in starts.values and partition in ends.values
+        }
+
+
+def _unknown(entry: Committed | UnknownMarkError | None) -> bool:
+    return isinstance(entry, UnknownMarkError)
+
+
+def _known(entry: Committed | UnknownMarkError | None) -> Committed | None:
+    return None if isinstance(entry, UnknownMarkError) else entry

@@ -1,0 +1,176 @@
+"""`logpersister verify` on what members have stored, and on buckets that somebody has spoilt since."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from logpersister.cli import main
+from logpersister.cli.exits import Exit
+from tests.integration.harness.scene import PREFIX, Scene
+from tests.stack.topics import Record, delete_records, produce, transaction
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+CreateTopic = Callable[..., str]
+Verify = Callable[..., Any]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("logging_as_before")]
+
+DAY = 86_400_000
+NOON = 1_790_000_000_000
+
+
+@pytest.fixture
+def verify(capsys: pytest.CaptureFixture[str]) -> Verify:
+    """``verify(manifest, *options, code=0)`` returns the document; findings are counted by kind and partition."""
+
+    def run(manifest: Path, *options: str, code: Exit = Exit.OK) -> Any:
+        capsys.readouterr()
+        ended = main(["verify", "-f", str(manifest), "--json", *options])
+        captured = capsys.readouterr()
+        assert ended == code, captured.out + captured.err
+        return json.loads(captured.out)
+
+    return run
+
+
+def kinds(document: Any) -> dict[tuple[str, int], int]:
+    return dict(Counter((finding["kind"], finding["partition"]) for finding in document["findings"]))
+
+
+def by_partition(scene: Scene, topic: str) -> dict[int, list[str]]:
+    """Return the names of the objects of each partition, by start."""
+    found: dict[int, list[str]] = {}
+    for one in scene.bucket.objects(topic):
+        found.setdefault(one.partition, []).append(one.key)
+    return found
+
+
+def copy(s3: "S3Client", bucket: str, source: str, target: str, **arguments: Any) -> None:
+    s3.copy_object(Bucket=bucket, Key=target, CopySource={"Bucket": bucket, "Key": source}, **arguments)
+
+
+def three_rounds(scene: Scene, topic: str, manifest: Path, partitions: int) -> dict[int, list[str]]:
+    """Have three ranges of 100 records stored in each partition; return the names of their objects."""
+    for _ in range(3):
+        scene.workload.write(topic, 100, partitions=range(partitions))
+        scene.run_until_current(manifest)
+    stored = by_partition(scene, topic)
+    assert {number: len(keys) for number, keys in stored.items()} == dict.fromkeys(range(partitions), 3)
+    return stored
+
+
+def test_broken_buckets(
+    scene: Scene,
+    topic: CreateTopic,
+    verify: Verify,
+    s3: "S3Client",
+    bucket: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A partition for each way to break it."""
+    name = topic(8)
+    intact, deleted, first, last, renamed, twice, foreign, retained = range(8)
+    manifest = scene.manifest(kafka={"topics": [name]})
+    stored = three_rounds(scene, name, manifest, 8)
+
+    document = verify(manifest)
+    assert (document["ok"], document["complete"], document["findings"]) == (True, True, [])
+    assert [(one["partitions"], one["objects"], one["records"]) for one in document["topics"]] == [(8, 24, 2_400)]
+
+    for key in (stored[deleted][1], stored[first][0], stored[last][2], stored[retained][1]):
+        s3.delete_object(Bucket=bucket, Key=key)
+    copy(s3, bucket, stored[renamed][0], f"{PREFIX}/{name}/1_{renamed}_{300:020d}.txt.gz")
+    metadata = s3.head_object(Bucket=bucket, Key=stored[twice][1])["Metadata"]
+    moved = {**metadata, "start": "50", "end": "150", "first": "50", "last": "149"}
+    copied = f"{PREFIX}/{name}/1_{twice}_{50:020d}.txt.gz"
+    copy(s3, bucket, stored[twice][1], copied, Metadata=moved, MetadataDirective="REPLACE")
+    s3.put_object(Bucket=bucket, Key=f"{PREFIX}/{name}/7_{foreign}_{0:020d}.txt", Body=b"not ours\n")
+    delete_records(scene.kafka.bootstrap, name, {retained: 200})
+
+    broken = verify(manifest, code=Exit.BROKEN)
+
+    assert not broken["ok"]
+    assert kinds(broken) == {
+        ("missing", deleted): 1,
+        ("missing", first): 1,
+        ("missing", last): 1,
+        ("misnamed", renamed): 1,
+        ("overlap", twice): 2,
+        ("foreign", foreign): 1,
+        ("unknown", retained): 1,
+    }
+    spans = {(one["partition"], one["start"], one["end"]) for one in broken["findings"]}
+    assert {(deleted, 100, 200), (first, 0, 100), (last, 200, 300), (retained, 100, 200)} <= spans
+    assert intact not in {one["partition"] for one in broken["findings"]}
+    assert copied in {one["object"] for one in broken["findings"]}
+
+    assert main(["verify", "-f", str(manifest)]) == Exit.BROKEN
+    out = capsys.readouterr().out
+    assert f"missing: {name}-{deleted} [100,200): no object of generation 1, but Kafka has records there" in out
+    assert out.endswith("7 problems\n")
+
+
+def test_explained_gaps(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
+    """Aborted transactions, an offset set forward, records that Kafka deleted; then a replay that is on its way."""
+    name = topic(3)
+    aborted, forward, lost = range(3)
+    manifest = scene.manifest(kafka={"topics": [name], "onDataLoss": "skip"})
+    scene.workload.write(name, 100, partitions=range(3))
+    scene.run_until_current(manifest)
+    bootstrap = scene.kafka.bootstrap
+    with transaction(bootstrap, scene.group.name) as open_transaction:
+        open_transaction.produce(name, [Record(b"never", partition=aborted)] * 10)
+        open_transaction.abort()
+    scene.run_until_current(manifest)
+    scene.workload.write(name, 100, partitions=range(3))
+    scene.group.wait_empty()
+    scene.group.set(name, {forward: 150})
+    delete_records(bootstrap, name, {lost: 130})
+    scene.run_until_current(manifest)
+
+    document = verify(manifest)
+
+    assert kinds(document) == {("no-record", aborted): 1, ("skipped", forward): 1, ("lost", lost): 1}
+    assert all(not finding["problem"] for finding in document["findings"])
+
+    scene.group.wait_empty()
+    scene.group.set(name, {aborted: 50})
+    assert kinds(verify(manifest, code=Exit.BROKEN))["beyond-commit", aborted] == 2
+    assert verify(scene.manifest(generation=2, kafka={"topics": [name]}))["ok"]
+
+
+def test_partition_paths_patterns_and_facts_documents(
+    scene: Scene, topic: CreateTopic, verify: Verify, s3: "S3Client", bucket: str
+) -> None:
+    days, large = topic(), topic()
+    manifest = scene.manifest(
+        kafka={"topicPattern": f"{days}|{large}"},
+        storage={"partSize": "5Mi"},
+        output={"format": "text", "compression": "none", "partitionBy": [{"date": {"granularity": "day"}}]},
+    )
+    scene.workload.write(days, 300, timestamp=lambda place: NOON + place % 3 * DAY)
+    scene.workload.write(large, 12, size=1_000_000, timestamp=lambda place: NOON)
+    scene.run_until_current(manifest)
+    assert [(one["topic"], one["objects"], one["records"]) for one in verify(manifest)["topics"]] == [
+        (days, 3, 300),
+        (large, len(scene.bucket.objects(large)), 12),
+    ]
+
+    documents = [key for key in scene.bucket.documents() if "/facts/" in key]
+    assert documents, "an object of 12 MB has several parts"
+    s3.delete_object(Bucket=bucket, Key=documents[0])
+    assert kinds(verify(manifest, code=Exit.BROKEN)) == {("damaged", 0): 1}
+    assert verify(manifest, "--topic", days)["ok"]
+
+
+def test_a_group_that_has_not_begun(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
+    """Nothing is committed, so nothing is promised."""
+    name = topic(2)
+    produce(scene.kafka.bootstrap, name, [Record(b"x", partition=0)])
+    document = verify(scene.manifest(kafka={"topics": [name]}))
+    assert (document["ok"], document["findings"]) == (True, [])

@@ -1,0 +1,54 @@
+import io
+
+import pytest
+
+from logpersister.cli.exits import Exit
+from logpersister.cli.verify import MOST_NOTES, exit_code, show
+from logpersister.ranges import TopicPartition
+from logpersister.verify.findings import Finding, Kind
+from logpersister.verify.verification import TopicResult
+
+CLICKS = TopicPartition("clicks", 3)
+PROBLEM = Finding(Kind.MISSING, CLICKS, 100, 200, "nobody has them", generation=1)
+NOTE = Finding(Kind.NO_RECORD, CLICKS, 300, 301, "nothing was there", generation=1)
+
+
+def result(*findings: Finding, errors: tuple[str, ...] = ()) -> TopicResult:
+    return TopicResult("clicks", 4, 1_234, 5 << 20, 99_999, list(findings), list(errors))
+
+
+@pytest.mark.parametrize(
+    ("results", "code"),
+    [
+        ([], Exit.OK),
+        ([result(NOTE)], Exit.OK),
+        ([result(), result(errors=("no leader",))], Exit.UNREACHABLE),
+        ([result(PROBLEM), result(errors=("no leader",))], Exit.BROKEN),
+    ],
+)
+def test_exit_codes(results: list[TopicResult], code: Exit) -> None:
+    assert exit_code(results) == code
+
+
+def test_a_table_then_problems_then_notes_then_the_verdict() -> None:
+    out = io.StringIO()
+    show("backup", [result(NOTE, PROBLEM)], out)
+    assert out.getvalue().splitlines() == [
+        "TOPIC   PARTITIONS  OBJECTS    BYTES  RECORDS  NOTES  PROBLEMS",
+        "clicks           4    1,234  5.0 MiB   99,999      1         1",
+        "",
+        "missing: clicks-3 [100,200): nobody has them",
+        "",
+        "no-record: clicks-3 [300,301): nothing was there",
+        "",
+        "group backup: 1 problem",
+    ]
+
+
+def test_many_notes_are_counted_and_problems_all_shown() -> None:
+    out = io.StringIO()
+    show("backup", [result(*[NOTE] * (MOST_NOTES + 5), *[PROBLEM] * 50)], out)
+    lines = out.getvalue().splitlines()
+    assert sum(line.startswith("missing:") for line in lines) == 50
+    assert sum(line.startswith("no-record: clicks") for line in lines) == MOST_NOTES
+    assert "no-record: 5 more (--json has all)" in lines

@@ -1,0 +1,64 @@
+"""Evidence of one partition, as small as a test can have it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from logpersister.plan.intents import Committed, Intent, promised, stored
+from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.storage.facts import ObjectFacts
+from logpersister.storage.losses import Loss
+from logpersister.storage.names import ObjectName, object_key
+from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
+
+CLICKS = TopicPartition("clicks", 0)
+GROUP = "backup"
+ID = "topic-id"
+CHECKSUM = "crc32:00000000-00000000-00000000-00000000"
+
+
+def stored_object(
+    start: Offset, end: Offset, *, path: str = "", generation: int = 1, extension: str = ".txt", **facts: Any
+) -> StoredObject:
+    """Return an object of a dense range, but for what ``facts`` say otherwise."""
+    name = ObjectName(CLICKS.topic, CLICKS.partition, generation, start, path, extension)
+    said = ObjectFacts(
+        group=GROUP,
+        generation=generation,
+        revision="abcdef123456",
+        topic_id=ID,
+        range=Range(CLICKS, start, end),
+        first=start,
+        last=end - 1,
+        records=end - start,
+        tombstones=0,
+        checksum=CHECKSUM,
+    )
+    said = replace(said, **facts)
+    key = object_key("raw", CLICKS.topic, path, generation, CLICKS.partition, start, extension)
+    return StoredObject(key, name, 100, said, said.group)
+
+
+def damaged(one: StoredObject, *, end: Offset | None) -> StoredObject:
+    return replace(one, facts=None, fault="its facts document is missing", promised_end=end)
+
+
+def committed(offset: Offset, *, generation: int = 1, topic_id: str | None = ID) -> Committed:
+    return stored(offset, topic_id, generation)
+
+
+def pending(start: Offset, *ends: Offset, generation: int = 1) -> Committed:
+    return promised(Intent(CLICKS, ID, start, ends, "abcdef123456", generation))
+
+
+def evidence(
+    objects: Sequence[StoredObject], before: Committed | None, after: Committed | None = None, **fields: Any
+) -> PartitionEvidence:
+    settings: dict[str, Any] = {"generation": 1, "kafka": KafkaView(ID, 0, 1_000)} | fields
+    return PartitionEvidence(
+        partition=CLICKS, group=GROUP, before=before, after=after or before, objects=objects, **settings
+    )
+
+
+def loss(start: Offset, end: Offset, cause: Any = "lost", topic_id: str | None = ID) -> Loss:
+    return Loss(Range(CLICKS, start, end), topic_id, cause, 1, "abcdef123456")

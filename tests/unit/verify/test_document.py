@@ -1,0 +1,8 @@
+"""docs/operations.md says what every finding means."""
+
+from logpersister.verify.findings import Kind
+from tests.unit.report.test_operations_document import first_cells, section
+
+
+def test_every_finding_has_a_meaning() -> None:
+    assert first_cells(section("Verify")) == {str(kind) for kind in Kind}

@@ -1,0 +1,89 @@
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+
+from logpersister.pipeline.reader import RangeReadError, ReadRequest
+from logpersister.ranges import Range
+from logpersister.records.schema import RECORDS
+from logpersister.verify.evidence import KafkaView, PartitionEvidence
+from logpersister.verify.findings import Finding, Kind
+from logpersister.verify.gaps import explain
+from logpersister.verify.tiling import examine
+from tests.unit.verify.samples import CLICKS, committed, evidence, stored_object
+
+SIDES = [stored_object(0, 100), stored_object(200, 300)]
+
+
+class Log:
+    """Kafka with records at these offsets, or an error for ranges that begin at these."""
+
+    def __init__(self, *offsets: int, errors: Mapping[int, RangeReadError] | None = None) -> None:
+        self._offsets, self._errors = offsets, errors or {}
+
+    def read(self, requests: list[ReadRequest]) -> "Iterator[Read]":
+        for request in requests:
+            yield Read(self, request.range)
+
+    def batches(self, wanted: Range) -> Iterator[pa.RecordBatch]:
+        if wanted.start in self._errors:
+            raise self._errors[wanted.start]
+        rows = [
+            {"offset": offset, "timestamp": 0, "key": None, "value": b"x"}
+            for offset in self._offsets
+            if wanted.start <= offset < wanted.end
+        ]
+        yield pa.RecordBatch.from_pylist(rows, RECORDS)
+
+
+class Read:
+    def __init__(self, log: Log, wanted: Range) -> None:
+        self._log, self._wanted = log, wanted
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        return self._log.batches(self._wanted)
+
+
+def explained(log: Log, seen: PartitionEvidence) -> list[Finding]:
+    return list(explain(examine(seen), log))
+
+
+def test_kafka_has_records_there() -> None:
+    (finding,) = explained(Log(150, 160), evidence(SIDES, committed(300)))
+    assert (finding.kind, finding.start, finding.end, finding.generation) == (Kind.MISSING, 100, 200, 1)
+    assert "the first at offset 150" in finding.message
+
+
+def test_kafka_has_no_record_there() -> None:
+    (finding,) = explained(Log(50, 250), evidence(SIDES, committed(300)))
+    assert (finding.kind, finding.is_problem) == (Kind.NO_RECORD, False)
+
+
+def test_what_retention_has_taken_is_not_known() -> None:
+    seen = evidence(SIDES, committed(300), kafka=KafkaView("topic-id", 150, 1_000))
+    findings = explained(Log(), seen)
+    assert [(one.kind, one.start, one.end) for one in findings] == [
+        (Kind.UNKNOWN, 100, 150),
+        (Kind.NO_RECORD, 150, 200),
+    ]
+    assert findings[0].is_problem
+
+
+def test_topics_that_cannot_tell() -> None:
+    (gone,) = explained(Log(150), evidence(SIDES, committed(300), kafka=None))
+    (again,) = explained(Log(150), evidence(SIDES, committed(300), kafka=KafkaView("new", 0, 1_000)))
+    assert (gone.kind, again.kind) == (Kind.UNKNOWN, Kind.UNKNOWN)
+    assert "no such partition" in gone.message
+    assert "made again" in again.message
+
+
+def test_a_read_that_fails_is_not_known() -> None:
+    log = Log(errors={100: RangeReadError("corrupt", CLICKS, 100, "the batch is damaged")})
+    (finding,) = explained(log, evidence(SIDES, committed(300)))
+    assert finding.kind is Kind.UNKNOWN
+    assert "the batch is damaged" in finding.message
+
+
+def test_records_before_the_first_object() -> None:
+    (finding,) = explained(Log(0, 250), evidence(SIDES[1:], committed(300), from_earliest=True))
+    assert (finding.kind, finding.start, finding.end) == (Kind.MISSING, 0, 200)
+    assert "startFrom is earliest" in finding.message

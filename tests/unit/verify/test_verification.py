@@ -1,0 +1,66 @@
+from collections.abc import Iterable, Mapping
+
+from logpersister.group.answers import Answer, TopicDescription
+from logpersister.plan.intents import Committed, UnknownMarkError
+from logpersister.ranges import Offset, TopicPartition
+from logpersister.verify.evidence import StoredObject
+from logpersister.verify.findings import Kind
+from logpersister.verify.verification import Commits, Subject, TopicResult, Verification
+from tests.unit.verify.samples import CLICKS, GROUP, ID, committed, stored_object
+from tests.unit.verify.test_gaps import Log
+
+OBJECTS = [stored_object(0, 100), stored_object(100, 200)]
+
+
+class Offsets:
+    """Kafka as it answers one after another."""
+
+    def __init__(self, *answers: Committed | UnknownMarkError | None, error: Exception | None = None) -> None:
+        self._answers = iter(answers)
+        self._error = error
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> Commits:
+        answer = next(self._answers)
+        return dict.fromkeys(partitions, answer)
+
+    def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
+        return Answer() if self._error else Answer(dict.fromkeys(partitions, 0))
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
+        if self._error:
+            return Answer({}, {CLICKS.topic: self._error})
+        return Answer(dict.fromkeys(partitions, 1_000))
+
+    def describe(self, topics: Iterable[str]) -> Mapping[str, TopicDescription]:
+        return {topic: TopicDescription(ID, {0: 1}) for topic in topics}
+
+
+def verify(
+    offsets: Offsets, objects: list[StoredObject], *, partitions: int = 1, log: Log | None = None
+) -> TopicResult:
+    subject = Subject(GROUP, 1, from_earliest=True)
+    return Verification(subject, offsets, log or Log(), lambda _: objects, []).topic(CLICKS.topic, partitions)
+
+
+def test_totals_of_a_clean_topic() -> None:
+    result = verify(Offsets(committed(200), committed(200)), OBJECTS)
+    assert (result.partitions, result.objects, result.bytes, result.records) == (1, 2, 200, 200)
+    assert (result.problems, result.notes, result.errors) == (0, 0, [])
+
+
+def test_problems_and_notes_are_counted() -> None:
+    result = verify(Offsets(committed(300), committed(300)), OBJECTS, log=Log(250))
+    assert [finding.kind for finding in result.findings] == [Kind.MISSING]
+    assert (result.problems, result.notes) == (1, 0)
+
+
+def test_a_topic_that_kafka_no_longer_has() -> None:
+    result = verify(Offsets(None, None), OBJECTS, partitions=0)
+    assert [finding.kind for finding in result.findings] == [Kind.UNCOMMITTED]
+
+
+def test_what_cannot_be_asked_is_an_error_and_never_clean() -> None:
+    unreachable = verify(Offsets(committed(200), committed(200), error=OSError("no leader")), OBJECTS)
+    assert (unreachable.errors, unreachable.findings) == (["no leader"], [])
+    newer = verify(Offsets(UnknownMarkError("a newer release"), committed(200)), OBJECTS)
+    assert newer.errors == ["partition 0: a newer release"]
