@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from logpersister.formats import binary
 from logpersister.formats.base import Bytes, Encoder, Format, ObjectIdentity
 from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.ranges import Offset
@@ -192,10 +192,6 @@ def _by_path(batch: pa.RecordBatch, layout: PathLayout) -> Iterator[tuple[str, p
 
 
 def _payload_bytes(batch: pa.RecordBatch) -> int:
-    return sum(_payload_length(batch.column(column)) for column in ("key", "value"))
-
-
-def _payload_length(column: "pa.Array[Any]") -> int:
-    lengths = pc.call_function("binary_length", [column])
-    total = pc.call_function("sum", [lengths]).as_py()
-    return int(total or 0)
+    """Return the bytes of keys and values; the reader's batches have none behind a null."""
+    ends = (binary.offsets(binary.column(batch, name)) for name in ("key", "value"))
+    return sum(int(each[-1] - each[0]) for each in ends)
