@@ -1,5 +1,6 @@
 """`logpersister verify` on what members have stored, and on buckets that somebody has spoilt since."""
 
+import gzip
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -73,14 +74,16 @@ def test_broken_buckets(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A partition for each way to break it."""
-    name = topic(8)
-    intact, deleted, first, last, renamed, twice, foreign, retained = range(8)
+    name = topic(9)
+    intact, deleted, first, last, renamed, twice, foreign, retained, changed = range(9)
     manifest = scene.manifest(kafka={"topics": [name]})
-    stored = three_rounds(scene, name, manifest, 8)
+    stored = three_rounds(scene, name, manifest, 9)
 
     document = verify(manifest)
     assert (document["ok"], document["complete"], document["findings"]) == (True, True, [])
-    assert [(one["partitions"], one["objects"], one["records"]) for one in document["topics"]] == [(8, 24, 2_400)]
+    assert [(one["partitions"], one["objects"], one["records"]) for one in document["topics"]] == [(9, 27, 2_700)]
+
+    assert verify(manifest, "--deep")["topics"][0]["compared"] == 2_700
 
     for key in (stored[deleted][1], stored[first][0], stored[last][2], stored[retained][1]):
         s3.delete_object(Bucket=bucket, Key=key)
@@ -91,6 +94,10 @@ def test_broken_buckets(
     copy(s3, bucket, stored[twice][1], copied, Metadata=moved, MetadataDirective="REPLACE")
     s3.put_object(Bucket=bucket, Key=f"{PREFIX}/{name}/7_{foreign}_{0:020d}.txt", Body=b"not ours\n")
     delete_records(scene.kafka.bootstrap, name, {retained: 200})
+    head = s3.head_object(Bucket=bucket, Key=stored[changed][1])
+    content = gzip.decompress(s3.get_object(Bucket=bucket, Key=stored[changed][1])["Body"].read())
+    spoilt = gzip.compress(content.replace(b'"n":150,', b'"n":151,'))
+    s3.put_object(Bucket=bucket, Key=stored[changed][1], Body=spoilt, Metadata=head["Metadata"])
 
     broken = verify(manifest, code=Exit.BROKEN)
 
@@ -108,6 +115,18 @@ def test_broken_buckets(
     assert {(deleted, 100, 200), (first, 0, 100), (last, 200, 300), (retained, 100, 200)} <= spans
     assert intact not in {one["partition"] for one in broken["findings"]}
     assert copied in {one["object"] for one in broken["findings"]}
+
+    deep = verify(manifest, "--deep", code=Exit.BROKEN)
+    assert kinds(deep) == {
+        **kinds(broken),
+        ("wrong-content", changed): 1,
+        ("wrong-facts", twice): 1,
+        ("wrong-content", twice): 1,
+        ("not-compared", retained): 1,
+    }
+    (difference,) = (one for one in deep["findings"] if one["partition"] == changed)
+    assert difference["object"] == stored[changed][1]
+    assert difference["message"].startswith("at offset 150 it holds")
 
     assert main(["verify", "-f", str(manifest)]) == Exit.BROKEN
     out = capsys.readouterr().out
@@ -166,6 +185,40 @@ def test_partition_paths_patterns_and_facts_documents(
     s3.delete_object(Bucket=bucket, Key=documents[0])
     assert kinds(verify(manifest, code=Exit.BROKEN)) == {("damaged", 0): 1}
     assert verify(manifest, "--topic", days)["ok"]
+
+
+def test_every_format_is_read_back(
+    scene: Scene, topic: CreateTopic, verify: Verify, s3: "S3Client", bucket: str
+) -> None:
+    """A generation each; every object is read as its own revision has written it."""
+    name = topic()
+    outputs: list[dict[str, Any]] = [
+        {"format": "text", "compression": "zstd", "text": {"delimiterInValue": "escape", "tombstones": "empty"}},
+        {"format": "sequencefile", "sequencefile": {"key": "longwritable", "compressionType": "block"}},
+        {"format": "sequencefile", "sequencefile": {"key": "messagepack", "compressionType": "record"}},
+    ]
+    values = [b"line\nbreak", b"back\\slash", b"", None, b"\xff\x00", b"x" * 3_000_000]
+    manifests = [
+        scene.manifest(generation=number, kafka={"topics": [name]}, output=output, storage={"partSize": "5Mi"})
+        for number, output in enumerate(outputs, 1)
+    ]
+    for manifest in manifests:
+        pairs = [(key, value) for value in values for key in (None, b"", b"key") if (key, value) != (None, None)]
+        records = [Record(value, key=key, partition=0) for key, value in pairs]
+        produce(scene.kafka.bootstrap, name, records, compression="gzip", max_request_size=8_000_000)
+        scene.run_until_current(manifest)
+
+    document = verify(manifests[-1], "--deep")
+
+    assert document["findings"] == []
+    assert [(one["objects"], one["records"], one["compared"]) for one in document["topics"]] == [(3, 51, 51)]
+
+    last = scene.bucket.names(name)[-1]
+    head = s3.head_object(Bucket=bucket, Key=last)
+    content = s3.get_object(Bucket=bucket, Key=last)["Body"].read()
+    s3.put_object(Bucket=bucket, Key=last, Body=content[:-100], Metadata=head["Metadata"])
+    assert kinds(verify(manifests[-1], "--deep", code=Exit.BROKEN)) == {("wrong-content", 0): 1}
+    assert verify(manifests[-1])["ok"], "names and facts are as they were"
 
 
 def test_a_group_that_has_not_begun(scene: Scene, topic: CreateTopic, verify: Verify) -> None:

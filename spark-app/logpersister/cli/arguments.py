@@ -149,6 +149,9 @@ def _ls(command: argparse.ArgumentParser) -> None:
 def _verify(command: argparse.ArgumentParser) -> None:
     _json(command)
     command.add_argument("--topic", metavar="TOPIC", help="this topic only")
+    command.add_argument(
+        "--deep", action="store_true", help="also read every object, and compare it with the records that Kafka has"
+    )
 
 
 def _json(command: argparse.ArgumentParser) -> None:

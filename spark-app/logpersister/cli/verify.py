@@ -4,8 +4,9 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from typing import Any, TextIO
 
 from logpersister.cli import brokers, bucket, context
@@ -15,15 +16,21 @@ from logpersister.cli.tables import Column, number, plural, printable, size, tab
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.revision import RevisionError, resource_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.equipment import open_reader
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.report import logs
+from logpersister.storage.errors import StorageError
 from logpersister.storage.losses import list_losses
+from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
+from logpersister.verify.deep import DeepVerification
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.inventory import stored_topics, with_facts
+from logpersister.verify.streams import ContentError
 from logpersister.verify.verification import Subject, TopicResult, Verification
 
 Document = dict[str, Any]
@@ -46,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
             reader,
             lambda topic: _stored(store, topic),
             list(list_losses(store, resource.group_id)),
+            _deep(resource, store, reader) if arguments.deep else None,
         )
         results = []
         for topic, partitions in topics:
@@ -102,6 +110,28 @@ def _stored(store: ObjectStore, topic: str) -> Iterator[StoredObject]:
     return counted(with_facts(store, store.inventory(topic)), f"objects of {printable(topic)} asked")
 
 
+def _deep(resource: LogPersister, store: ObjectStore, reader: KafkaReader) -> DeepVerification:
+    @lru_cache
+    def output_of(revision: str) -> OutputSpec | str:
+        snapshot = get_revision(store, resource.group_id, revision)
+        if snapshot is None:
+            return f"the snapshot of its revision {revision} is not in the bucket, so its format is not known"
+        try:
+            return resource_of(snapshot).spec.output
+        except RevisionError as error:
+            return f"its revision {revision} cannot be read ({error})"
+
+    def read_object(key: str) -> Generator[bytes, None, None]:
+        try:
+            yield from store.read(key)
+        except StorageError as error:
+            if error.code != "NoSuchKey":
+                raise
+            raise ContentError("it is gone since it was listed") from None
+
+    return DeepVerification(reader, read_object, output_of)
+
+
 def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document:
     """Return the JSON document; docs/operations.md describes it."""
     storage = resource.spec.storage
@@ -113,7 +143,7 @@ def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document
         "complete": not any(result.errors for result in results),
         "topics": [
             {"topic": result.topic, "partitions": result.partitions, "objects": result.objects, "bytes": result.bytes,
-             "records": result.records, "problems": result.problems, "notes": result.notes}
+             "records": result.records, "compared": result.compared, "problems": result.problems, "notes": result.notes}
             for result in results
         ],
         "findings": [_finding_document(finding) for result in results for finding in result.findings],
@@ -137,7 +167,8 @@ def _finding_document(finding: Finding) -> Document:
 
 def show(group_id: str, results: Sequence[TopicResult], out: TextIO) -> None:
     """Write the table of topics, then the findings, problems first, and the verdict."""
-    numbers = ("PARTITIONS", "OBJECTS", "BYTES", "RECORDS", "NOTES", "PROBLEMS")
+    deep = any(result.compared is not None for result in results)
+    numbers = ("PARTITIONS", "OBJECTS", "BYTES", "RECORDS", *(["COMPARED"] if deep else []), "NOTES", "PROBLEMS")
     table(
         [Column("TOPIC"), *(Column(name, right=True) for name in numbers)],
         [
@@ -147,6 +178,7 @@ def show(group_id: str, results: Sequence[TopicResult], out: TextIO) -> None:
                 number(result.objects),
                 size(result.bytes),
                 number(result.records),
+                *([number(result.compared or 0)] if deep else []),
                 number(result.notes),
                 number(result.problems),
             ]

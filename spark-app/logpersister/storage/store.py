@@ -3,8 +3,9 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NoReturn, Self
@@ -28,6 +29,10 @@ SENDERS = 16
 FINISHERS = 4
 BUDGET_IN_PARTS = 4
 """Parts that all writers of a process together have on their way."""
+READ_BYTES = 1 << 20
+"""Pieces in which an object is read."""
+READ_RETRIES = 5
+"""How often reading is taken up again without any progress; each request has botocore's own retries besides."""
 
 _JSON = "application/json"
 
@@ -154,6 +159,30 @@ class ObjectStore:
                 f"bucket {self.storage.bucket!r}, object {key!r}: expected a JSON object, found something else",
             )
         return document
+
+    def read(self, key: str) -> Generator[bytes, None, None]:
+        """Stream the content of an object; goes on where a connection broke. Raises StorageError.
+
+        Close the generator when not all of it is read.
+        """
+        position, failures, version = 0, 0, ""
+        while True:
+            try:
+                with self._connection.doing("reading an object", key) as client:
+                    # The same object, or an error: half of one and half of its successor would be neither.
+                    rest: Any = {"Range": f"bytes={position}-", "IfMatch": version} if position else {}
+                    answer = client.get_object(Bucket=self.storage.bucket, Key=key, **rest)
+                    version = answer["ETag"]
+                    with closing(answer["Body"]) as body:
+                        for piece in body.iter_chunks(READ_BYTES):
+                            yield piece
+                            position, failures = position + len(piece), 0
+            except StorageError as error:
+                failures += 1
+                if not error.retriable or failures > READ_RETRIES:
+                    raise
+            else:
+                return
 
     def list_objects(self, prefix: str | None = None, *, start_after: str = "") -> Iterator[ListedObject]:
         """Yield the objects whose names begin with `prefix` (default: that of the manifest), in the order of names."""

@@ -21,6 +21,10 @@ class Kind(StrEnum):
     """An object whose name and metadata tell of different ranges: it was copied or renamed."""
     WRONG_FACTS = "wrong-facts"
     """Facts that cannot be true."""
+    WRONG_CONTENT = "wrong-content"
+    """An object that does not hold the records that it should (deep)."""
+    UNREADABLE = "unreadable"
+    """Objects or records that could not be read for a comparison (deep)."""
     DAMAGED = "damaged"
     """An object of ours whose facts are not whole, or whose facts document is gone."""
     FOREIGN = "foreign"
@@ -29,6 +33,8 @@ class Kind(StrEnum):
     """An object of a topic of the same name that was deleted since."""
     NO_RECORD = "no-record"
     """No object, and Kafka has no record there either: compaction, aborted transactions, markers."""
+    NOT_COMPARED = "not-compared"
+    """Kafka has not all records of an object any more (deep)."""
     LOST = "lost"
     """Offsets that a member has recorded as deleted by Kafka before they were stored."""
     SKIPPED = "skipped"
@@ -45,6 +51,8 @@ PROBLEMS = frozenset(
         Kind.BEYOND_COMMIT,
         Kind.MISNAMED,
         Kind.WRONG_FACTS,
+        Kind.WRONG_CONTENT,
+        Kind.UNREADABLE,
         Kind.DAMAGED,
     }
 )

@@ -10,6 +10,7 @@ from logpersister.plan.intents import Committed, UnknownMarkError
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.storage.losses import Loss
 from logpersister.verify import gaps
+from logpersister.verify.deep import DeepVerification
 from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
 from logpersister.verify.findings import Finding
 from logpersister.verify.gaps import Reader
@@ -46,6 +47,8 @@ class TopicResult:
     """That take part: not those of others."""
     bytes: int = 0
     records: int = 0
+    compared: int | None = None
+    """Records that stand in their objects as Kafka has them; None: objects were not read."""
     findings: list[Finding] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     """What could not be asked: the findings are not the whole."""
@@ -69,8 +72,15 @@ class Verification:
         reader: Reader,
         stored: Callable[[str], Iterable[StoredObject]],
         losses: Sequence[Loss],
+        deep: DeepVerification | None = None,
     ) -> None:
-        """Begin. ``stored`` lists the objects of a topic; it is asked when the committed offsets are known."""
+        """Begin.
+
+        Args:
+            stored: lists the objects of a topic; it is asked when the committed offsets are known.
+            deep: compares objects with records, if that is wanted.
+        """
+        self._deep = deep
         self._subject = subject
         self._offsets = offsets
         self._reader = reader
@@ -90,6 +100,10 @@ class Verification:
                 result.records += one.facts.records if one.facts else 0
             result.findings += examination.findings
             result.findings += gaps.explain(examination, self._reader)
+            if self._deep is not None:
+                comparison = self._deep.compare(examination)
+                result.findings += comparison.findings
+                result.compared = (result.compared or 0) + comparison.compared
         result.findings.sort(key=lambda finding: (finding.partition, finding.start, finding.end))
         return result
 

@@ -14,7 +14,7 @@ NOTE = Finding(Kind.NO_RECORD, CLICKS, 300, 301, "nothing was there", generation
 
 
 def result(*findings: Finding, errors: tuple[str, ...] = ()) -> TopicResult:
-    return TopicResult("clicks", 4, 1_234, 5 << 20, 99_999, list(findings), list(errors))
+    return TopicResult("clicks", 4, 1_234, 5 << 20, 99_999, findings=[*findings], errors=[*errors])
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,17 @@ def test_a_table_then_problems_then_notes_then_the_verdict() -> None:
         "no-record: clicks-3 [300,301): nothing was there",
         "",
         "group backup: 1 problem",
+    ]
+
+
+def test_what_was_compared_is_shown_when_it_was() -> None:
+    out = io.StringIO()
+    deep = result()
+    deep.compared = 77
+    show("backup", [deep], out)
+    assert out.getvalue().splitlines()[:2] == [
+        "TOPIC   PARTITIONS  OBJECTS    BYTES  RECORDS  COMPARED  NOTES  PROBLEMS",
+        "clicks           4    1,234  5.0 MiB   99,999        77      0         0",
     ]
 
 

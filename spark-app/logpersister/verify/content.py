@@ -1,0 +1,188 @@
+"""What an object holds, as items that can be compared with records: read here without the code that wrote it.
+
+An *item* is what one record becomes: a line of text, or key and value of a SequenceFile. Formats: docs/formats.md.
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import pyarrow as pa
+import zstandard
+
+from logpersister.manifest.output import OutputSpec, SequenceFileSpec, TextSpec
+from logpersister.verify.sequences import SequenceItem, read_items
+from logpersister.verify.streams import ContentError
+
+Item = bytes | SequenceItem
+Items = Sequence[Any]
+"""Of one kind, in the order of offsets."""
+
+_ESCAPE: Final = re.compile(rb"\\(\\|n|r|t|x[0-9a-f]{2}|)", re.DOTALL)
+_UNESCAPED: Final = {b"\\": b"\\", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+_ESCAPED: Final = {byte[0]: b"\\" + letter for letter, byte in _UNESCAPED.items()}
+
+
+class Content(Protocol):
+    """How the objects of a revision are read."""
+
+    @property
+    def skips_tombstones(self) -> bool:
+        """Whether records with a null value are left out."""
+
+    @property
+    def may_split_values(self) -> bool:
+        """Whether one record may be several items."""
+
+    def stored(self, pieces: Iterable[bytes]) -> Iterator[Items]:
+        """Yield the items of an object. Raises `ContentError`."""
+
+    def expectation(self) -> Callable[[pa.RecordBatch], Items]:
+        """Return a function that gives the items of consecutive records of one object."""
+
+    def values(self, items: Items) -> list[bytes]:
+        """Return the values of stored items."""
+
+
+def content_of(output: OutputSpec) -> Content:
+    """Return how to read what this output writes."""
+    if output.format == "text":
+        text = output.text or TextSpec()
+        return TextContent(
+            output.compression,
+            text.delimiter.encode(),
+            escapes=text.delimiter_in_value == "escape",
+            skips_tombstones=text.tombstones == "skip",
+        )
+    sequences = output.sequencefile or SequenceFileSpec()
+    return SequenceContent(
+        has_offsets_only=sequences.key == "longwritable", skips_tombstones=sequences.tombstones == "skip"
+    )
+
+
+@dataclass(frozen=True)
+class TextContent:
+    """Lines. A value with the delimiter in it is several lines, on both sides of a comparison."""
+
+    compression: str
+    delimiter: bytes
+    escapes: bool
+    skips_tombstones: bool
+
+    @property
+    def may_split_values(self) -> bool:
+        return not self.escapes
+
+    def stored(self, pieces: Iterable[bytes]) -> Iterator[list[bytes]]:
+        lines = _Lines(self.delimiter)
+        for piece in decompressed(self.compression, pieces):
+            yield lines.of(piece)
+        if lines.rest:
+            raise ContentError(f"it does not end with the delimiter, but with {lines.rest[-40:]!r}")
+
+    def expectation(self) -> Callable[[pa.RecordBatch], list[bytes]]:
+        lines = _Lines(self.delimiter)
+
+        def expected(batch: pa.RecordBatch) -> list[bytes]:
+            values = _values(batch, skips_tombstones=self.skips_tombstones)
+            if self.escapes:
+                values = [self._escaped(value) for value in values]
+            return lines.of(self.delimiter.join([*values, b""]))
+
+        return expected
+
+    def values(self, items: Items) -> list[bytes]:
+        return [_ESCAPE.sub(_unescape, line) if b"\\" in line else line for line in items] if self.escapes else [*items]
+
+    def _escaped(self, value: bytes) -> bytes:
+        for byte in (b"\\"[0], *sorted(set(self.delimiter))):
+            value = value.replace(bytes([byte]), _ESCAPED.get(byte, b"\\x%02x" % byte))
+        return value
+
+
+@dataclass(frozen=True)
+class SequenceContent:
+    """Keys and values of SequenceFiles, in either layout; which one it is stands in the file."""
+
+    has_offsets_only: bool
+    """Whether a key is the offset alone, or also timestamp and key."""
+    skips_tombstones: bool
+    may_split_values: bool = False
+
+    def stored(self, pieces: Iterable[bytes]) -> Iterator[list[SequenceItem]]:
+        return read_items(pieces, offsets_only=self.has_offsets_only)
+
+    def expectation(self) -> Callable[[pa.RecordBatch], list[SequenceItem]]:
+        def expected(batch: pa.RecordBatch) -> list[SequenceItem]:
+            kept = batch.filter(batch.column("value").is_valid()) if self.skips_tombstones else batch
+            values = _values(kept, skips_tombstones=False)
+            offsets: list[Any] = kept.column("offset").to_pylist()
+            if self.has_offsets_only:
+                return [(offset, None, None, value) for offset, value in zip(offsets, values, strict=True)]
+            others: list[list[Any]] = [kept.column("timestamp").to_pylist(), kept.column("key").to_pylist()]
+            return list(zip(offsets, *others, values, strict=True))
+
+        return expected
+
+    def values(self, items: Items) -> list[bytes]:
+        return [item[3] for item in items]
+
+
+class _Lines:
+    """Cuts a stream at the delimiter, wherever the pieces of the stream end."""
+
+    def __init__(self, delimiter: bytes) -> None:
+        self._delimiter = delimiter
+        self._pieces: list[bytes] = []
+
+    @property
+    def rest(self) -> bytes:
+        """What follows the last delimiter so far."""
+        return b"".join(self._pieces)
+
+    def of(self, piece: bytes) -> list[bytes]:
+        """Return the lines that end in this piece."""
+        # A delimiter of several bytes may begin in an earlier piece; a long line is joined once, when it ends.
+        if len(self._delimiter) == 1 and self._delimiter not in piece:
+            self._pieces.append(piece)
+            return []
+        *lines, rest = b"".join([*self._pieces, piece]).split(self._delimiter)
+        self._pieces = [rest] if rest else []
+        return lines
+
+
+def decompressed(compression: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the stream that was compressed. Raises `ContentError` for one that is damaged or not whole."""
+    if compression == "none":
+        yield from pieces
+        return
+    stream: Any = zlib.decompressobj(31) if compression == "gzip" else zstandard.ZstdDecompressor().decompressobj()
+    try:
+        for piece in pieces:
+            if stream.eof:
+                raise ContentError(f"bytes follow the end of its {compression} stream")
+            yield stream.decompress(piece)
+    except (zlib.error, zstandard.ZstdError) as error:
+        raise ContentError(f"its {compression} stream is damaged ({error})") from None
+    if not stream.eof:
+        raise ContentError(f"its {compression} stream is cut off")
+    if stream.unused_data:
+        raise ContentError(f"bytes follow the end of its {compression} stream")
+
+
+def _values(batch: pa.RecordBatch, *, skips_tombstones: bool) -> list[bytes]:
+    values: list[bytes | None] = batch.column("value").to_pylist()
+    if batch.column("value").null_count == 0:
+        return values  # type: ignore[return-value]
+    return [value or b"" for value in values if value is not None or not skips_tombstones]
+
+
+def _unescape(found: "re.Match[bytes]") -> bytes:
+    escape = found.group(1)
+    if escape[:1] == b"x":
+        return bytes([int(escape[1:], 16)])
+    if escape not in _UNESCAPED:
+        raise ContentError("a backslash in it escapes nothing")
+    return _UNESCAPED[escape]

@@ -1,0 +1,210 @@
+"""The deep form: reads objects back and compares them with Kafka's records, one range after the other."""
+
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from logpersister.manifest.output import OutputSpec
+from logpersister.pipeline.reader import RangeReadError, ReadRequest
+from logpersister.ranges import Range
+from logpersister.records.paths import PathLayout, make_layout
+from logpersister.storage.facts import ObjectFacts
+from logpersister.verify.comparison import ExactComparison, OwnFacts, Tally, missing_from
+from logpersister.verify.content import Content, Items, content_of
+from logpersister.verify.evidence import StoredObject
+from logpersister.verify.findings import Finding, Kind
+from logpersister.verify.gaps import Reader
+from logpersister.verify.spans import common
+from logpersister.verify.streams import ContentError
+from logpersister.verify.tiling import Examination, Tile
+
+AT_ONCE = 8
+"""Objects of one range that are read side by side; a range with more paths is read from Kafka several times."""
+
+ReadObject = Callable[[str], Generator[bytes, None, None]]
+"""Streams the bytes of an object; raises `ContentError` when it is gone."""
+OutputOf = Callable[[str], OutputSpec | str]
+"""Returns what a revision writes, or why that is not known."""
+Known = tuple[StoredObject, ObjectFacts]
+
+
+@dataclass(slots=True)
+class DeepResult:
+    """What came out for one partition."""
+
+    findings: list[Finding] = field(default_factory=list)
+    compared: int = 0
+    """Records of Kafka that stand in their object as they are."""
+
+
+class DeepVerification:
+    """Reads and compares. Memory: a few batches of records and pieces of objects."""
+
+    def __init__(self, reader: Reader, read_object: ReadObject, output_of: OutputOf) -> None:
+        self._reader = reader
+        self._read_object = read_object
+        self._output_of = output_of
+
+    def compare(self, examination: Examination) -> DeepResult:
+        """Compare everything that takes part in the tiling of a partition."""
+        result = DeepResult()
+        readable = examination.evidence.readable
+        for tile in examination.tiles:
+            in_kafka = common([tile.span], [(readable.start, readable.end)]) if readable else []
+            wanted = Range(examination.evidence.partition, *in_kafka[0]) if in_kafka else None
+            by_revision: defaultdict[str, list[Known]] = defaultdict(list)
+            for one in tile.objects:
+                if one.facts is not None:
+                    by_revision[one.facts.revision].append((one, one.facts))
+            for revision, objects in by_revision.items():
+                output = self._output_of(revision)
+                if isinstance(output, str):
+                    result.findings += [finding(Kind.UNREADABLE, tile, one, output) for one, _ in objects]
+                    continue
+                comparison = _TileComparison(self, tile, objects, output, wanted)
+                comparison.complete = len(objects) == len(tile.objects) and not _may_be_pending(tile, examination)
+                try:
+                    result.findings += comparison.findings()
+                except RangeReadError as error:
+                    message = f"its records could not be read from Kafka ({error})"
+                    result.findings.append(finding(Kind.UNREADABLE, tile, objects[0][0], message))
+                result.compared += comparison.compared
+        return result
+
+    def records(self, wanted: Range | None, estimate: int) -> Iterator[pa.RecordBatch]:
+        """Read records; each call reads them anew."""
+        if wanted is not None:
+            for read in self._reader.read([ReadRequest(wanted, estimate)]):
+                yield from (batch for batch in read.batches() if batch.num_rows)
+
+    def items(self, content: Content, one: StoredObject) -> Generator[Items, None, None]:
+        """Read an object; each call reads it anew."""
+        with closing(self._read_object(one.key)) as pieces:
+            yield from content.stored(pieces)
+
+
+class _TileComparison:
+    """The objects of one range and one revision, against the records of the range."""
+
+    def __init__(
+        self, deep: DeepVerification, tile: Tile, objects: Sequence[Known], output: OutputSpec, wanted: Range | None
+    ) -> None:
+        self._deep = deep
+        self._tile = tile
+        self._objects = objects
+        self._content = content_of(output)
+        self._layout = make_layout(output.partition_by)
+        self._wanted = wanted
+        self._estimate = max(64 * 1024, sum(one.size for one, _ in objects))
+        self.complete = True
+        """Whether a path without an object is missing: not while the range is being stored, or an object is damaged."""
+        self.compared = 0
+
+    def findings(self) -> Iterator[Finding]:
+        tallies: defaultdict[str, Tally] = defaultdict(Tally)
+        differences: list[str | None] = []
+        for begin in range(0, len(self._objects), AT_ONCE):
+            differences += self._pass(self._objects[begin : begin + AT_ONCE], tallies if begin == 0 else None)
+        in_kafka = sum(tally.records for tally in tallies.values())
+        lacking = in_kafka < sum(facts.records for _, facts in self._objects)
+        for (one, facts), difference in zip(self._objects, differences, strict=True):
+            tally = tallies[one.name.path]
+            if tally.records < facts.records and lacking:
+                yield from self._partly(one, facts, tally.records)
+            else:
+                yield from self._wholly(one, facts, tally, difference)
+        if self.complete:
+            yield from self._paths_without_objects(tallies)
+
+    def _paths_without_objects(self, tallies: Mapping[str, Tally]) -> Iterator[Finding]:
+        beside = self._objects[0][0]
+        paths = {one.name.path for one, _ in self._objects}
+        for path, tally in sorted(tallies.items()):
+            if path not in paths:
+                message = (
+                    f"Kafka has {tally.records} records for {path or 'no path'}, the first at offset {tally.first}, "
+                    "and the range has no such object"
+                )
+                where = (beside.name.topic_partition, *self._tile.span)
+                yield Finding(Kind.MISSING, *where, message, None, beside.name.generation)
+
+    def _pass(self, objects: Sequence[Known], tallies: "defaultdict[str, Tally] | None") -> list[str | None]:
+        """Compare a few objects with all that Kafka has; return the first difference of each."""
+        with ExitStack() as stack:
+            comparisons = [
+                ExactComparison(self._content, stack.enter_context(closing(self._deep.items(self._content, one))))
+                for one, _ in objects
+            ]
+            by_path: defaultdict[str, list[ExactComparison]] = defaultdict(list)
+            for (one, _), comparison in zip(objects, comparisons, strict=True):
+                by_path[one.name.path].append(comparison)
+            for batch in self._deep.records(self._wanted, self._estimate):
+                for path, rows in split(batch, self._layout):
+                    if tallies is not None:
+                        tallies[path].add(rows)
+                    for comparison in by_path.get(path, ()):
+                        comparison.add(rows)
+            for comparison in comparisons:
+                comparison.finish()
+        return [comparison.difference for comparison in comparisons]
+
+    def _wholly(self, one: StoredObject, facts: ObjectFacts, tally: Tally, difference: str | None) -> Iterator[Finding]:
+        wrong = tally.differences(facts)
+        if wrong:
+            yield finding(Kind.WRONG_FACTS, self._tile, one, f"its facts say {', '.join(wrong)}")
+        if difference is not None:
+            yield finding(Kind.WRONG_CONTENT, self._tile, one, difference)
+        else:
+            self.compared += tally.records
+
+    def _partly(self, one: StoredObject, facts: ObjectFacts, left: int) -> Iterator[Finding]:
+        """Compare an object with the records that Kafka still has, and all of it with its own facts."""
+        own = OwnFacts(self._content, facts)
+        path = one.name.path
+        records = (
+            rows
+            for batch in self._deep.records(self._wanted, self._estimate)
+            for where, rows in split(batch, self._layout)
+            if where == path
+        )
+        with closing(self._deep.items(self._content, one)) as stored:
+            items = own.through(stored)
+            try:
+                difference = missing_from(self._content, items, records)
+                for _ in items:
+                    pass
+            except ContentError as error:
+                difference = str(error)
+        difference = difference or own.difference()
+        if difference is not None:
+            yield finding(Kind.WRONG_CONTENT, self._tile, one, difference)
+            return
+        self.compared += left
+        message = (
+            f"Kafka has {left} of its {facts.records} records now; the others were compared with its own facts only"
+        )
+        if own.surplus:
+            message += ", and not these, because values contain the delimiter"
+        yield finding(Kind.NOT_COMPARED, self._tile, one, message)
+
+
+def _may_be_pending(tile: Tile, examination: Examination) -> bool:
+    before = examination.evidence.before
+    return before is not None and tile.span[1] > before.offset
+
+
+def split(batch: pa.RecordBatch, layout: PathLayout) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the rows of each partition path, in their order."""
+    assignment = layout.assign(batch)
+    if len(assignment.paths) == 1:
+        yield assignment.paths[0], batch
+        return
+    for index, path in enumerate(assignment.paths):
+        yield path, batch.filter(pa.array(assignment.indices == index))
+
+
+def finding(kind: Kind, tile: Tile, one: StoredObject, message: str) -> Finding:
+    return Finding(kind, one.name.topic_partition, *tile.span, message, one.key, one.name.generation)

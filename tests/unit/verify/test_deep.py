@@ -1,0 +1,298 @@
+"""Objects of all formats against records: whole, spoilt, and where Kafka has deleted records since."""
+
+import gzip
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logpersister.formats.base import ObjectIdentity
+from logpersister.formats.registry import make_format
+from logpersister.manifest.output import OutputSpec
+from logpersister.pipeline.reader import RangeReadError, ReadRequest
+from logpersister.plan.intents import Committed
+from logpersister.ranges import Range
+from logpersister.records.checksum import PayloadChecksum
+from logpersister.records.paths import make_layout
+from logpersister.verify.deep import DeepResult, DeepVerification, split
+from logpersister.verify.evidence import KafkaView, StoredObject
+from logpersister.verify.findings import Kind
+from logpersister.verify.streams import ContentError
+from logpersister.verify.tiling import examine
+from tests.unit.formats.samples import Record, batch, encode, many_records, records
+from tests.unit.verify.samples import CLICKS, ID, committed, evidence, pending, stored_object
+
+TEXT: list[dict[str, Any]] = [
+    {"format": "text", "compression": compression, "text": text}
+    for compression in ("none", "gzip", "zstd")
+    for text in (
+        {},
+        {"delimiter": "\r\n", "tombstones": "empty"},
+        {"delimiter": "--", "delimiterInValue": "escape"},
+        {"delimiterInValue": "escape", "tombstones": "empty"},
+    )
+]
+SEQUENCEFILES: list[dict[str, Any]] = [
+    {"format": "sequencefile", "compression": compression, "sequencefile": {"key": key, "tombstones": lost, **kind}}
+    for compression, kind in (
+        ("none", {}),
+        ("deflate", {"compressionType": "block"}),
+        ("deflate", {"compressionType": "record"}),
+    )
+    for key, lost in (("longwritable", "empty"), ("messagepack", "skip"))
+]
+OUTPUTS = [OutputSpec.model_validate(output) for output in [*TEXT, *SEQUENCEFILES]]
+PLAIN, GZIP = OUTPUTS[0], OUTPUTS[4]
+BY_DAY = OutputSpec.model_validate(
+    {"format": "text", "compression": "none", "partitionBy": [{"date": {"granularity": "day"}}]}
+)
+DAY = 86_400_000
+
+
+class World:
+    """One range in a bucket as it should be, and what Kafka has now."""
+
+    def __init__(self, output: OutputSpec, written: Sequence[Record], *, pieces: int = 7) -> None:
+        self.output: OutputSpec | str = output
+        self.kafka = list(written)
+        self.pieces = pieces
+        self.log_start = 0
+        self.end = written[-1].offset + 1
+        self.start = written[0].offset
+        self.objects: list[StoredObject] = []
+        self.contents: dict[str, bytes] = {}
+        self.read_error: RangeReadError | None = None
+        self.committed: Committed = committed(self.end)
+        for path, rows in sorted(split(batch(written), make_layout(output.partition_by))):
+            self._store(make_format(output), path, rows)
+
+    def _store(self, file_format: Any, path: str, rows: pa.RecordBatch) -> None:
+        checksum = PayloadChecksum()
+        checksum.update(rows)
+        offsets = rows.column("offset").to_pylist()
+        one = stored_object(
+            self.start,
+            self.end,
+            path=path,
+            extension=file_format.extension,
+            first=offsets[0],
+            last=offsets[-1],
+            records=len(offsets),
+            tombstones=rows.column("value").null_count,
+            checksum=checksum.text(),
+        )
+        self.objects.append(one)
+        self.contents[one.key] = encode(file_format, [rows], ObjectIdentity(Range(CLICKS, self.start, self.end), path))
+
+    def facts(self, **changed: Any) -> None:
+        """Change the facts of the first object."""
+        one = self.objects[0]
+        assert one.facts is not None
+        self.objects[0] = replace(one, facts=replace(one.facts, **changed))
+
+    def content(self, change: Callable[[bytes], bytes]) -> None:
+        """Change the content of the first object."""
+        key = self.objects[0].key
+        self.contents[key] = change(self.contents[key])
+
+    def lines(self, change: Callable[[list[bytes]], list[bytes]]) -> None:
+        self.content(lambda content: b"\n".join([*change(content.split(b"\n")[:-1]), b""]))
+
+    def retain(self, log_start: int) -> None:
+        """Have Kafka delete what is older."""
+        self.log_start = log_start
+        self.kafka = [record for record in self.kafka if record.offset >= log_start]
+
+    def read(self, requests: list[ReadRequest]) -> "Iterator[Read]":
+        return iter([Read(self, request.range) for request in requests])
+
+    def read_object(self, key: str) -> Generator[bytes, None, None]:
+        if key not in self.contents:
+            raise ContentError("it is gone since it was listed")
+        content = self.contents[key]
+        step = max(1, len(content) // self.pieces)
+        yield from (content[at : at + step] for at in range(0, len(content), step))
+
+    def compare(self) -> DeepResult:
+        seen = evidence(
+            self.objects, self.committed, kafka=KafkaView(ID, self.log_start, max(self.end, self.log_start))
+        )
+        return DeepVerification(self, self.read_object, lambda _: self.output).compare(examine(seen))
+
+    def kinds(self) -> list[Kind]:
+        return [finding.kind for finding in self.compare().findings]
+
+    def message(self, kind: Kind) -> str:
+        (finding,) = self.compare().findings
+        assert finding.kind is kind
+        return finding.message
+
+
+class Read:
+    def __init__(self, world: World, wanted: Range) -> None:
+        self._world, self._wanted = world, wanted
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        if self._world.read_error is not None:
+            raise self._world.read_error
+        rows = [one for one in self._world.kafka if self._wanted.start <= one.offset < self._wanted.end]
+        for begin in range(0, len(rows), 50):
+            yield batch(rows[begin : begin + 50])
+
+
+def name(output: OutputSpec) -> str:
+    settings = output.text or output.sequencefile
+    return f"{output.format}-{output.compression}-" + "-".join(map(repr, settings.model_dump().values()))  # type: ignore[union-attr]
+
+
+def simple(count: int, value: Callable[[int], bytes | None] = lambda number: b"%d" % number) -> list[Record]:
+    return [Record(number, 1_790_000_000_000, b"key", value(number)) for number in range(count)]
+
+
+@pytest.mark.parametrize("output", OUTPUTS, ids=name)
+class TestEveryFormat:
+    @settings(deadline=None, max_examples=25)
+    @given(written=records().filter(bool), pieces=st.integers(1, 40))
+    def test_what_was_written_is_found_again(self, output: OutputSpec, written: list[Record], pieces: int) -> None:
+        result = World(output, written, pieces=pieces).compare()
+        assert result.findings == []
+        assert result.compared == len(written)
+
+    def test_many_records(self, output: OutputSpec) -> None:
+        written = many_records(300_000)
+        assert World(output, written).compare() == DeepResult([], len(written))
+
+    def test_any_record_that_differs_shows(self, output: OutputSpec) -> None:
+        written = [record for record in many_records(50_000) if record.value]
+        for place in (0, len(written) // 2, len(written) - 1):
+            world = World(output, written)
+            changed = written[place]
+            world.kafka[place] = changed._replace(value=(changed.value or b"")[:-1] + b"!")
+            assert world.kinds() == [Kind.WRONG_FACTS, Kind.WRONG_CONTENT]
+
+    def test_a_content_that_is_cut_off_or_longer(self, output: OutputSpec) -> None:
+        for change in (lambda content: content[:-3], lambda content: content + b"xyz", lambda content: b""):
+            world = World(output, simple(500))
+            world.content(change)
+            assert world.kinds() == [Kind.WRONG_CONTENT]
+
+    def test_what_retention_has_left_is_compared(self, output: OutputSpec) -> None:
+        written = [record for record in many_records(50_000) if record.value]
+        world = World(output, written)
+        left = len(written) // 3
+        world.retain(written[-left].offset)
+        assert f"Kafka has {left} of its {len(written)} records now" in world.message(Kind.NOT_COMPARED)
+        assert world.compare().compared == left
+        world.kafka[-2] = world.kafka[-2]._replace(value=b"another")
+        assert "it lacks" in world.message(Kind.WRONG_CONTENT)
+
+    def test_without_kafka_an_object_agrees_with_its_own_facts(self, output: OutputSpec) -> None:
+        world = World(output, simple(300))
+        world.retain(10**12)
+        assert "Kafka has 0 of its" in world.message(Kind.NOT_COMPARED)
+        world.facts(checksum="crc32:00000000-00000000-00000000-00000000")
+        assert "checksum" in world.message(Kind.WRONG_CONTENT)
+
+
+class TestContent:
+    def test_where_it_differs(self) -> None:
+        world = World(PLAIN, simple(200))
+        world.lines(lambda lines: [*lines[:120], b"changed", *lines[121:]])
+        assert world.message(Kind.WRONG_CONTENT) == "at offset 120 it holds b'changed', Kafka b'120'"
+
+    def test_a_record_less_twice_or_in_another_place(self) -> None:
+        for change in (
+            lambda lines: lines[:50] + lines[51:],
+            lambda lines: lines[:50] + lines[49:],
+            lambda lines: [*lines[:50], lines[51], lines[50], *lines[52:]],
+        ):
+            world = World(PLAIN, simple(200))
+            world.lines(change)
+            assert world.message(Kind.WRONG_CONTENT).startswith("at offset 50 ")
+
+    def test_less_and_more_at_the_end(self) -> None:
+        world = World(PLAIN, simple(200))
+        world.lines(lambda lines: lines[:150])
+        assert world.message(Kind.WRONG_CONTENT) == "it ends before the record at offset 150"
+        world.lines(lambda lines: [str(number).encode() for number in range(201)])
+        assert world.message(Kind.WRONG_CONTENT) == "it holds more than Kafka's records"
+
+    def test_damaged_compression(self) -> None:
+        world = World(GZIP, simple(200))
+        world.content(lambda content: b"this is no gzip")
+        assert "gzip stream is damaged" in world.message(Kind.WRONG_CONTENT)
+        world.content(lambda _: gzip.compress(b"0\n1"))
+        assert world.kinds() == [Kind.WRONG_CONTENT]
+
+    def test_values_with_the_delimiter_are_compared_byte_for_byte(self) -> None:
+        world = World(PLAIN, simple(100, lambda number: b"%d\n\nmore" % number))
+        assert world.compare() == DeepResult([], 100)
+        world.content(lambda content: content.replace(b"77\n", b"7\n7"))
+        assert "between offsets 50 and 99" in world.message(Kind.WRONG_CONTENT)
+
+    def test_values_with_the_delimiter_without_kafka(self) -> None:
+        world = World(PLAIN, simple(100, lambda number: b"%d\n" % number))
+        world.retain(10**12)
+        assert "values contain the delimiter" in world.message(Kind.NOT_COMPARED)
+        world.lines(lambda lines: lines[:99])
+        assert "it holds 99 records where its facts ask for 100" in world.message(Kind.WRONG_CONTENT)
+
+    def test_an_object_that_is_gone(self) -> None:
+        world = World(PLAIN, simple(10))
+        world.contents.clear()
+        assert world.message(Kind.WRONG_CONTENT) == "it is gone since it was listed"
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"records": 199}, {"tombstones": 1}, {"first": 1, "records": 198}, {"last": 198, "records": 198}],
+    ids=str,
+)
+def test_facts_that_kafka_contradicts(facts: dict[str, Any]) -> None:
+    world = World(PLAIN, simple(200))
+    world.facts(**facts)
+    assert next(iter(facts)) in world.message(Kind.WRONG_FACTS)
+
+
+def test_compaction_since() -> None:
+    world = World(PLAIN, simple(200))
+    del world.kafka[20:40], world.kafka[100:110]
+    assert "Kafka has 170 of its 200 records" in world.message(Kind.NOT_COMPARED)
+
+
+class TestPaths:
+    WRITTEN: ClassVar = [Record(number, (20_000 + number % 20) * DAY, None, b"%d" % number) for number in range(400)]
+
+    def test_more_paths_than_are_read_at_once(self) -> None:
+        world = World(BY_DAY, self.WRITTEN)
+        assert len(world.objects) == 20
+        assert world.compare() == DeepResult([], 400)
+
+    def test_a_path_without_an_object(self) -> None:
+        world = World(BY_DAY, self.WRITTEN)
+        gone = world.objects.pop(3)
+        message = world.message(Kind.MISSING)
+        assert (
+            message
+            == f"Kafka has 20 records for {gone.name.path}, the first at offset 3, and the range has no such object"
+        )
+        world.committed = pending(0, 400)
+        assert world.kinds() == [], "the range is still being stored"
+
+    def test_an_object_under_the_path_of_another(self) -> None:
+        world = World(BY_DAY, self.WRITTEN)
+        one, other = (found.key for found in world.objects[:2])
+        world.contents[one], world.contents[other] = world.contents[other], world.contents[one]
+        assert world.kinds() == [Kind.WRONG_CONTENT] * 2
+
+
+def test_what_cannot_be_read() -> None:
+    world = World(PLAIN, simple(10))
+    world.read_error = RangeReadError("corrupt", CLICKS, 0, "the batch is damaged")
+    assert "the batch is damaged" in world.message(Kind.UNREADABLE)
+    world.output = "the snapshot of its revision is gone"
+    assert world.message(Kind.UNREADABLE) == "the snapshot of its revision is gone"
