@@ -20,6 +20,9 @@ Item = bytes | SequenceItem
 Items = Sequence[Any]
 """Of one kind, in the order of offsets."""
 
+COMPRESSED_BYTES: Final = 16 * 1024
+"""What is decompressed at once: bounds memory also for content that compresses to a hundredth and less."""
+
 _ESCAPE: Final = re.compile(rb"\\(\\|n|r|t|x[0-9a-f]{2}|)", re.DOTALL)
 _UNESCAPED: Final = {b"\\": b"\\", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 _ESCAPED: Final = {byte[0]: b"\\" + letter for letter, byte in _UNESCAPED.items()}
@@ -136,6 +139,7 @@ class _Lines:
     def __init__(self, delimiter: bytes) -> None:
         self._delimiter = delimiter
         self._pieces: list[bytes] = []
+        self._tail = b""
 
     @property
     def rest(self) -> bytes:
@@ -144,13 +148,20 @@ class _Lines:
 
     def of(self, piece: bytes) -> list[bytes]:
         """Return the lines that end in this piece."""
-        # A delimiter of several bytes may begin in an earlier piece; a long line is joined once, when it ends.
-        if len(self._delimiter) == 1 and self._delimiter not in piece:
+        # A long line is joined once, when it ends; a delimiter of several bytes may begin in an earlier piece.
+        joint = self._tail + piece
+        if self._delimiter not in joint:
             self._pieces.append(piece)
+            self._tail = self._end_of(joint)
             return []
         *lines, rest = b"".join([*self._pieces, piece]).split(self._delimiter)
         self._pieces = [rest] if rest else []
+        self._tail = self._end_of(rest)
         return lines
+
+    def _end_of(self, text: bytes) -> bytes:
+        """Return what may be the begin of a delimiter."""
+        return text[max(0, len(text) - len(self._delimiter) + 1) :]
 
 
 def decompressed(compression: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -161,9 +172,10 @@ def decompressed(compression: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
     stream: Any = zlib.decompressobj(31) if compression == "gzip" else zstandard.ZstdDecompressor().decompressobj()
     try:
         for piece in pieces:
-            if stream.eof:
-                raise ContentError(f"bytes follow the end of its {compression} stream")
-            yield stream.decompress(piece)
+            for begin in range(0, len(piece), COMPRESSED_BYTES):
+                if stream.eof:
+                    raise ContentError(f"bytes follow the end of its {compression} stream")
+                yield stream.decompress(piece[begin : begin + COMPRESSED_BYTES])
     except (zlib.error, zstandard.ZstdError) as error:
         raise ContentError(f"its {compression} stream is damaged ({error})") from None
     if not stream.eof:

@@ -221,6 +221,14 @@ class TestContent:
         world.lines(lambda lines: [str(number).encode() for number in range(201)])
         assert world.message(Kind.WRONG_CONTENT) == "it holds more than Kafka's records"
 
+    @pytest.mark.parametrize("delimiter", ["\n", "\r\n"])
+    def test_lines_longer_than_pieces(self, delimiter: str) -> None:
+        text = {"delimiter": delimiter}
+        output = OutputSpec.model_validate({"format": "text", "compression": "none", "text": text})
+        written = simple(40, lambda number: (b"\r%d" % number) * 10_000)
+        for pieces in (1, 3, 1_000):
+            assert World(output, written, pieces=pieces).compare() == DeepResult([], 40)
+
     def test_damaged_compression(self) -> None:
         world = World(GZIP, simple(200))
         world.content(lambda content: b"this is no gzip")
