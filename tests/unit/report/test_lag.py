@@ -57,12 +57,13 @@ def test_nothing_observed_is_an_empty_summary() -> None:
 LAGS = st.lists(
     st.builds(
         PartitionLag,
-        st.builds(TopicPartition, st.sampled_from("abc"), st.integers(0, 3)),
+        st.builds(TopicPartition, st.sampled_from("abc"), st.integers(0, 9)),
         st.integers(0, 50),
         st.integers(0, 50),
         st.none() | st.floats(0, 100),
     ),
     max_size=30,
+    unique_by=lambda lag: lag.partition,
 )
 
 
