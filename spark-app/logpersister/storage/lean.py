@@ -13,6 +13,7 @@ import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -92,11 +93,17 @@ def signed_headers(
     )
     scope = f"{now[:8]}/{region}/s3/aws4_request"
     text = "\n".join([_ALGORITHM, now, scope, hashlib.sha256(canonical.encode()).hexdigest()])
-    secret = f"AWS4{keys.secret_key}".encode()
-    for step in scope.split("/"):
-        secret = hmac.digest(secret, step.encode(), "sha256")
-    signature = hmac.digest(secret, text.encode(), "sha256").hex()
+    signature = hmac.digest(_signing_key(keys.secret_key, scope), text.encode(), "sha256").hex()
     signed["authorization"] = (
         f"{_ALGORITHM} Credential={keys.access_key}/{scope}, SignedHeaders={';'.join(names)}, Signature={signature}"
     )
     return signed
+
+
+@lru_cache(maxsize=8)
+def _signing_key(secret_key: str, scope: str) -> bytes:
+    """Return the key that signs for a whole day and region."""
+    key = f"AWS4{secret_key}".encode()
+    for step in scope.split("/"):
+        key = hmac.digest(key, step.encode(), "sha256")
+    return key
