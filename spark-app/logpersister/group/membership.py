@@ -184,7 +184,7 @@ class Membership:
         if error is None:
             outcome.committed |= commits.keys()
             return
-        if isinstance(error, kafka.errors.RebalanceInProgressError):  # by the client itself, which has sent nothing
+        if isinstance(error, kafka.errors.RebalanceInProgressError):  # of the client itself; what is stored stays so
             log.info("commit.postponed", partitions=len(commits))
             outcome.refused |= commits.keys()
             return

@@ -114,19 +114,19 @@ class Reports(Listener):
 
     def _show_lag(self, cycle: Cycle, *, joined: bool) -> None:
         """Show the lag of every topic that was seen whole; the lag of the member only when all of them were."""
+        if not joined:
+            self._metrics.lag_unknown()
+            self._board.lag_unknown("not in the group")
+            return
         unseen = _unseen_topics(cycle)
         summary = summarise(
             (lag for lag in cycle.outlook.lags() if lag.partition.topic not in unseen), datetime.now(UTC)
         )
-        if not joined:
-            self._metrics.lag_unknown()
-            self._board.lag_unknown("not in the group")
-        elif unseen:
-            self._metrics.lag(summary)
+        self._metrics.lag(summary)
+        if unseen:
             topic = min(unseen)
             self._board.lag_unknown(f"topic {topic}: {unseen[topic]}" + _and_more(len(unseen) - 1))
         else:
-            self._metrics.lag(summary)
             self._board.lag(summary)
 
 

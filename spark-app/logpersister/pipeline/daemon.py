@@ -9,7 +9,6 @@ import gc
 import pandas  # noqa: F401 - pyarrow imports it as soon as it makes an array
 from pyspark import daemon
 
-import logpersister.pipeline.equipment
 import logpersister.pipeline.job  # noqa: F401 - for the workers
 
 if __name__ == "__main__":

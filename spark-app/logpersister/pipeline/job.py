@@ -7,6 +7,7 @@ from typing import Protocol
 
 from pyspark import SparkContext
 
+from logpersister.pipeline.equipment import run
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
 
 POOLS = 64
@@ -63,7 +64,5 @@ class SparkJobs:
 
 
 def _run_tasks(tasks: Iterable[TaskSpec]) -> Iterator[RangeOutcome]:
-    from logpersister.pipeline.equipment import run  # noqa: PLC0415 - on the worker, where connections live
-
     for task in tasks:
         yield from run(task)
