@@ -1,19 +1,15 @@
 """The objects of a group in the bucket, one after the other, and summed up by folder."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
-from typing import Final
 
 from logpersister.ranges import Offset
 from logpersister.storage import names
+from logpersister.storage.asking import ask_each
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
 from logpersister.storage.names import ObjectName
 from logpersister.storage.store import ListedObject, ObjectStore
-
-ASKED_AT_ONCE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +127,8 @@ def with_facts(store: ObjectStore, found: Iterator[Entry], group_id: str, totals
         except ForeignObjectError:
             return entry
 
-    with ThreadPoolExecutor(ASKED_AT_ONCE, thread_name_prefix="facts") as pool:
-        while batch := list(islice(found, ASKED_AT_ONCE * 4)):
-            for entry in pool.map(ask, batch):
-                if entry.facts is not None and entry.facts.group == group_id:
-                    yield entry
-                else:
-                    totals.foreign += 1
+    for entry in ask_each(ask, found):
+        if entry.facts is not None and entry.facts.group == group_id:
+            yield entry
+        else:
+            totals.foreign += 1

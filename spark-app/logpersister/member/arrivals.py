@@ -56,19 +56,20 @@ class Arrivals:
         self.revisions: dict[str, Mapping[str, Any]] = {revision.hash: revision.document}
         """Snapshots of every revision that a pending intent needs."""
 
-    def resolve(self) -> None:
-        """Resolve what can be resolved now; the rest stays unresolved and is tried again."""
+    def resolve(self) -> bool:
+        """Resolve what can be resolved now, and return whether anything was; the rest is tried again."""
         unresolved = self._book.unresolved()
         if not unresolved or self._clock() < self._retry_at:
-            return
+            return False
         try:
             self._resolve(unresolved)
         except Exception as error:  # Kafka or S3 does not answer; nothing is decided without them
             self._try_later(unresolved, repr(error))
-        else:
-            left = self._book.unresolved()
-            if left:
-                self._try_later(left, "Kafka does not tell of their topics, or has not taken their first commit")
+            return False
+        left = self._book.unresolved()
+        if left:
+            self._try_later(left, "Kafka does not tell of their topics, or has not taken their first commit")
+        return len(left) < len(unresolved)
 
     def _try_later(self, unresolved: Sequence[TopicPartition], error: str) -> None:
         self._retry_at = self._clock() + RETRY_SECONDS * random.uniform(0.5, 1.5)

@@ -91,9 +91,7 @@ class Cycle:
         self._commit_stored()
         if not promising:
             return
-        unresolved = len(self.book.unresolved())
-        self.arrivals.resolve()
-        self._look_soon |= len(self.book.unresolved()) < unresolved
+        self._look_soon |= self.arrivals.resolve()
         if self._clock() - self._looked_at >= self._look_interval():
             self._look()
             self._promise(self._plan())

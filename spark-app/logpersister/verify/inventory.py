@@ -1,29 +1,22 @@
 """What stands in the bucket under the names of a topic, with what each object says about itself."""
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
-from typing import Final
 
 from logpersister.storage import names
+from logpersister.storage.asking import ask_each
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.names import ObjectName
 from logpersister.storage.store import ListedObject, ObjectStore
 from logpersister.verify.evidence import StoredObject
-
-ASKED_AT_ONCE: Final = 16
 
 Listed = tuple[ObjectName, ListedObject]
 
 
 def with_facts(store: ObjectStore, listed: Iterable[Listed]) -> Iterator[StoredObject]:
     """Ask the bucket about each object, a few at once; those that are gone by then are left out."""
-    remaining = iter(listed)
-    with ThreadPoolExecutor(ASKED_AT_ONCE, thread_name_prefix="facts") as pool:
-        while batch := list(islice(remaining, ASKED_AT_ONCE * 4)):
-            for found in pool.map(lambda one: _ask(store, *one), batch):
-                if found is not None:
-                    yield found
+    for found in ask_each(lambda one: _ask(store, *one), listed):
+        if found is not None:
+            yield found
 
 
 def _ask(store: ObjectStore, name: ObjectName, listed: ListedObject) -> StoredObject | None:
