@@ -65,7 +65,7 @@ unit: setup ## only the fast tests, without coverage
 model: setup ## play random histories against the protocol, for long (ARGS='--histories 100000')
 	@$(BIN)/python -m tests.model $(ARGS)
 
-bench: setup ## measure throughput, CPU and memory (ARGS=--help for its options)
+bench: setup ## measure what it costs (ARGS=throughput, latency, trickle or backlog; ARGS=--help)
 	@$(BIN)/python -m bench $(ARGS)
 
 format: setup ## bring Python and Rust into shape

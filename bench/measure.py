@@ -1,7 +1,7 @@
 """Measures one configuration in a process of its own: ``python -m bench.measure`` reads a request, prints a result.
 
-The whole persister is measured, hot: a real member (planning, promising, Spark, Kafka, S3, committing) first works off
-a warm-up topic, then the measured one.
+The whole persister is measured: a real member (planning, promising, Spark, Kafka, S3, committing) starts, works off a
+warm-up topic, and then, hot, the measured one.
 """
 
 import json
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bench.processes import watched
+from bench.processes import Usage, cpu_seconds, watched
 from logpersister import __version__, manifest
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
@@ -26,15 +26,21 @@ DEADLINE_SECONDS = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One measurement."""
+    """One measurement. Seconds are by the wall unless they are of CPU."""
 
     records: int
     payload_bytes: int
     stored_bytes: int
     objects: int
     seconds: float
-    cpu_seconds: float
-    peak_bytes: int
+    usage: Usage
+    """Of the measured topic alone."""
+    start_seconds: float
+    """From the first line of this module to a member that has joined its group."""
+    start_cpu: Mapping[str, float]
+    """CPU seconds of that by kind of process, the interpreter's start included."""
+    warm_up_cpu: float
+    """CPU seconds of the warm-up topic."""
 
     @property
     def megabytes_per_second(self) -> float:
@@ -42,7 +48,7 @@ class Result:
 
     @property
     def megabytes_per_cpu_second(self) -> float:
-        return self.payload_bytes / self.cpu_seconds / 1e6
+        return self.payload_bytes / self.usage.cpu_seconds / 1e6
 
 
 class _Sums(Listener):
@@ -53,16 +59,20 @@ class _Sums(Listener):
         self.outcomes.append(outcome)
 
 
-def measure(document: Mapping[str, Any], warm_up: str, measured: str) -> Result:
+def measure(document: Mapping[str, Any], warm_up: str, measured: str, others: Mapping[str, int]) -> Result:
     """Run a member on a manifest with two topics; measure the second one."""
+    began = time.perf_counter()
     resource = manifest.parse(dict(document))
     sums = _Sums()
     with assemble(resource, revision_of(resource, __version__), Secrets(), listener=sums) as assembly:
         assembly.group.start()
+        _join(assembly)
+        start_seconds, start_cpu = time.perf_counter() - began, cpu_seconds()
         _work_off(assembly, warm_up)
+        warm_up_cpu = sum(cpu_seconds().values()) - sum(start_cpu.values())
         sums.outcomes.clear()
         started = time.perf_counter()
-        with watched() as usage:
+        with watched(others=others) as usage:
             _work_off(assembly, measured)
         seconds = time.perf_counter() - started
     return Result(
@@ -71,9 +81,19 @@ def measure(document: Mapping[str, Any], warm_up: str, measured: str) -> Result:
         stored_bytes=sum(outcome.stored_bytes for outcome in sums.outcomes),
         objects=sum(len(outcome.objects) for outcome in sums.outcomes),
         seconds=seconds,
-        cpu_seconds=usage.cpu_seconds,
-        peak_bytes=usage.peak_bytes,
+        usage=usage,
+        start_seconds=start_seconds,
+        start_cpu=start_cpu,
+        warm_up_cpu=warm_up_cpu,
     )
+
+
+def _join(assembly: Assembly) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not assembly.group.joined:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not in the group after {DEADLINE_SECONDS:g} s")
+        time.sleep(0.02)
 
 
 def _work_off(assembly: Assembly, topic: str) -> None:
@@ -97,9 +117,8 @@ def _ends(assembly: Assembly, topic: str) -> dict[TopicPartition, Offset]:
 
 
 def main() -> None:
-    """Read ``{"manifest", "warm_up", "measured"}`` as JSON from standard input; print the result as JSON."""
-    request = json.load(sys.stdin)
-    json.dump(asdict(measure(request["manifest"], request["warm_up"], request["measured"])), sys.stdout)
+    """Read ``{"document", "warm_up", "measured", "others"}`` as JSON from standard input; print the result as JSON."""
+    json.dump(asdict(measure(**json.load(sys.stdin))), sys.stdout)
 
 
 if __name__ == "__main__":

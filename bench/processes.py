@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,32 +16,61 @@ SAMPLE_SECONDS = 1.0
 class Usage:
     """What a process tree used while it was watched."""
 
-    cpu_seconds: float = 0.0
-    """User and system time of the process, Spark's JVM and the Python workers, also of those that ended meanwhile."""
-    peak_bytes: int = 0
-    """Largest sum of their proportional set sizes (memory shared by forked workers counts once)."""
     cpu_by_kind: dict[str, float] = field(default_factory=dict)
-    """The same CPU seconds by kind of process: ``member``, ``jvm``, ``workers``."""
+    """User and system time, seconds, of ``member``, ``jvm`` and ``workers``, also of those that ended meanwhile."""
     bytes_by_kind: dict[str, int] = field(default_factory=dict)
-    """Largest sum of each kind."""
+    """Largest sum of the proportional set sizes of each kind (memory shared by forked workers counts once)."""
+    peak_bytes: int = 0
+    """Largest sum of all kinds at one moment."""
+    cpu_of_others: dict[str, float] = field(default_factory=dict)
+    """CPU seconds of the other processes that were named, such as the broker."""
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU seconds of all kinds, without the others."""
+        return sum(self.cpu_by_kind.values())
 
 
 @contextmanager
-def watched(pid: int | None = None) -> Iterator[Usage]:
-    """Watch a process, this one unless given, and its children."""
+def watched(pid: int | None = None, others: Mapping[str, int] | None = None) -> Iterator[Usage]:
+    """Watch a process, this one unless given, and its children; ``others`` are process ids by name."""
     root = psutil.Process(pid)
+    beside = {name: psutil.Process(other) for name, other in (others or {}).items()}
     usage = Usage()
     ended = threading.Event()
     sampler = threading.Thread(target=_sample, args=(root, usage, ended), daemon=True)
-    before = _cpu_seconds(root)
+    before, before_others = cpu_seconds(root), _cpu_of(beside)
     sampler.start()
     try:
         yield usage
     finally:
-        usage.cpu_by_kind = {kind: now - before.get(kind, 0.0) for kind, now in _cpu_seconds(root).items()}
-        usage.cpu_seconds = sum(usage.cpu_by_kind.values())
+        usage.cpu_by_kind = {kind: now - before.get(kind, 0.0) for kind, now in cpu_seconds(root).items()}
+        usage.cpu_of_others = {name: now - before_others[name] for name, now in _cpu_of(beside).items()}
         ended.set()
         sampler.join()
+
+
+def cpu_seconds(root: psutil.Process | None = None) -> dict[str, float]:
+    """Return the CPU seconds by kind of process since they began, of this process unless given, and its children."""
+    root = root or psutil.Process()
+    total: dict[str, float] = {}
+    for process in _tree(root):
+        try:
+            spent = _spent(process)
+        except psutil.Error:  # has just ended; its parent, when it waits for it, has its time
+            continue
+        kind = _kind(process, root)
+        total[kind] = total.get(kind, 0.0) + spent
+    return total
+
+
+def _cpu_of(processes: Mapping[str, psutil.Process]) -> dict[str, float]:
+    return {name: _spent(process) for name, process in processes.items()}
+
+
+def _spent(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system + times.children_user + times.children_system)
 
 
 def _sample(root: psutil.Process, usage: Usage, ended: threading.Event) -> None:
@@ -65,19 +94,6 @@ def _kind(process: psutil.Process, root: psutil.Process) -> str:
 
 def _tree(root: psutil.Process) -> list[psutil.Process]:
     return [root, *root.children(recursive=True)]
-
-
-def _cpu_seconds(root: psutil.Process) -> dict[str, float]:
-    total: dict[str, float] = {}
-    for process in _tree(root):
-        try:
-            times = process.cpu_times()
-        except psutil.Error:
-            continue
-        kind = _kind(process, root)
-        spent = times.user + times.system + times.children_user + times.children_system
-        total[kind] = total.get(kind, 0.0) + spent
-    return total
 
 
 def _proportional_bytes(process: psutil.Process) -> int:
