@@ -31,6 +31,7 @@ class MemberProcess:
 
     def __init__(self, manifest: Path, log: Path, *options: str) -> None:
         self.log = log
+        self._address: str | None = None
         command = [str(Path(sys.executable).with_name("logpersister")), "run", "-f", str(manifest)]
         command += ["--http", "127.0.0.1:0", "--cores", "2", "--log-format", "json", *options]
         with log.open("ab") as output:
@@ -80,12 +81,19 @@ class MemberProcess:
         held = self.status().get("heldPartitions", {}).get("first", [])
         return {f"{one['topic']}-{one['partition']}": one["reason"] for one in held}
 
+    @property
+    def address(self) -> str | None:
+        """``host:port`` of what it serves over HTTP; None as long as it does not."""
+        if self._address is None:
+            served = self.events("reports.served")
+            self._address = str(served[-1]["address"]) if served else None
+        return self._address
+
     def _get(self, path: str) -> str:
-        served = self.events("reports.served")
-        if not served:
+        if self.address is None:
             return ""
         try:
-            with urllib.request.urlopen(f"http://{served[-1]['address']}{path}", timeout=5) as response:
+            with urllib.request.urlopen(f"http://{self.address}{path}", timeout=5) as response:
                 return str(response.read().decode())
         except (urllib.error.URLError, OSError):
             return ""
