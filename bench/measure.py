@@ -7,7 +7,7 @@ warm-up topic, and then, hot, the measured one.
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -55,8 +55,8 @@ class _Sums(Listener):
     def __init__(self) -> None:
         self.outcomes: list[RangeOutcome] = []
 
-    def stored(self, outcome: RangeOutcome) -> None:
-        self.outcomes.append(outcome)
+    def stored(self, outcomes: Sequence[RangeOutcome]) -> None:
+        self.outcomes += outcomes
 
 
 def measure(document: Mapping[str, Any], warm_up: str, measured: str, others: Mapping[str, int]) -> Result:

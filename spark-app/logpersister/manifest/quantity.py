@@ -1,9 +1,11 @@
 """Sizes and durations as people write them: ``256Mi`` is bytes, ``1h30m`` is a `timedelta`. And back.
 
-Sizes are Kubernetes quantities (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/):
-a decimal number with a binary suffix (Ki, Mi, Gi, Ti, Pi, Ei), a decimal one (k, M, G, T, P, E), an exponent (``1e6``)
-or none. Durations are those of Go and Kubernetes (``ParseDuration``): ``90s``, ``1h30m``, ``500ms``; also ``1d``,
-which Go does not know. The texts are canonical: one value has one text, so equal settings have equal revisions.
+Sizes are Kubernetes quantities (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/) that
+are whole: a number with a binary suffix (Ki, Mi, Gi, Ti, Pi, Ei), a decimal one (k, M, G, T, P, E) or none. Durations
+are those of Go and Kubernetes (``ParseDuration``), each unit once and the longest first: ``90s``, ``1h30m``, ``500ms``;
+also whole days, ``1d``, which Go does not know. The patterns say all of it, since the API server checks them too; what
+they let through is a whole number of bytes or milliseconds. The texts that we write are canonical: one value has one
+text, so equal settings have equal revisions.
 """
 
 import re
@@ -16,38 +18,53 @@ _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei"
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 _SUFFIXES = _DECIMAL | _BINARY
 
-# ASCII digits only (\d takes any script); at most 20 of them, so that no number can be made huge.
-SIZE_PATTERN = r"^[0-9]{1,20}(\.[0-9]{1,20})?(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E|[eE][0-9]{1,2})?$"
-_SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)(?:(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)|[eE]([0-9]{1,2}))?")
+# ASCII digits only (\d takes any script), and few enough that no number can be made huge.
+SIZE_PATTERN = r"^[0-9]{1,18}(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?$"
+LONGEST_SIZE = 20
+"""Characters."""
+_SIZE = re.compile(r"([0-9]{1,18})(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?")
+_PART_OF_SIZE = re.compile(r"([0-9]{1,18}\.[0-9]{1,18})(Ki|Mi|Gi|Ti|k|M|G|T)")
 
-DURATION_PATTERN = r"^(0|([0-9]{1,12}(\.[0-9]{1,9})?(d|h|ms|m|s))+)$"
-_DURATION = re.compile(r"(?:[0-9]{1,12}(?:\.[0-9]{1,9})?(?:d|h|ms|m|s))+")
+# At most three decimals: a thousandth of a second is the smallest part. All units at their longest are 240 years, which
+# is less than what Go can count.
+DURATION_PATTERN = (
+    r"^(0|([0-9]{1,4}d)?([0-9]{1,6}(\.[0-9]{1,3})?h)?([0-9]{1,7}(\.[0-9]{1,3})?m)?"
+    r"([0-9]{1,9}(\.[0-9]{1,3})?s)?([0-9]{1,12}ms)?)$"
+)
+LONGEST_DURATION = 56
+"""Characters."""
+_DURATION = re.compile(DURATION_PATTERN[1:-1])
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(d|h|ms|m|s)")
 _MILLISECONDS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 _LARGEST_SIZE = 2**63 - 1
 _LONGEST = timedelta(days=3650)
 
 
-def parse_size(text: object) -> int:
-    """Return the bytes that a quantity means; raise `RefusedError` for anything else, also for parts of a byte."""
-    if isinstance(text, bool) or not isinstance(text, str | int):
+def parse_size(value: object) -> int:
+    """Return the bytes that a quantity means; raise `RefusedError` for anything else, also for parts of a byte.
+
+    A number may be a float without a fraction: JSON has one kind of number, so the API server takes ``1024.0`` too.
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int):
         raise refuse("is not a size", "write for example 256Mi (Kubernetes quantity)")
-    found = _SIZE.fullmatch(str(text).strip())
+    found = _SIZE.fullmatch(str(value))
     if found is None:
-        raise refuse("is not a size", _size_remedy(str(text)))
-    number, suffix, exponent = found.groups()
-    value = Fraction(number) * (10 ** int(exponent) if exponent else _SUFFIXES[suffix or ""])
-    if value.denominator != 1:
-        raise refuse("is not a whole number of bytes", "write for example 256Mi (Kubernetes quantity)")
-    if value > _LARGEST_SIZE:
+        raise refuse("is not a size", _size_remedy(str(value)))
+    number, suffix = found.groups()
+    size = int(number) * _SUFFIXES[suffix or ""]
+    if size > _LARGEST_SIZE:
         raise refuse("is larger than any size can be (2^63 bytes)", "write for example 256Mi (Kubernetes quantity)")
-    return int(value)
+    return size
 
 
 def _size_remedy(text: str) -> str:
     usual = "write for example 256Mi (Kubernetes quantity)"
     if re.fullmatch(r"[0-9.]+ *[kmgtpe]i?b", text, re.IGNORECASE):
         return f"{usual}, without the B"
+    if part := _PART_OF_SIZE.fullmatch(text):
+        return f"write it as a whole number, {format_size(round(Fraction(part[1]) * _SUFFIXES[part[2]]))}"
     return usual
 
 
@@ -67,21 +84,25 @@ def parse_duration(text: object) -> timedelta:
     usual = "write for example 15m, 1h30m or 90s"
     if not isinstance(text, str):
         raise refuse("is not a duration", f"{usual}, with its unit")
-    stripped = text.strip()
-    if stripped == "0":
-        return timedelta(0)
-    if _DURATION.fullmatch(stripped) is None:
-        raise refuse("is not a duration", f"{usual}, with its unit" if stripped.isdigit() else usual)
-    parts = _DURATION_PART.findall(stripped)
-    units = [unit for _, unit in parts]
-    if units != sorted(set(units), key=lambda unit: -_MILLISECONDS[unit]):
-        raise refuse("is not a duration: each unit once, the longest first", usual)
-    milliseconds = sum(Fraction(number) * _MILLISECONDS[unit] for number, unit in parts)
-    if milliseconds != int(milliseconds):
-        raise refuse("is not a whole number of milliseconds", usual)
+    if not text or _DURATION.fullmatch(text) is None:
+        raise refuse("is not a duration", f"{usual}{_duration_rule(text)}")
+    parts = _DURATION_PART.findall(text)
+    milliseconds = int(sum(Fraction(number) * _MILLISECONDS[unit] for number, unit in parts))
     if milliseconds > _LONGEST / timedelta(milliseconds=1):
         raise refuse("is longer than ten years", usual)
-    return timedelta(milliseconds=int(milliseconds))
+    return timedelta(milliseconds=milliseconds)
+
+
+def _duration_rule(text: str) -> str:
+    """Return the rule that a text most likely breaks, as the end of a sentence."""
+    if text.isdigit():
+        return ", with its unit"
+    units = [unit for _, unit in _DURATION_PART.findall(text)]
+    if units != sorted(set(units), key=lambda unit: -_MILLISECONDS[unit]):
+        return ", each unit once and the longest first"
+    if re.search(r"\.[0-9]{4}|\.[0-9]+(d|ms)", text):
+        return ", days and milliseconds as whole numbers and the others with three decimals at most"
+    return ""
 
 
 def format_duration(duration: timedelta) -> str:

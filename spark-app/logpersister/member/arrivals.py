@@ -25,6 +25,7 @@ from logpersister.plan.recovery import (
     needs_inventory,
 )
 from logpersister.ranges import Offset, TopicPartition
+from logpersister.report.lines import log_each
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 
@@ -141,7 +142,7 @@ class Arrivals:
         try:
             return self._memory.revision(revision)
         except StorageError as error:
-            if error.kind == "rejected":  # it is there, but damaged: that concerns this intent only
+            if error.kind == "damaged":  # that concerns this intent only
                 return None
             raise
 
@@ -161,28 +162,28 @@ class Arrivals:
                 case Execute(intent=intent, must_commit=True):
                     commits[partition] = Commit(token, promised(intent))
         sent = self._group.commit(commits, promise=True) if commits else None
+        resolved: dict[TopicPartition, Decision] = {}
         for partition, decision in decisions.items():
             waits = partition in commits and (sent is None or partition not in sent.committed)
             if waits or self._book.token(partition) is None:
                 continue
             self._book.resolve(partition, decision, ids[partition], generation)
-            _report(partition, decision)
+            resolved[partition] = decision
+        _report(resolved)
 
 
-def _report(partition: TopicPartition, decision: Decision) -> None:
-    match decision:
-        case Resume(position=position):
-            log.info("partition.resumed", topic=partition.topic, partition=partition.partition, position=position)
-        case Execute(intent=intent):
-            log.info(
-                "partition.takes_over",
-                topic=partition.topic,
-                partition=partition.partition,
-                start=intent.start,
-                ends=list(intent.ends),
-                revision=intent.revision,
-            )
-        case Hold(reason=reason, message=message):
-            log.error(
-                "partition.held", topic=partition.topic, partition=partition.partition, reason=reason, message=message
-            )
+def _report(decisions: Mapping[TopicPartition, Decision]) -> None:
+    resumed: list[Mapping[str, object]] = []
+    taken_over: list[Mapping[str, object]] = []
+    for partition, decision in sorted(decisions.items()):
+        where = {"topic": partition.topic, "partition": partition.partition}
+        match decision:
+            case Resume(position=position):
+                resumed.append({**where, "position": position})
+            case Execute(intent=intent):
+                plan = {"start": intent.start, "ends": list(intent.ends), "revision": intent.revision}
+                taken_over.append({**where, **plan})
+            case Hold(reason=reason, message=message):
+                log.error("partition.held", **where, reason=reason, message=message)
+    log_each(log, "partition.resumed", resumed)
+    log_each(log, "partition.takes_over", taken_over)

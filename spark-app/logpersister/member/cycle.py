@@ -170,8 +170,8 @@ class Cycle:
         self._look_soon = True
 
     def _tell_stored(self, positions: Mapping[TopicPartition, Offset]) -> None:
-        for range_ in sorted(r for r in self._outcomes if r.end <= positions.get(r.partition, 0)):
-            self._listener.stored(self._outcomes.pop(range_))
+        final = sorted(r for r in self._outcomes if r.end <= positions.get(r.partition, 0))
+        self._listener.stored([self._outcomes.pop(range_) for range_ in final])
 
     def _doubt(self, failed: Mapping[TopicPartition, Exception]) -> None:
         """Ask Kafka again where partitions stand: it is not known whether their commits arrived."""

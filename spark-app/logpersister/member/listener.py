@@ -1,6 +1,6 @@
 """Whom a member tells what happens."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.ranges import Offset, Range, TopicPartition
@@ -10,8 +10,8 @@ from logpersister.report.metrics import CommitStep
 class Listener:
     """By default nobody listens."""
 
-    def stored(self, outcome: RangeOutcome) -> None:
-        """A range is durable and committed."""
+    def stored(self, outcomes: Sequence[RangeOutcome]) -> None:
+        """Ranges are durable and committed, in one batch of commits."""
 
     def failed(self, range_: Range, error: WorkError) -> None:
         """A range failed and will be tried again."""

@@ -81,7 +81,7 @@ def _results(looks: Iterable["Future[StoredRange | None]"]) -> Sequence[StoredRa
     except ForeignObjectError as error:
         return error
     except StorageError as error:
-        if error.kind == "rejected":  # a facts document that is none: that concerns this partition only
+        if error.kind == "damaged":  # that concerns this partition only
             return ForeignObjectError(str(error))
         raise
 

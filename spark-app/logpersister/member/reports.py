@@ -1,6 +1,6 @@
 """Tells metrics and the status board what a member does."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RangeFailed, RangeWritten, WrittenObject
 from logpersister.report.lag import summarise
+from logpersister.report.lines import log_each
 from logpersister.report.metrics import CommitStep, Metrics
 from logpersister.report.status import StatusBoard
 
@@ -43,24 +44,28 @@ class Reports(Listener):
         self._rebalances = 0
         self._lost_partitions = 0
 
-    def stored(self, outcome: RangeOutcome) -> None:
+    def stored(self, outcomes: Sequence[RangeOutcome]) -> None:
+        lines = [self._count(outcome) for outcome in outcomes]
+        log_each(log, "range.written", lines)
+
+    def _count(self, outcome: RangeOutcome) -> Mapping[str, object]:
+        """Count a range; return what the log says of it."""
         objects = tuple(WrittenObject(written.key, written.bytes, written.records) for written in outcome.objects)
         written = RangeWritten(outcome.range, objects, outcome.payload_bytes, outcome.seconds)
         self._metrics.range_written(written)
         self._board.range_written(written)
         for reason, count in outcome.retries.items():
             self._metrics.retried(reason, count)
-        log.info(
-            "range.written",
-            topic=outcome.range.partition.topic,
-            partition=outcome.range.partition.partition,
-            start=outcome.range.start,
-            end=outcome.range.end,
-            objects=len(objects),
-            records=written.records,
-            bytes=written.bytes,
-            seconds=round(outcome.seconds, 3),
-        )
+        return {
+            "topic": outcome.range.partition.topic,
+            "partition": outcome.range.partition.partition,
+            "start": outcome.range.start,
+            "end": outcome.range.end,
+            "objects": len(objects),
+            "records": written.records,
+            "bytes": written.bytes,
+            "seconds": round(outcome.seconds, 3),
+        }
 
     def failed(self, range_: Range, error: WorkError) -> None:
         failed = RangeFailed(range_, error.kind, error.message, upload=error.upload)

@@ -5,7 +5,9 @@ from typing import Any, Literal
 
 from botocore import exceptions as aws
 
-StorageErrorKind = Literal["unreachable", "unauthorized", "missing-bucket", "throttled", "timeout", "rejected", "other"]
+StorageErrorKind = Literal[
+    "unreachable", "unauthorized", "missing-bucket", "throttled", "timeout", "rejected", "damaged", "other"
+]
 """Stable words for metrics and status:
 
 ``unreachable``     no connection, or it broke: address, network, TLS
@@ -50,6 +52,7 @@ _REMEDIES: dict[str, str] = {
     "throttled": "nothing needs to be done when it passes; else make larger objects (upload.maxBytes, upload.maxAge)",
     "timeout": "check the load of the storage and the network between here and there",
     "rejected": "see what the storage says",
+    "damaged": "see who changed it; restore it from a version of the object or from a backup",
     "other": "see what the storage says, and its own logs",
 }
 _REMEDIES_BY_CODE: dict[str, str] = {

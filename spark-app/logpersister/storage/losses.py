@@ -64,5 +64,5 @@ def _parsed(key: str, document: dict[str, Any]) -> Loss:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StorageError(
-            "rejected", f"object {key!r} is not a record of a loss ({error}); see who changed it"
+            "damaged", f"object {key!r} is not a record of a loss ({error}); see who changed it"
         ) from None

@@ -19,7 +19,7 @@ def put_revision(store: ObjectStore, group: str, revision: str, document: Mappin
         store.put_json(key, document)
     elif stored != document:
         raise StorageError(
-            "rejected",
+            "damaged",
             f"bucket {store.storage.bucket!r}, object {key!r}: another document stands under the hash of revision "
             f"{revision}; somebody changed it: restore it from a version of the object or from a backup",
         )

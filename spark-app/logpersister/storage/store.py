@@ -155,7 +155,7 @@ class ObjectStore:
             document = None
         if not isinstance(document, dict):
             raise StorageError(
-                "rejected",
+                "damaged",
                 f"bucket {self.storage.bucket!r}, object {key!r}: expected a JSON object, found something else",
             )
         return document

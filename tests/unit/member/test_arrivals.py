@@ -62,7 +62,7 @@ def test_an_intent_is_taken_over_with_the_snapshot_of_its_revision(world: FakeWo
     assert world.group.sent == [], "it is in Kafka already"
 
 
-@pytest.mark.parametrize("snapshot", [None, {"spec": "somebody changed it"}, StorageError("rejected", "is not JSON")])
+@pytest.mark.parametrize("snapshot", [None, {"spec": "somebody changed it"}, StorageError("damaged", "is not JSON")])
 def test_an_intent_whose_snapshot_is_missing_or_changed_is_held(world: FakeWorld, snapshot: Any) -> None:
     _, theirs = manifest(startFrom="latest")
     world.group.kafka[CLICKS] = Committed(5, Mark(TOPIC_ID, 1, theirs.hash, (8, 9)))

@@ -1,6 +1,6 @@
 """Rounds of a member, where the order and the consequences of failures matter."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -19,8 +19,8 @@ class Heard(Listener):
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
 
-    def stored(self, outcome: RangeOutcome) -> None:
-        self.events.append(("stored", outcome.range.start, outcome.range.end))
+    def stored(self, outcomes: Sequence[RangeOutcome]) -> None:
+        self.events += [("stored", outcome.range.start, outcome.range.end) for outcome in outcomes]
 
     def failed(self, range_: Range, error: WorkError) -> None:
         self.events.append(("failed", range_.start, error.kind))

@@ -47,7 +47,7 @@ def shown() -> Shown:
 
 def test_a_stored_range_counts_with_its_retries(shown: Shown) -> None:
     objects = (ObjectWritten("a", 100, 3), ObjectWritten("b", 50, 2))
-    shown.reports.stored(RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, {"timeout": 2}))
+    shown.reports.stored([RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, {"timeout": 2})])
     totals = shown.status.totals
     assert (totals.records, totals.bytes, totals.objects) == (5, 150, 2)
     assert any(line == "2.0" for line in shown.sample("logpersister_retries_total"))
