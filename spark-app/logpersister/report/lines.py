@@ -19,7 +19,8 @@ def log_each(log: Any, event: str, facts: Sequence[Mapping[str, object]]) -> Non
     for one in rest:
         log.debug(event, **one)
     if rest:
-        log.info(event + ".more", lines=len(rest), **_sums(rest))
+        more = f"{event}.more"
+        log.info(more, lines=len(rest), **_sums(rest))
 
 
 _NOT_ADDABLE: Final = frozenset({"partition", "start", "end", "position"})

@@ -16,6 +16,7 @@ StorageErrorKind = Literal[
 ``throttled``       the storage asks for fewer requests
 ``timeout``         it was reached, but did not answer in time
 ``rejected``        it understood the request and refuses it: repeating alone does not help
+``damaged``         a document below ``_logpersister/`` is not what was written there
 ``other``           an error inside the storage, or one that is not known here
 """
 
