@@ -68,6 +68,10 @@ class Server(ABC):
         """Whether the process exists (it may be frozen)."""
         return self._process is not None and self._process.poll() is None
 
+    def serves(self) -> bool:
+        """Whether it runs and answers now."""
+        return self.alive and self._serves()
+
     def launch(self, *, detached: bool = False) -> None:
         """Start the process without waiting for it; unless ``detached`` it dies with this process."""
         if self.alive:

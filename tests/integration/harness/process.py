@@ -121,6 +121,11 @@ class MemberProcess:
         return self._process.poll() is None
 
     @property
+    def pid(self) -> int:
+        """Of the driver."""
+        return self._process.pid
+
+    @property
     def code(self) -> int | None:
         return self._process.returncode
 

@@ -1,0 +1,107 @@
+"""``make chaos``: kill, freeze and lie to real processes at random, then look whether every record is stored once."""
+
+import argparse
+import json
+import random
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from tests.chaos.report import Report, Verdict
+from tests.chaos.run import run
+from tests.chaos.settings import FILES, TEXT, Settings
+from tests.stack.artifacts import CACHE, ROOT, MissingArtifactError
+
+PLACE = CACHE / "chaos"
+
+
+def main() -> int:
+    """Return 0 if the promise was held, 1 if it is broken, 2 for trouble of the harness, 130 when interrupted."""
+    arguments = _parse()
+    seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(1 << 31)
+    settings = Settings(
+        seed,
+        kills=arguments.kills,
+        seconds=arguments.minutes * 60,
+        crews={TEXT.name: arguments.members, FILES.name: 1},
+    )
+    directory = PLACE / f"{time.strftime('%Y%m%d-%H%M%S')}-{seed}"
+    echo = _say_aside if arguments.json else _say
+    try:
+        with _terminating():
+            report = run(settings, directory, echo=echo)
+    except MissingArtifactError as error:
+        _say_aside(str(error))
+        return Verdict.TROUBLE
+    except KeyboardInterrupt:
+        _say_aside(f"\nInterrupted; what there is stands in {directory}")
+        return 130
+    if report.verdict is Verdict.HELD and not arguments.keep:
+        shutil.rmtree(directory)
+    else:
+        report.evidence = str(directory.relative_to(ROOT))
+    _write(report, as_json=arguments.json, file=arguments.report)
+    return report.verdict
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser.add_argument("--kills", type=_positive, default=20, help="at least so many of members (default %(default)s)")
+    parser.add_argument(
+        "--minutes", type=float, default=5.0, help="disturb at least so long, to the last kill (default %(default)s)"
+    )
+    parser.add_argument("--members", type=int, choices=(2, 3), default=2, help="of the first group (default 2)")
+    parser.add_argument(
+        "--seed", type=int, help="deals the same disturbances again; when they strike is up to the machine"
+    )
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write the report there too")
+    parser.add_argument("--json", action="store_true", help="the report as JSON; the story goes to standard error")
+    parser.add_argument("--keep", action="store_true", help="keep logs and data also when all is well")
+    return parser.parse_args()
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} kills; expected 1 or more")
+    return number
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _say_aside(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def _write(report: Report, *, as_json: bool, file: Path | None) -> None:
+    text = json.dumps(report.document(), indent=2) + "\n" if as_json else report.text()
+    sys.stdout.write(text if as_json else f"\n{text}")
+    sys.stdout.flush()
+    if file is not None:
+        file.write_text(text)
+
+
+@contextmanager
+def _terminating() -> Iterator[None]:
+    """Let SIGTERM end it as Ctrl-C does: whatever was started is stopped."""
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    former = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

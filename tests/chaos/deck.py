@@ -1,0 +1,125 @@
+"""Which disturbance comes when: a deck that is shuffled by the seed, dealt, and shuffled again.
+
+So every kind of disturbance happens once before any kind happens much more often. The same seed deals the same
+disturbances with the same settings in the same order. At which instruction of a member they strike is up to the
+machine: no seed brings that back.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+from tests.chaos.disturbances import (
+    FREEZE_SECONDS,
+    Disturbance,
+    Freeze,
+    Join,
+    Kill,
+    KillWorkers,
+    Leave,
+    S3Fault,
+    S3Refuses,
+    ServerFault,
+)
+from tests.chaos.settings import SESSION_SECONDS
+
+Card = Callable[[random.Random], Disturbance]
+
+
+def deal(seed: int, pause: tuple[float, float]) -> Iterator[tuple[float, Disturbance]]:
+    """Yield disturbances without end, each with the seconds between the beginning of the one before and its own."""
+    chance = random.Random(f"deck {seed}")
+    while True:
+        deck = [card for card, copies in _CARDS for _ in range(copies)]
+        chance.shuffle(deck)
+        for card in deck:
+            yield chance.uniform(*pause), card(chance)
+
+
+def _kill(how: str) -> Card:
+    def draw(chance: random.Random) -> Disturbance:
+        soon = chance.random() < 0.5
+        return Kill(
+            which=chance.random(),
+            even_starting=chance.random() < 0.1,
+            how=how,
+            at_upload=chance.random() < 0.6,
+            delay=chance.choice((0.0, chance.uniform(0, 0.01), chance.uniform(0, 0.15))),
+            # within the session its partitions wait for it; after that others have them
+            back_after=chance.uniform(0, 2) if soon else chance.uniform(SESSION_SECONDS + 1, SESSION_SECONDS + 6),
+        )
+
+    return draw
+
+
+def _kill_workers(chance: random.Random) -> Disturbance:
+    return KillWorkers(which=chance.random(), at_upload=chance.random() < 0.7)
+
+
+def _freeze(*, replaced: bool) -> Card:
+    def draw(chance: random.Random) -> Disturbance:
+        return Freeze(
+            which=chance.random(),
+            seconds=chance.uniform(*FREEZE_SECONDS),
+            all_of_it=chance.random() < 0.6,
+            replaced=replaced,
+            at_upload=chance.random() < 0.6,
+        )
+
+    return draw
+
+
+def _leave(chance: random.Random) -> Disturbance:
+    return Leave(which=chance.random(), seconds=chance.uniform(1, 10))
+
+
+def _join(chance: random.Random) -> Disturbance:
+    return Join(which=chance.random(), seconds=chance.uniform(10, 30))
+
+
+def _s3(what: str, requests: Sequence[str], share: tuple[float, float] = (0.2, 1.0)) -> Card:
+    def draw(chance: random.Random) -> Disturbance:
+        return S3Fault(
+            what=what,
+            requests=chance.choice(requests),
+            share=chance.uniform(*share),
+            after=chance.choice((0, 300, chance.randrange(5_000), chance.randrange(6_000_000))),
+            seconds=chance.uniform(2, 9),
+            seed=chance.randrange(1 << 32),
+        )
+
+    return draw
+
+
+def _s3_refuses(chance: random.Random) -> Disturbance:
+    return S3Refuses(seconds=chance.uniform(1, 8))
+
+
+def _server(server: str, how: str, seconds: tuple[float, float]) -> Card:
+    def draw(chance: random.Random) -> Disturbance:
+        return ServerFault(server=server, how=how, seconds=chance.uniform(*seconds))
+
+    return draw
+
+
+_CARDS: tuple[tuple[Card, int], ...] = (
+    (_kill("driver"), 3),
+    (_kill("tree"), 3),
+    (_kill("jvm"), 1),
+    (_kill_workers, 1),
+    (_freeze(replaced=False), 2),
+    (_freeze(replaced=True), 1),
+    (_leave, 1),
+    (_join, 1),
+    (_s3("503", ("any", "upload")), 1),
+    (_s3("500", ("upload", "complete")), 1),
+    (_s3("stall", ("any", "upload", "complete")), 1),
+    (_s3("reset", ("any", "upload", "part")), 1),
+    (_s3("lose-response", ("any", "put")), 1),
+    (_s3("lose-response", ("create", "part", "complete"), share=(0.6, 1.0)), 1),
+    (_s3_refuses, 1),
+    (_server("broker", "stop", (0, 6)), 1),
+    (_server("broker", "kill", (0, 6)), 1),
+    (_server("broker", "freeze", (2, 9)), 1),
+    (_server("minio", "stop", (0, 5)), 1),
+    (_server("minio", "kill", (0, 5)), 1),
+)

@@ -1,0 +1,362 @@
+"""What can go wrong, one class each. All choices are made when one is dealt (`deck`), none when it happens."""
+
+import random
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tests.chaos.crew import Place
+from tests.chaos.settings import SESSION_SECONDS
+from tests.chaos.stage import Stage, is_upload
+from tests.integration.harness.process import MemberProcess
+from tests.stack.fault_proxy import Answer, Fault, LoseResponse, Reset, Stall
+from tests.stack.server import Server
+
+_UPLOAD_SECONDS = 5.0
+"""How long to lie in wait for an upload."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Disturbance(ABC):
+    """Something that goes wrong, and perhaps ends after `seconds`."""
+
+    kills: ClassVar[int] = 0
+    """How many members it kills."""
+    seconds: float = 0.0
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the chronicle calls it."""
+
+    def ready(self, stage: Stage) -> bool:
+        """Whether it can begin now."""
+        return True
+
+    @abstractmethod
+    def begin(self, stage: Stage) -> str:
+        """Let it happen; return what was done to whom."""
+
+    def end(self, stage: Stage) -> str:
+        """Take it back; return what to say about it, "" for nothing."""
+        return ""
+
+
+# members
+
+
+@dataclass(eq=False, kw_only=True)
+class OfMember(Disturbance):
+    """Concerns one member."""
+
+    which: float
+    """0 to 1: which of those that can be chosen."""
+    even_starting: bool = False
+    """Whether it may be one that is not working yet."""
+
+    def ready(self, stage: Stage) -> bool:
+        return self._choose(stage) is not None
+
+    def _choose(self, stage: Stage) -> Place | None:
+        crew = stage.crew
+        places = [place for place in crew.up() if self.even_starting or crew.working(place)]
+        return places[int(self.which * len(places))] if places else None
+
+    def chosen(self, stage: Stage) -> Place:
+        place = self._choose(stage)
+        assert place is not None, "ready() has just said so"
+        return place
+
+
+@dataclass(eq=False, kw_only=True)
+class Kill(OfMember):
+    """``kill -9``; the member comes back under its name."""
+
+    kills: ClassVar[int] = 1
+    how: str
+    """``driver``: the JVM and Python workers have to notice; ``tree``: everything at once; ``jvm``: Spark only."""
+    at_upload: bool
+    delay: float
+    """Seconds after the request of an upload has begun."""
+    back_after: float
+
+    @property
+    def name(self) -> str:
+        return f"kill-{self.how}"
+
+    def begin(self, stage: Stage) -> str:
+        crew, place = stage.crew, self.chosen(stage)
+        met = self.at_upload and stage.at_next_upload(_UPLOAD_SECONDS)
+        if met:
+            time.sleep(self.delay)
+        moment = f" {self.delay * 1000:.0f} ms into an upload" if met else ""
+        if self.how == "jvm":
+            crew.kill_jvm(place)
+            return f"{place.name}{moment}"
+        if self.how == "driver":
+            crew.kill_driver(place)
+        else:
+            crew.kill_all(place)
+        place.start_at = time.monotonic() + self.back_after
+        return f"{place.name}{moment}; it comes back in {self.back_after:.1f} s"
+
+
+@dataclass(eq=False, kw_only=True)
+class KillWorkers(OfMember):
+    """Spark's Python workers are killed, as the kernel does when memory runs out."""
+
+    at_upload: bool
+
+    @property
+    def name(self) -> str:
+        return "kill-workers"
+
+    def begin(self, stage: Stage) -> str:
+        place = self.chosen(stage)
+        if self.at_upload:
+            stage.at_next_upload(_UPLOAD_SECONDS)
+        return f"{stage.crew.kill_workers(place)} processes of {place.name}"
+
+
+@dataclass(eq=False, kw_only=True)
+class Freeze(OfMember):
+    """SIGSTOP for longer than the session, then SIGCONT: it wakes up and believes that nothing has happened."""
+
+    all_of_it: bool
+    """Otherwise the driver only: Spark goes on with what it was given."""
+    replaced: bool
+    """Whether another process takes its name meanwhile, so that it must end when it wakes up."""
+    at_upload: bool
+    _process: MemberProcess | None = field(default=None, init=False)
+    _place: Place | None = field(default=None, init=False)
+
+    @property
+    def name(self) -> str:
+        return "freeze" if not self.replaced else "freeze-replaced"
+
+    def begin(self, stage: Stage) -> str:
+        place = self._place = self.chosen(stage)
+        process = self._process = place.process
+        assert process is not None
+        if self.at_upload:
+            stage.at_next_upload(_UPLOAD_SECONDS)
+        place.frozen = True
+        if self.all_of_it:
+            process.freeze()
+        else:
+            process.processes()[0].suspend()
+        if self.replaced:
+            stage.crew.replace_frozen(place)
+        what = "all of" if self.all_of_it else "the driver of"
+        return f"{what} {place.name} for {self.seconds:.1f} s" + (", which is replaced" if self.replaced else "")
+
+    def end(self, stage: Stage) -> str:
+        assert self._place is not None
+        assert self._process is not None
+        stage.crew.thaw(self._place, self._process)
+        return f"{self._place.name} wakes up"
+
+
+@dataclass(eq=False, kw_only=True)
+class Leave(OfMember):
+    """SIGTERM: a member stops in order, and is started again later."""
+
+    _place: Place | None = field(default=None, init=False)
+
+    @property
+    def name(self) -> str:
+        return "leave"
+
+    def begin(self, stage: Stage) -> str:
+        self._place = self.chosen(stage)
+        stage.crew.leave(self._place)
+        return f"{self._place.name} for {self.seconds:.1f} s"
+
+    def end(self, stage: Stage) -> str:
+        assert self._place is not None
+        self._place.start_at = time.monotonic()
+        return f"{self._place.name} may come back"
+
+
+@dataclass(eq=False, kw_only=True)
+class Join(Disturbance):
+    """One member more, for a while."""
+
+    which: float
+    _place: Place | None = field(default=None, init=False)
+
+    @property
+    def name(self) -> str:
+        return "join"
+
+    def begin(self, stage: Stage) -> str:
+        outputs = stage.settings.outputs
+        output = outputs[int(self.which * len(outputs))]
+        number = stage.counts["join"]
+        self._place = stage.crew.add(f"{output.name}-guest-{number}", stage.manifests[output.name])
+        return f"{self._place.name} for {self.seconds:.1f} s"
+
+    def end(self, stage: Stage) -> str:
+        assert self._place is not None
+        self._place.start_at = None
+        if self._place.up:
+            stage.crew.leave(self._place)
+        self._place.leaving = True
+        return f"{self._place.name} leaves"
+
+
+# the way to the bucket
+
+
+def _all(_: str) -> bool:
+    return True
+
+
+def _single_put(line: str) -> bool:
+    return is_upload(line) and line.startswith("PUT ") and "partNumber=" not in line
+
+
+def _part(line: str) -> bool:
+    return is_upload(line) and "partNumber=" in line
+
+
+def _completing(line: str) -> bool:
+    return line.startswith("POST ") and "uploadId=" in line
+
+
+def _creating(line: str) -> bool:
+    return line.startswith("POST ") and "uploads" in line and "uploadId=" not in line
+
+
+REQUESTS: dict[str, Callable[[str], bool]] = {
+    "any": _all,
+    "upload": is_upload,
+    "put": _single_put,
+    "create": _creating,
+    "part": _part,
+    "complete": _completing,
+}
+
+
+@dataclass(eq=False, kw_only=True)
+class S3Fault(Disturbance):
+    """Requests to the S3 server meet a fault."""
+
+    what: str
+    """``503``, ``500``, ``stall``, ``reset`` or ``lose-response``."""
+    requests: str
+    """Which ones, see `REQUESTS`."""
+    share: float
+    """Which part of them."""
+    after: int
+    """Bytes of the request that go through first."""
+    seed: int
+    _fault: Fault | None = field(default=None, init=False)
+
+    @property
+    def name(self) -> str:
+        return f"s3-{self.what}"
+
+    def ready(self, stage: Stage) -> bool:
+        return "s3" not in stage.busy
+
+    def begin(self, stage: Stage) -> str:
+        stage.busy.add("s3")
+        self._fault = self._make()
+        stage.proxy.inject(self._fault)
+        bytes_ = f" after {self.after:,} bytes" if self.what in ("stall", "reset") else ""
+        return f"{self.share:.0%} of requests ({self.requests}){bytes_} for {self.seconds:.1f} s"
+
+    def end(self, stage: Stage) -> str:
+        assert self._fault is not None
+        stage.proxy.remove(self._fault)
+        stage.busy.discard("s3")
+        stage.met[f"{self.name} ({self.requests})"] += self._fault.met
+        return f"{self._fault.met} requests met it"
+
+    def _make(self) -> Fault:
+        wanted, chance = REQUESTS[self.requests], random.Random(self.seed)
+
+        def matches(line: str) -> bool:
+            return wanted(line) and chance.random() < self.share
+
+        match self.what:
+            case "503":
+                return Answer(matches=matches, times=None)
+            case "500":
+                return Answer(matches=matches, times=None, status=500, code="InternalError", message="Try again.")
+            case "stall":
+                return Stall(matches=matches, times=None, after=self.after)
+            case "reset":
+                return Reset(matches=matches, times=None, after=self.after)
+        return LoseResponse(matches=matches, times=None)
+
+
+@dataclass(eq=False, kw_only=True)
+class S3Refuses(Disturbance):
+    """Connections are refused, and those that stand are reset."""
+
+    @property
+    def name(self) -> str:
+        return "s3-refuses"
+
+    def ready(self, stage: Stage) -> bool:
+        return "s3" not in stage.busy
+
+    def begin(self, stage: Stage) -> str:
+        stage.busy.add("s3")
+        stage.proxy.stop()
+        return f"for {self.seconds:.1f} s"
+
+    def end(self, stage: Stage) -> str:
+        stage.proxy.start()
+        stage.busy.discard("s3")
+        return "it listens again"
+
+
+# servers
+
+
+@dataclass(eq=False, kw_only=True)
+class ServerFault(Disturbance):
+    """A server is stopped, killed or frozen, and comes back."""
+
+    server: str
+    """``broker`` or ``minio``."""
+    how: str
+    """``stop`` (SIGTERM), ``kill`` (-9) or ``freeze``."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.server}-{self.how}"
+
+    def ready(self, stage: Stage) -> bool:
+        return self.server not in stage.busy and self._server(stage).serves()
+
+    def begin(self, stage: Stage) -> str:
+        server = self._server(stage)
+        stage.busy.add(self.server)
+        if self.how == "stop":
+            server.stop()
+        elif self.how == "kill":
+            server.kill()
+        else:
+            server.suspend()
+        return f"for {self.seconds:.1f} s"
+
+    def end(self, stage: Stage) -> str:
+        server = self._server(stage)
+        if self.how == "freeze":
+            server.resume()
+        else:
+            server.launch()
+        stage.busy.discard(self.server)
+        return "it goes on" if self.how == "freeze" else "it starts again"
+
+    def _server(self, stage: Stage) -> Server:
+        return stage.kafka if self.server == "broker" else stage.minio
+
+
+FREEZE_SECONDS = (SESSION_SECONDS + 1.5, SESSION_SECONDS + 9.0)

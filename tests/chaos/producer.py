@@ -1,0 +1,279 @@
+"""Producers that go on whatever happens: steady records, bursts of large ones, transactions of every fate."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import KafkaProducer
+from kafka.errors import KafkaError
+
+from tests.chaos.ledger import Ledger, Written
+
+DAY_MS = 86_400_000
+_TICK_SECONDS = 0.05
+_BURST_RECORDS = 40
+_BURST_BYTES = 200_000
+"""A burst of random bytes, which no compression makes smaller, is more than one part of a multipart upload."""
+_TRANSACTION_MS = 10_000
+"""When the broker aborts a transaction that its producer has left open."""
+_DRAIN_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic of the run."""
+
+    name: str
+    partitions: int
+    share: float
+    """Of the steady records."""
+    days: int = 1
+    """Timestamps are of so many days, the last one today."""
+    bursts: bool = False
+    transactional: bool = False
+
+
+TOPICS = (
+    Topic("clicks", 3, share=0.6),
+    Topic("orders", 2, share=0.4, days=3),
+    Topic("images", 2, share=0.0, bursts=True),
+    Topic("payments", 2, share=0.0, transactional=True),
+)
+
+
+class Values:
+    """Keys and values of every kind, drawn from a seed. No two long values are the same."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._number = 0
+
+    def value(self) -> bytes | None:
+        """Return 0 B to 200 kB: mostly small; some null, some nothing but line breaks and backslashes."""
+        chance = self._chance
+        kind = chance.random()
+        if kind < 0.03:
+            return None
+        if kind < 0.06:
+            return chance.choice((b"", b"\n", b"\\", b"\\n\n", b"\xff\xfe", b"\x00"))
+        self._number += 1
+        head = b"%d:" % self._number
+        size = int(10 ** chance.uniform(1, 2.7 if kind < 0.85 else 4 if kind < 0.985 else 5.3))
+        if kind < 0.5:
+            return head + chance.randbytes((size + 1) // 2).hex().encode()
+        return head + chance.randbytes(size)
+
+    def key(self) -> bytes | None:
+        kind = self._chance.random()
+        if kind < 0.3:
+            return None
+        return b"" if kind < 0.33 else self._chance.randbytes(self._chance.randint(1, 24))
+
+    def large(self) -> bytes:
+        return self._chance.randbytes(_BURST_BYTES)
+
+    def headers(self) -> list[tuple[str, bytes]]:
+        return [("trace", self._chance.randbytes(8))] if self._chance.random() < 0.1 else []
+
+
+class Producers:
+    """Two threads, one with transactions; `stop` drains them."""
+
+    def __init__(self, bootstrap: str, seed: int, ledger: Ledger, *, per_second: float = 150.0) -> None:
+        self._bootstrap = bootstrap
+        self._ledger = ledger
+        self._per_second = per_second
+        self._stopping = threading.Event()
+        self.failure: BaseException | None = None
+        """What ended a thread that should have gone on."""
+        self._threads = [
+            threading.Thread(target=self._guarded, args=(work, random.Random(f"{work.__name__} {seed}")), daemon=True)
+            for work in (self._steady, self._transactions)
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End; every record is acknowledged or given up, every transaction over. Kafka must serve.
+
+        Raises:
+            RuntimeError: a thread failed, or does not end.
+        """
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(2 * _DRAIN_SECONDS)
+        if self.failure is not None:
+            raise RuntimeError("a producer failed") from self.failure
+        if any(thread.is_alive() for thread in self._threads):
+            raise RuntimeError("a producer does not end")
+
+    def _guarded(self, work: Callable[[random.Random], None], chance: random.Random) -> None:
+        try:
+            work(chance)
+        except BaseException as error:  # noqa: BLE001 - told by `stop`
+            self.failure = error
+
+    # steady
+
+    def _steady(self, chance: random.Random) -> None:
+        values = Values(chance)
+        topics = [topic for topic in TOPICS if topic.share]
+        producer = self._open(compression_type="gzip")
+        next_burst = time.monotonic() + 2
+        owed = 0.0
+        while not self._stopping.wait(_TICK_SECONDS):
+            try:
+                owed += self._per_second * _TICK_SECONDS
+                while owed >= 1:
+                    owed -= 1
+                    (topic,) = chance.choices(topics, [topic.share for topic in topics])
+                    self._send(producer, topic, chance, values.value(), values)
+                if time.monotonic() >= next_burst:
+                    next_burst = time.monotonic() + chance.uniform(4, 9)
+                    self._burst(producer, chance, values)
+            except KafkaError:
+                self._ledger.count("producers opened again")
+                self._close(producer)
+                producer = self._open(compression_type="gzip")
+        producer.flush(timeout=_DRAIN_SECONDS)
+        self._close(producer)
+
+    def _burst(self, producer: KafkaProducer, chance: random.Random, values: Values) -> None:
+        for topic in (topic for topic in TOPICS if topic.bursts):
+            partition = chance.randrange(topic.partitions)
+            for _ in range(chance.randint(_BURST_RECORDS // 4, _BURST_RECORDS)):
+                self._send(producer, topic, chance, values.large(), values, partition=partition)
+
+    def _send(
+        self,
+        producer: KafkaProducer,
+        topic: Topic,
+        chance: random.Random,
+        value: bytes | None,
+        values: Values,
+        *,
+        partition: int | None = None,
+    ) -> None:
+        future = self._sent(producer, topic, chance, value, values, partition=partition)
+        future.add_callback(lambda written: self._ledger.acknowledged([_written(written, value)]))
+        future.add_errback(lambda _: self._ledger.count("failed"))
+
+    def _sent(
+        self,
+        producer: KafkaProducer,
+        topic: Topic,
+        chance: random.Random,
+        value: bytes | None,
+        values: Values,
+        *,
+        partition: int | None = None,
+    ) -> Any:
+        key = values.key()
+        if key is None and value is None:
+            key = b"tombstone"
+        return producer.send(
+            topic.name,
+            key=key,
+            value=value,
+            headers=values.headers(),
+            partition=partition if partition is not None else chance.randrange(topic.partitions),
+            timestamp_ms=time.time_ns() // 1_000_000 - DAY_MS * chance.randrange(topic.days),
+        )
+
+    # transactions
+
+    def _transactions(self, chance: random.Random) -> None:
+        """Commit, abort, leave open for seconds, or walk away from an open one: then the broker aborts it."""
+        values = Values(chance)
+        topics = [topic for topic in TOPICS if topic.transactional]
+        producer: KafkaProducer | None = None
+        while not self._stopping.wait(chance.uniform(0.1, 0.6)):
+            try:
+                producer = producer or self._open_transactional()
+                fate = chance.choices(("committed", "aborted", "abandoned"), (70, 25, 5))[0]
+                self._transaction(producer, chance, values, topics, fate)
+                if fate == "abandoned":
+                    self._close(producer)
+                    producer = None
+            except KafkaError:
+                self._ledger.count("transactions unknown")
+                self._close(producer)
+                producer = None
+        self._close(producer)
+        self._end_transactions()
+
+    def _transaction(
+        self, producer: KafkaProducer, chance: random.Random, values: Values, topics: Sequence[Topic], fate: str
+    ) -> None:
+        producer.begin_transaction()
+        sent: list[tuple[Any, bytes | None]] = []
+        for _ in range(chance.randint(1, 25)):
+            value = values.value()
+            sent.append((self._sent(producer, chance.choice(topics), chance, value, values), value))
+        producer.flush(timeout=_DRAIN_SECONDS)
+        written = [_written(future.get(timeout=1), value) for future, value in sent]
+        if chance.random() < 0.1:
+            self._stopping.wait(chance.uniform(0.5, 3))
+        if fate == "committed":
+            producer.commit_transaction()
+            self._ledger.acknowledged(written)
+        else:
+            if fate == "aborted":
+                producer.abort_transaction()
+            self._ledger.aborted(written)
+        self._ledger.count(f"transactions {fate}")
+
+    def _end_transactions(self) -> None:
+        """Open once more under the same name: whatever was left open is aborted."""
+        deadline = time.monotonic() + _DRAIN_SECONDS
+        while True:
+            try:
+                self._close(self._open_transactional())
+            except KafkaError:
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                return
+
+    # clients
+
+    def _open_transactional(self) -> KafkaProducer:
+        producer = self._open(transactional_id="chaos", transaction_timeout_ms=_TRANSACTION_MS)
+        try:
+            producer.init_transactions()
+        except KafkaError:
+            self._close(producer)
+            raise
+        return producer
+
+    def _open(self, **options: Any) -> KafkaProducer:
+        while True:
+            try:
+                return KafkaProducer(
+                    bootstrap_servers=self._bootstrap,
+                    linger_ms=20,
+                    batch_size=128 * 1024,
+                    max_block_ms=20_000,
+                    reconnect_backoff_max_ms=1_000,
+                    metrics_enabled=False,
+                    **options,
+                )
+            except KafkaError:  # the broker is away
+                if self._stopping.wait(0.5):
+                    raise
+
+    def _close(self, producer: KafkaProducer | None) -> None:
+        if producer is not None:
+            try:
+                producer.close(timeout=2)
+            except KafkaError:
+                self._ledger.count("producers closed badly")
+
+
+def _written(metadata: Any, value: bytes | None) -> Written:
+    return (metadata.topic, metadata.partition), metadata.offset, value

@@ -1,0 +1,216 @@
+"""One run: set the stage, disturb, come to rest, examine."""
+
+import json
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from kafka.errors import KafkaError
+
+from tests.chaos.chronicle import Chronicle
+from tests.chaos.crew import describe
+from tests.chaos.deck import deal
+from tests.chaos.disturbances import Disturbance
+from tests.chaos.examination import Examination, TroubleError, at_rest, progress
+from tests.chaos.ledger import Ledger
+from tests.chaos.producer import Producers
+from tests.chaos.report import Report, Verdict
+from tests.chaos.settings import Settings
+from tests.chaos.stage import Stage
+from tests.chaos.watch import Watch
+from tests.integration.harness.waiting import eventually
+from tests.stack.server import ServerError
+
+_POLL_SECONDS = 0.1
+_PATIENCE_SECONDS = 40.0
+"""How long a disturbance waits until it is possible; then the next one has its turn."""
+_END_SECONDS = 90.0
+"""How soon everything has to be gone after members were told to stop."""
+
+
+def run(settings: Settings, directory: Path, *, echo: Callable[[str], None] = lambda _: None) -> Report:
+    """Do a run, all of it below ``directory``, which must not exist yet; trouble is a verdict, not raised."""
+    directory.mkdir(parents=True)
+    chronicle = Chronicle(directory / "chronicle.jsonl", echo=echo)
+    report = Report(settings.seed)
+    chronicle.tell("begin", f"seed {settings.seed}", kills=settings.kills, seconds=settings.seconds)
+    try:
+        with Stage(settings, directory, chronicle) as stage:
+            _Run(settings, stage, report).play()
+    except (TroubleError, ServerError, AssertionError, TimeoutError, OSError, RuntimeError, KafkaError) as error:
+        report.verdict = Verdict.TROUBLE
+        report.problems.append(f"{type(error).__name__}: {error}")
+        (directory / "trouble.txt").write_text(traceback.format_exc())
+    report.seconds = chronicle.seconds
+    chronicle.tell("end", report.verdict.name.lower())
+    (directory / "report.json").write_text(json.dumps(report.document(), indent=2) + "\n")
+    return report
+
+
+class _Run:
+    def __init__(self, settings: Settings, stage: Stage, report: Report) -> None:
+        self._settings = settings
+        self._stage = stage
+        self._report = report
+        self._chronicle = stage.chronicle
+        self._ledger = Ledger()
+        self._producers = Producers(stage.kafka.bootstrap, settings.seed, self._ledger)
+        self._watch = Watch(stage.crew, stage.chronicle, stage.kafka.bootstrap, list(stage.manifests))
+        self._active: list[tuple[float, Disturbance]] = []
+        self._skipped: Counter[str] = Counter()
+
+    def play(self) -> None:
+        """Fill the report."""
+        self._wait("all members work", self._all_work, seconds=120)
+        self._watch.start()
+        self._producers.start()
+        try:
+            self._disturb()
+            rest = self._settle()
+        finally:
+            self._watch.stop()
+            self._take_numbers()
+        problems = rest + self._examine()
+        if self._watch.failure is not None:
+            raise TroubleError(f"the watch has failed: {self._watch.failure!r}")
+        self._report.problems = problems
+        self._report.verdict = Verdict.BROKEN if problems else Verdict.HELD
+
+    def _all_work(self) -> bool:
+        crew = self._stage.crew
+        return all(crew.working(place) for place in crew.places)
+
+    # disturbing
+
+    def _disturb(self) -> None:
+        began = self._chronicle.seconds
+        for pause, disturbance in deal(self._settings.seed, self._settings.pause):
+            spent = self._chronicle.seconds - began
+            if self._report.kills >= self._settings.kills and spent >= self._settings.seconds:
+                break
+            if spent > self._settings.limit_seconds:
+                raise TroubleError(f"only {self._report.kills} kills within {spent:.0f} s")
+            self._pass(pause)
+            self._begin(disturbance)
+        while self._active:
+            self._pass(_POLL_SECONDS)
+
+    def _begin(self, disturbance: Disturbance) -> None:
+        stage = self._stage
+        patience = time.monotonic() + _PATIENCE_SECONDS
+        while not disturbance.ready(stage):
+            self._pass(_POLL_SECONDS)
+            if time.monotonic() > patience:
+                self._skipped[disturbance.name] += 1
+                self._chronicle.tell("skipped", f"{disturbance.name} is not possible now")
+                return
+        stage.counts[disturbance.name] += 1
+        self._chronicle.tell(disturbance.name, disturbance.begin(stage))
+        self._report.kills += disturbance.kills
+        if disturbance.seconds:
+            self._active.append((time.monotonic() + disturbance.seconds, disturbance))
+
+    def _pass(self, seconds: float) -> None:
+        """Let time pass; members are looked after and disturbances end meanwhile."""
+        until = time.monotonic() + seconds
+        while True:
+            self._tick()
+            left = until - time.monotonic()
+            if left <= 0:
+                return
+            time.sleep(min(_POLL_SECONDS, left))
+
+    def _tick(self) -> None:
+        self._stage.crew.tick()
+        for due, disturbance in list(self._active):
+            if due <= time.monotonic():
+                self._active.remove((due, disturbance))
+                said = disturbance.end(self._stage)
+                if said:
+                    self._chronicle.tell(f"{disturbance.name}.ends", said)
+
+    def _wait(self, what: str, condition: Callable[[], bool], *, seconds: float) -> None:
+        def met() -> bool:
+            self._tick()
+            return condition()
+
+        eventually(what, met, seconds=seconds, explain=lambda: ", ".join(describe(self._stage.crew.places)))
+
+    # coming to rest
+
+    def _settle(self) -> list[str]:
+        """Take back all faults and let the members work off the lag; return what they did not do."""
+        self._chronicle.tell("calm", "no fault is left; members that are down come back")
+        self._stage.calm()
+        self._producers.stop()
+        self._chronicle.tell("producers.stopped", f"{self._ledger.counts['acknowledged']:,} records acknowledged")
+        began = self._chronicle.seconds
+        problems = []
+        bootstrap = self._stage.kafka.bootstrap
+        for group in self._stage.manifests:
+            try:
+                self._wait(
+                    f"group {group} has stored everything",
+                    lambda group=group: at_rest(bootstrap, group),  # type: ignore[misc]
+                    seconds=self._settings.settle_seconds,
+                )
+            except AssertionError as error:
+                stands = {of: one for of, one in progress(bootstrap, group).items() if one.committed != one.end}
+                problems.append(f"{group}: stuck: {error}; {stands}")
+        self._report.settle_seconds = self._chronicle.seconds - began
+        self._chronicle.tell("rest", f"everything is stored {self._report.settle_seconds:.1f} s after the producers")
+        return problems + self._dismiss()
+
+    def _dismiss(self) -> list[str]:
+        """Tell all members to stop; return what did not end as it should."""
+        crew = self._stage.crew
+        problems = []
+        for place in crew.places:
+            place.start_at = None
+            if place.up:
+                crew.leave(place)
+        for what, condition in (
+            ("all members end", lambda: all(place.process is None for place in crew.places)),
+            ("those whose name was taken end", lambda: not crew.ghosts),
+            ("nothing is left of former members", lambda: not crew.orphans()),
+        ):
+            try:
+                self._wait(what, condition, seconds=_END_SECONDS)
+            except AssertionError as error:
+                problems.append(f"{error}; {crew.orphans()}")
+        return problems
+
+    # examining
+
+    def _examine(self) -> list[str]:
+        examination = Examination(self._stage, self._ledger)
+        self._chronicle.tell("examine", "reading Kafka and the bucket, and asking verify")
+        kafka = examination.consumed()
+        self._report.produced = {
+            "records": sum(len(records) for records in kafka.values()),
+            **dict(sorted(self._ledger.counts.items())),
+        }
+        problems = []
+        for output in self._settings.outputs:
+            found, numbers = examination.of(output, kafka)
+            problems += found
+            self._report.outputs.setdefault(output.name, {}).update(numbers)
+        return problems
+
+    def _take_numbers(self) -> None:
+        report, stage, watch = self._report, self._stage, self._watch
+        report.disturbances = dict(sorted(stage.counts.items()))
+        report.skipped = dict(self._skipped)
+        report.faults_met = dict(sorted(stage.met.items()))
+        report.counts = watch.counts()
+        report.remarks = stage.crew.unexpected
+        life = watch.longest_life()
+        report.longest_life = life.document() if life is not None else None
+        for group, pace in watch.paces.items():
+            report.outputs[group] = {
+                "members": self._settings.crews[group],
+                "largest lag": pace.largest_lag,
+                "longest standstill": f"{pace.longest_standstill:.0f} s",
+            }

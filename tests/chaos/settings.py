@@ -1,0 +1,94 @@
+"""What a run is made of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.chaos.check import Layout, SequenceFiles, TextByDay
+from tests.chaos.producer import TOPICS
+from tests.chaos.witnesses import Read, escaped_gzip_lines, messagepack_files
+
+BUCKET = "chaos"
+SESSION_SECONDS = 6
+"""The shortest that the manifest allows."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """A consumer group of its own, on the same topics as the others."""
+
+    name: str
+    """Group, prefix, and first part of its members' names."""
+    spec: Mapping[str, Any]
+    layout: Layout
+    read: Read
+
+    def manifest(self, *, bootstrap: str, endpoint: str) -> dict[str, Any]:
+        return {
+            "apiVersion": "logpersister.dev/v1alpha1",
+            "kind": "LogPersister",
+            "metadata": {"name": self.name},
+            "spec": {
+                "kafka": {
+                    "bootstrapServers": bootstrap,
+                    "topics": [topic.name for topic in TOPICS],
+                    "sessionTimeout": f"{SESSION_SECONDS}s",
+                },
+                "storage": {
+                    "bucket": BUCKET,
+                    "prefix": self.name,
+                    "endpoint": endpoint,
+                    "secretName": "s3",
+                    "partSize": "5Mi",
+                },
+                "output": self.spec,
+                "upload": {"maxBytes": "12Mi", "maxAge": "2s"},
+                "cycleInterval": "300ms",
+                "shutdownGrace": "10s",
+            },
+        }
+
+
+TEXT = Output(
+    "text",
+    {
+        "format": "text",
+        "compression": "gzip",
+        "text": {"delimiterInValue": "escape"},
+        "partitionBy": [{"date": {"granularity": "day"}}],
+    },
+    TextByDay(),
+    escaped_gzip_lines,
+)
+FILES = Output(
+    "files",
+    {"format": "sequencefile", "sequencefile": {"key": "messagepack", "compressionType": "block"}},
+    SequenceFiles(),
+    messagepack_files,
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is done to whom."""
+
+    seed: int
+    kills: int = 20
+    """At least so many ``kill -9`` of members; those of their Python workers alone do not count."""
+    seconds: float = 600.0
+    """Disturbances go on for at least so long."""
+    crews: Mapping[str, int] = field(default_factory=lambda: {TEXT.name: 2, FILES.name: 1})
+    """Members by output."""
+    pause: tuple[float, float] = (0.5, 6.0)
+    """Seconds between the beginnings of two disturbances."""
+    settle_seconds: float = 240.0
+    """How long the lag may take to be worked off in the end."""
+
+    @property
+    def outputs(self) -> list[Output]:
+        return [output for output in (TEXT, FILES) if output.name in self.crews]
+
+    @property
+    def limit_seconds(self) -> float:
+        """When a run that does not get its kills done is given up."""
+        return self.seconds + 60.0 * (self.kills + 2)

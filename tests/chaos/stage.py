@@ -1,0 +1,148 @@
+"""Where it happens: one broker, one S3 server behind a proxy that lies, one bucket, the members' crew."""
+
+import os
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import yaml
+
+from tests.chaos.chronicle import Chronicle
+from tests.chaos.crew import Crew
+from tests.chaos.producer import TOPICS
+from tests.chaos.settings import BUCKET, Output, Settings
+from tests.stack import KafkaBroker, MinioServer
+from tests.stack.fault_proxy import Fault, FaultProxy
+from tests.stack.topics import create_topic
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+_PROPERTIES = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
+
+
+@dataclass
+class Stage:
+    """Everything that a disturbance can reach."""
+
+    settings: Settings
+    directory: Path
+    chronicle: Chronicle
+    chance: random.Random = field(init=False)
+    """For what is decided on the spot; what is planned has a source of its own, which timing cannot touch."""
+    kafka: KafkaBroker = field(init=False)
+    minio: MinioServer = field(init=False)
+    proxy: FaultProxy = field(init=False)
+    s3: "S3Client" = field(init=False)
+    """Past the proxy."""
+    crew: Crew = field(init=False)
+    manifests: dict[str, Path] = field(default_factory=dict)
+    busy: set[str] = field(default_factory=set)
+    """What is being disturbed: ``broker``, ``s3``."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Disturbances that began, by name."""
+    met: Counter[str] = field(default_factory=Counter)
+    """Requests to the S3 server that met a fault, by the fault's name."""
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(f"stage {self.settings.seed}")
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self._set_up()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _set_up(self) -> None:
+        temporary = self.directory / "tmp"
+        temporary.mkdir(parents=True)
+        self._stack.enter_context(
+            _environment(LOGPERSISTER_SECRETS_DIR=str(self.directory / "secrets"), SPARK_LOCAL_DIRS=str(temporary))
+        )
+        self.kafka = KafkaBroker(self.directory / "kafka", properties=_PROPERTIES)
+        self.minio = MinioServer(self.directory / "minio")
+        for server in (self.kafka, self.minio):
+            self._stack.callback(server.kill)
+            server.launch()
+        self.kafka.wait()
+        self.minio.wait()
+        self.minio.write_secret(self.directory / "secrets", "s3")
+        self.s3 = self.minio.client()
+        self._stack.callback(self.s3.close)
+        self.s3.create_bucket(Bucket=BUCKET)
+        self.proxy = self._stack.enter_context(FaultProxy(self.minio.port, http=True))
+        for topic in TOPICS:
+            create_topic(self.kafka.bootstrap, topic.name, partitions=topic.partitions)
+        members = self.directory / "members"
+        members.mkdir()
+        self.crew = Crew(members, self.chronicle)
+        self._stack.callback(self.crew.end)
+        for output in self.settings.outputs:
+            self._hire(output)
+
+    def _hire(self, output: Output) -> None:
+        manifest = self.directory / f"{output.name}.yaml"
+        document = output.manifest(bootstrap=self.kafka.bootstrap, endpoint=self.proxy.endpoint)
+        manifest.write_text(yaml.safe_dump(document, sort_keys=False))
+        self.manifests[output.name] = manifest
+        for number in range(1, self.settings.crews[output.name] + 1):
+            self.crew.add(f"{output.name}-{number}", manifest)
+
+    def at_next_upload(self, seconds: float) -> bool:
+        """Wait for a request that puts records into the bucket; return whether one came within ``seconds``."""
+        came = threading.Event()
+
+        def watches(line: str) -> bool:
+            if is_upload(line):
+                came.set()
+            return False
+
+        observer = Fault(matches=watches)
+        self.proxy.inject(observer)
+        try:
+            return came.wait(seconds)
+        finally:
+            self.proxy.remove(observer)
+
+    def calm(self) -> None:
+        """Take back every fault; servers serve, nobody is frozen. Members may still be down."""
+        self.proxy.clear()
+        for server in (self.kafka, self.minio):
+            if not server.alive:
+                server.launch()
+            server.resume()
+        for server in (self.kafka, self.minio):
+            server.wait()
+
+
+def is_upload(line: str) -> bool:
+    """Whether a request line puts records, in one piece or in parts."""
+    return line.startswith(("PUT ", "POST ")) and "_logpersister/" not in line
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,180 @@
+"""Measures while it happens: what members count, what they hold open, how far the groups have come."""
+
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+import psutil
+from kafka.admin import KafkaAdminClient
+from kafka.errors import KafkaError
+
+from tests.chaos.chronicle import Chronicle
+from tests.chaos.crew import Crew, Place, is_unhealthy
+from tests.chaos.producer import TOPICS
+from tests.chaos.witnesses import progress
+from tests.integration.harness.process import MemberProcess
+
+_INTERVAL_SECONDS = 1.0
+_ASK_MS = 3_000
+_COUNTED = (
+    "logpersister_retries_total",
+    "logpersister_range_failures_total",
+    "logpersister_commit_failures_total",
+    "logpersister_rebalances_total",
+    "logpersister_lost_partitions_total",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a driver's process holds."""
+
+    seconds: float
+    descriptors: int
+    resident_bytes: int
+
+
+@dataclass
+class Life:
+    """One process of a member, from its first sample to its last."""
+
+    name: str
+    log: str
+    samples: list[Sample] = field(default_factory=list)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """The last ones; what was counted after them died with it."""
+
+    @property
+    def seconds(self) -> float:
+        return self.samples[-1].seconds - self.samples[0].seconds if self.samples else 0.0
+
+    def document(self) -> dict[str, Any]:
+        descriptors = [sample.descriptors for sample in self.samples]
+        resident = [sample.resident_bytes / 1e6 for sample in self.samples]
+        return {
+            "member": self.name,
+            "log": self.log,
+            "seconds": round(self.seconds),
+            "descriptors": _summary(descriptors),
+            "residentMB": _summary(resident),
+        }
+
+
+def _summary(values: list[Any]) -> dict[str, int]:
+    """Return how it began, what was usual, how much it was at most and in the end."""
+    tenth = max(1, len(values) // 10)
+    return {
+        "first": round(median(values[:tenth])),
+        "median": round(median(values)),
+        "max": round(max(values)),
+        "last": round(median(values[-tenth:])),
+    }
+
+
+@dataclass
+class Pace:
+    """How a group keeps up."""
+
+    committed: int = 0
+    moved_at: float = 0.0
+    largest_lag: int = 0
+    longest_standstill: float = 0.0
+    """Seconds without a commit of stored records, while there was something to store."""
+    lag: int = 0
+
+    def note(self, seconds: float, committed: int, end: int) -> None:
+        lag = end - committed
+        if committed != self.committed or self.lag == 0:
+            self.committed, self.moved_at = committed, seconds
+        self.lag = lag
+        self.largest_lag = max(self.largest_lag, lag)
+        self.longest_standstill = max(self.longest_standstill, seconds - self.moved_at)
+
+
+class Watch:
+    """A thread that looks every second; nothing that it cannot ask stops it."""
+
+    def __init__(self, crew: Crew, chronicle: Chronicle, bootstrap: str, groups: list[str]) -> None:
+        self.paces = {group: Pace() for group in groups}
+        self.lives: dict[str, Life] = {}
+        """By the name of the log."""
+        self._crew = crew
+        self._chronicle = chronicle
+        self._bootstrap = bootstrap
+        self._admin: KafkaAdminClient | None = None
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self.failure: BaseException | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join(60)
+        self._close()
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.wait(_INTERVAL_SECONDS):
+                for place in list(self._crew.places):
+                    self._look_at(place)
+                self._look_at_groups()
+        except BaseException as error:  # noqa: BLE001 - told in the end
+            self.failure = error
+
+    # members
+
+    def _look_at(self, place: Place) -> None:
+        process = place.process
+        if process is None or not place.up:
+            return
+        life = self.lives.setdefault(process.log.name, Life(place.name, process.log.name))
+        self._measure(process, life)
+        life.metrics = process.metrics() or life.metrics
+        if is_unhealthy(process):
+            place.unhealthy = True
+
+    def _measure(self, process: MemberProcess, life: Life) -> None:
+        try:
+            driver = psutil.Process(process.pid)
+            sample = Sample(self._chronicle.seconds, driver.num_fds(), driver.memory_info().rss)
+        except psutil.Error:
+            return
+        life.samples.append(sample)
+
+    # groups
+
+    def _look_at_groups(self) -> None:
+        try:
+            if self._admin is None:
+                self._admin = KafkaAdminClient(
+                    bootstrap_servers=self._bootstrap, request_timeout_ms=_ASK_MS, bootstrap_timeout_ms=_ASK_MS
+                )
+            for group, pace in self.paces.items():
+                stands = progress(self._admin, group, [topic.name for topic in TOPICS]).values()
+                pace.note(self._chronicle.seconds, sum(one.committed for one in stands), sum(one.end for one in stands))
+        except (KafkaError, OSError):
+            self._close()
+
+    def _close(self) -> None:
+        if self._admin is not None:
+            self._admin.close()
+            self._admin = None
+
+    # sums
+
+    def counts(self) -> dict[str, int]:
+        """Return what members have counted, by metric and its label; lower bounds, as many were killed."""
+        sums: Counter[str] = Counter()
+        for life in self.lives.values():
+            for name, value in life.metrics.items():
+                if name.startswith(_COUNTED) and value:
+                    sums[name.removeprefix("logpersister_")] += int(value)
+        return dict(sorted(sums.items()))
+
+    def longest_life(self) -> Life | None:
+        return max(self.lives.values(), key=lambda life: life.seconds, default=None)
