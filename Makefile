@@ -76,7 +76,7 @@ format: setup ## bring Python and Rust into shape
 lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproject.toml allows)
 	@$(PYTHON) scripts/prepare.py uv
 	@$(COMPILE) --no-annotate $(ARGS) --output-file requirements-uv.lock requirements-uv.in
-	@$(COMPILE) $(ARGS) --group dev --output-file requirements.lock pyproject.toml
+	@$(COMPILE) $(ARGS) --extra operator --group dev --output-file requirements.lock pyproject.toml
 
 clean: ## remove what tests and builds leave; the environment and downloads stay
 	@rm -rf .coverage .coverage.* htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
