@@ -11,7 +11,7 @@ import time
 import structlog
 
 from tests.model.chronicle import Violation
-from tests.model.world import MOODS, play
+from tests.model.histories import MOODS, play
 
 
 def main() -> int:

@@ -1,6 +1,5 @@
 """Spark: jobs that go on whatever happens to the member, one step at a time, whenever the world lets them."""
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
@@ -9,13 +8,28 @@ from logpersister.ranges import Offset
 from logpersister.storage.errors import StorageError
 from tests.model.bucket import Bucket
 from tests.model.chronicle import Chronicle
+from tests.model.decisions import Decisions
 from tests.model.kafka import Kafka
 from tests.model.ledger import Identity, ObjectKey, StoredObject
 from tests.model.rules import Rules
 
-BYTES_PER_RECORD = (12_000, 20_000, 40_000)
-"""With `maxBytes` of 64 KiB: a range has one to five records. Nobody cuts a backlog twice in the same way."""
 OFFSETS_PER_FOLDER = 2
+Records = frozenset[tuple[str, Offset]]
+
+
+class Outcomes(Future[list[RangeOutcome]]):
+    """What a job gives back; tells when somebody takes it."""
+
+    def __init__(self, noted: Callable[[object], object]) -> None:
+        super().__init__()
+        self._noted = noted
+        self.taken = False
+
+    def result(self, timeout: float | None = None) -> list[RangeOutcome]:
+        outcomes = super().result(timeout)
+        self.taken = True
+        self._noted(tuple(outcomes))
+        return outcomes
 
 
 class Job:
@@ -30,16 +44,19 @@ class Job:
         rules: Rules,
         tasks: Sequence[TaskSpec],
         bytes_per_record: int,
+        outcomes: Outcomes,
     ) -> None:
         self.name = name
+        self.future = outcomes
         self._bytes_per_record = bytes_per_record
-        self.future: Future[list[RangeOutcome]] = Future()
         self._kafka, self._bucket, self._chronicle, self._rules = kafka, bucket, chronicle, rules
         self._outcomes: list[RangeOutcome] = []
-        self._work = [(task, item) for task in tasks for item in task.work]
+        self.work = [(task, item) for task in tasks for item in task.work]
+        self.history: list[object] = []
+        """What it has seen: its state follows from that."""
         self._steps = self._run()
         if not rules.upload_before_outcome:
-            self.future.set_result([RangeOutcome(item.range) for _, item in self._work])
+            self.future.set_result([RangeOutcome(item.range) for _, item in self.work])
 
     def advance(self) -> bool:
         """Do the next step; return whether the job has ended."""
@@ -52,15 +69,17 @@ class Job:
         return False
 
     def _run(self) -> Iterator[None]:
-        for task, item in self._work:
-            yield
+        """Read and write range by range; every step but the last ends with all that it has read in memory."""
+        for task, item in self.work:
             read = self._read(item)
+            self.history.append(read)
             if isinstance(read, WorkError):
                 self._end(item, (), read)
-                continue
-            yield from self._write(task, item, read)
+            else:
+                yield from self._write(task, item, read)
+            yield
 
-    def _write(self, task: TaskSpec, item: RangeWork, records: frozenset[tuple[str, Offset]]) -> Iterator[None]:
+    def _write(self, task: TaskSpec, item: RangeWork, records: Records) -> Iterator[None]:
         written: list[ObjectWritten] = []
         for path, part in _by_path(task, records):
             yield  # the process may stand still here, with all records in its memory
@@ -73,9 +92,10 @@ class Job:
                 self._end(item, (), WorkError("unreachable", str(error), upload=True))
                 return
             written.append(ObjectWritten(str(key), self._bytes_per_record * len(part), len(part)))
+            self.history.append(path)
         self._end(item, tuple(written), None)
 
-    def _read(self, item: RangeWork) -> frozenset[tuple[str, Offset]] | WorkError:
+    def _read(self, item: RangeWork) -> Records | WorkError:
         partition = item.range.partition
         identity = self._kafka.identity(partition)
         if self._rules.jobs_check_the_topic and item.topic_id != identity.topic_id:
@@ -90,10 +110,11 @@ class Job:
 
     def _end(self, item: RangeWork, written: tuple[ObjectWritten, ...], error: WorkError | None) -> None:
         self._outcomes.append(RangeOutcome(item.range, written, error=error))
+        self.history.append(error)
         self._chronicle.tell(self.name, "{} {}", item.range, f"failed: {error.message}" if error else "is stored")
 
 
-def _by_path(task: TaskSpec, records: frozenset[tuple[str, Offset]]) -> list[tuple[str, frozenset[tuple[str, Offset]]]]:
+def _by_path(task: TaskSpec, records: Records) -> list[tuple[str, Records]]:
     """Spread records over the partition paths that the revision of the intent asks for."""
     if not task.revision_document["spec"]["output"].get("partitionBy"):
         return [("", records)] if records else []
@@ -107,52 +128,33 @@ def _by_path(task: TaskSpec, records: frozenset[tuple[str, Offset]]) -> list[tup
 class Spark:
     """Runs the jobs of all members."""
 
-    def __init__(self, kafka: Kafka, bucket: Bucket, chronicle: Chronicle, rules: Rules, source: random.Random) -> None:
-        self._make: Callable[[str, Sequence[TaskSpec]], Job] = lambda name, tasks: Job(
-            name, kafka, bucket, chronicle, rules, tasks, source.choice(BYTES_PER_RECORD)
+    def __init__(self, kafka: Kafka, bucket: Bucket, chronicle: Chronicle, rules: Rules, decisions: Decisions) -> None:
+        self._make: Callable[[str, Sequence[TaskSpec], Outcomes], Job] = lambda name, tasks, outcomes: Job(
+            name, kafka, bucket, chronicle, rules, tasks, decisions.bytes_per_record("job"), outcomes
         )
-        self._random = source
         self._chronicle = chronicle
         self._numbers = iter(range(1, 1 << 30))
         self.running: list[tuple[str, Job]] = []
         """With the member that submitted it."""
+        self.ended: list[tuple[str, Outcomes]] = []
+        """In their order, those too that nobody has taken yet."""
 
-    def submit(self, member: str, tasks: Sequence[TaskSpec]) -> "Future[list[RangeOutcome]]":
-        job = self._make(f"job-{next(self._numbers)}", tasks)
+    def submit(self, member: str, tasks: Sequence[TaskSpec], noted: Callable[[object], object]) -> Outcomes:
+        outcomes = Outcomes(noted)
+        job = self._make(f"job-{next(self._numbers)}", tasks, outcomes)
         ranges = ", ".join(f"{item.range}{'*' if item.again else ''}" for task in tasks for item in task.work)
         self._chronicle.tell(member, "starts {}: {} (revision {})", job.name, ranges, tasks[0].revision)
         self.running.append((member, job))
-        return job.future
+        return outcomes
 
-    def advance(self) -> None:
-        """Let one job do one step."""
-        if self.running:
-            index = self._random.randrange(len(self.running))
-            if self.running[index][1].advance():
-                del self.running[index]
+    def advance(self, index: int) -> None:
+        """Let one of the running jobs do one step."""
+        member, job = self.running[index]
+        if job.advance():
+            del self.running[index]
+            self.ended = [(owner, future) for owner, future in self.ended if not future.taken]
+            self.ended.append((member, job.future))
 
     def kill(self, member: str | None = None) -> None:
         """End the jobs of a member, or all."""
         self.running = [(owner, job) for owner, job in self.running if member is not None and owner != member]
-
-
-class Jobs:
-    """Spark as one member sees it."""
-
-    cores = 2
-
-    def __init__(self, spark: Spark, member: str) -> None:
-        self._spark, self._member = spark, member
-
-    def submit(self, tasks: Sequence[TaskSpec]) -> "Future[list[RangeOutcome]]":
-        return self._spark.submit(self._member, tasks)
-
-
-class Sampler:
-    """Has an idea of the size of records from the start."""
-
-    def __init__(self, source: random.Random) -> None:
-        self._random = source
-
-    def sample(self, partition: object, start: Offset) -> tuple[int, int] | None:
-        return 1, self._random.choice(BYTES_PER_RECORD)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.model.world import MOODS, play
+from tests.model.histories import MOODS, play
 
 HISTORIES = 200
 """Of each mood."""

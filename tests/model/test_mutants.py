@@ -3,8 +3,8 @@
 import pytest
 
 from tests.model.chronicle import Violation
+from tests.model.histories import MOODS, play
 from tests.model.mutants import MUTANTS, Mutant
-from tests.model.world import MOODS, play
 
 MOST_HISTORIES = 1000
 

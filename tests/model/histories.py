@@ -1,0 +1,235 @@
+"""Random histories: what happens next is drawn by a seed, with a mood that makes some things frequent."""
+
+import random
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+from unittest.mock import patch
+
+from logpersister.ranges import TopicPartition
+from tests.model.chronicle import Chronicle
+from tests.model.decisions import Chances
+from tests.model.member import Manifest
+from tests.model.rules import Rules
+from tests.model.world import World
+
+STEPS = 400
+SETTLE_ROUNDS = 400
+MOODS = ("plain", "restless", "handing over", "expelling", "losing", "meddling", "crashing")
+"""What happens often in a history: rare things meet only where they are not drowned by the others."""
+TOPICS = {"clicks": 2, "orders": 1}
+"""Partitions by topic."""
+GRACE_SECONDS = 4.0
+
+
+class History(World):
+    """One simulated history. To be used as a context manager: members are threads."""
+
+    def __init__(self, seed: int, *, mood: str, rules: Rules | None = None, without: Container[int] = ()) -> None:
+        """Begin with an empty Kafka, an empty bucket and one member.
+
+        Args:
+            seed: of everything that is left to chance.
+            mood: what happens often.
+            rules: the laws of this world.
+            without: steps that are left out; the others are what they were.
+        """
+        self._leave_nothing_to_chance(seed)
+        self._seed = seed
+        self._without = without
+        self._chances = chances = Chances(seed)
+        self.random = chances.random
+        self.mood = mood
+        some = self.random.choice
+        super().__init__(
+            Chronicle(f"seed {seed}, {mood}: python -m tests.model --seed {seed} --mood {mood!r}"),
+            chances,
+            rules or Rules(),
+            topics=TOPICS,
+            wish=self._wish,
+            manifest=Manifest(folders=some((False, True)), on_data_loss=some(("fail", "skip"))),
+            grace_seconds=GRACE_SECONDS,
+        )
+        self.most_members = 3
+        self._stickiness = 0.7
+        """How likely a partition stays with a member that claims it."""
+        self._actions, self._weights = self._choose_actions()
+        self.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self.close()
+        self._hashes.stop()
+        random.setstate(self._random_state)
+
+    def _leave_nothing_to_chance(self, seed: int) -> None:
+        """Make the production code do the same for the same seed: its jitter, and the order in which its sets are."""
+        self._random_state = random.getstate()
+        random.seed(seed)
+        self._hashes = patch.object(TopicPartition, "__hash__", lambda it: hash((ord(it.topic[0]), it.partition)))
+        self._hashes.start()
+
+    def _wish(self, partition: TopicPartition, claiming: Sequence[str], joined: Sequence[str]) -> str:
+        stays = claiming and self._chances.happens(self._stickiness)
+        return self.random.choice(claiming if stays else joined)
+
+    def _choose_actions(self) -> tuple[list[Callable[[], object]], list[float]]:
+        """Each history has its own mixture, too."""
+        some = self.random.choice
+
+        def much(when: str) -> float:
+            return 4.0 if self.mood == when else 1.0
+
+        actions: dict[Callable[[], object], float] = {
+            self.produce: 2.0,
+            self.turn: 10.0,
+            self.client: 8.0,
+            self.advance: 12.0,
+            self.complete: 4.0,
+            self.start_another: 0.6 * much("restless"),
+            self.go_on_with_one: 0.6,
+            # incidents
+            self.coordinator.rebalance: 0.4 * much("restless") * some((0, 1, 2)),
+            self.expel_one: 0.2 * much("restless") * some((0, 1, 2)),
+            self.stop_one: 0.2 * much("restless") * some((0, 1, 2)),
+            self.crash_one: 0.15 * much("crashing") * some((0, 1, 2)),
+            self.let_one_leave: 0.1 * much("crashing") * some((0, 1, 2)),
+            self.outage: 0.2 * some((0, 1, 2)),
+            # what users and Kafka do
+            self.change_manifest: 0.15 * much("meddling") * some((0, 1, 2)),
+            self.raise_generation: 0.05 * much("meddling") * some((0, 1)),
+            self.reset_one: 0.05 * much("meddling") * some((0, 1)),
+            self.forget: 0.05 * much("losing") * some((0, 1)),
+            self.recreate_one: 0.05 * much("meddling") * some((0, 1)),
+            self.retain_some: 0.15 * much("losing") * some((0, 1)),
+        }
+        chances = self._chances
+        chances.restlessness = 0.4 if self.mood == "restless" else some((0.0, 0.1, 0.3))
+        chances.unreliability = 0.15 if self.mood == "restless" else some((0.0, 0.03, 0.1))
+        chances.failing = some((0.0, 0.05, 0.2))
+        if self.mood in ("handing over", "expelling"):  # little else: members live, and partitions go from hand to hand
+            chances.unreliability, chances.restlessness, self._stickiness = 0.15, 0.15, 0.2
+            chances.hanging, chances.slow_commits, self.most_members = 0.6, 0.4, 2
+            chances.failing = 0.0
+            calm = (self.crash_one, self.let_one_leave, self.outage, self.change_manifest)
+            rare = (self.raise_generation, self.reset_one, self.forget, self.recreate_one, self.retain_some)
+            actions = {action: weight for action, weight in actions.items() if action not in (*calm, *rare)}
+            actions |= {self.produce: 0.5, self.turn: 10.0, self.advance: 8.0, self.client: 10.0}
+            actions |= {self.complete: 8.0, self.coordinator.rebalance: 0.3, self.expel_one: 0.3}
+            stops = 0.3 if self.mood == "expelling" else 0.0
+            actions |= {self.stop_one: stops, self.go_on_with_one: 0.3}
+        likely = {action: weight for action, weight in actions.items() if weight}
+        return list(likely), list(likely.values())
+
+    def step(self, number: int) -> None:
+        """Do one thing, chosen at random: by seed and number, so that others may be left out."""
+        self.random.seed(self._seed << 20 | number)
+        self.chronicle.time += self.random.random()
+        if number in self._without:
+            return
+        self.random.choices(self._actions, self._weights)[0]()
+        if not self.awake() and self._chances.happens(0.3):
+            self.random.choice((self.start_another, self.go_on_with_one))()
+        self.check()
+
+    # members
+
+    def start_another(self) -> None:
+        if len(self.members) < self.most_members:
+            self.start()
+
+    def turn(self) -> None:
+        ready = [member for member in self.awake() if member.waits_until <= self.chronicle.time]
+        if ready:
+            self.random.choice(ready).process.proceed()
+
+    def client(self) -> None:
+        if awake := self.awake():
+            self.random.choice(awake).client.proceed()
+
+    def advance(self) -> None:
+        if self.spark.running:
+            self.spark.advance(self.random.randrange(len(self.spark.running)))
+
+    def crash_one(self) -> None:
+        if self.members:
+            self.crash(self.members[self.random.choice(sorted(self.members))], jobs_too=self._chances.happens(0.5))
+
+    def let_one_leave(self) -> None:
+        idle = [member for member in self.awake() if not member.process.in_the_middle]
+        if idle:
+            self.leave(self.random.choice(idle))
+
+    def stop_one(self) -> None:
+        if awake := self.awake():
+            self.stop(self.random.choice(awake))
+
+    def go_on_with_one(self) -> None:
+        stopped = [member for member in self.members.values() if member.stopped]
+        if stopped:
+            self.go_on(self.random.choice(stopped))
+
+    def expel_one(self) -> None:
+        silent = self.dead() or sorted(self.coordinator.known)
+        if silent:
+            self.expel(self.random.choice(silent))
+
+    # what users, Kafka and S3 do
+
+    def produce(self) -> None:
+        count = self.random.randint(1, 8)
+        self.kafka.produce(self._some_partition(), [self._chances.happens(0.8) for _ in range(count)])
+
+    def retain_some(self) -> None:
+        self.retain(self._some_partition(), self.random.randint(1, 12))
+
+    def reset_one(self) -> None:
+        partition = self._some_partition()
+        log = self.kafka.log(partition)
+        self.reset(partition, self.random.randint(log.start, log.end))
+
+    def recreate_one(self) -> None:
+        self.kafka.recreate(self.random.choice(sorted(TOPICS)), lambda: self._chances.happens(0.7))
+        self.may_be_held.add("topic-recreated")
+
+    def change_manifest(self) -> None:
+        """A new revision of the same generation; processes that run keep theirs."""
+        self.manifest = Manifest(
+            self.manifest.generation, self._chances.happens(0.5), self.random.choice(("fail", "skip"))
+        )
+        self.chronicle.tell("user", "changes the manifest: {}", self.manifest)
+
+    def raise_generation(self) -> None:
+        """A new generation rolls out: the old processes may live on beside the new ones for a while."""
+        self.manifest = replace(self.manifest, generation=self.manifest.generation + 1)
+        self.chronicle.tell("user", "raises the generation to {}", self.manifest.generation)
+
+    def outage(self) -> None:
+        self._chances.failing = self.random.choice((0.0, 0.0, 0.05, 0.2, 1.0))
+        self.chronicle.tell("s3", "fails with probability {}", self._chances.failing)
+
+    def _some_partition(self) -> TopicPartition:
+        return self.random.choice(self.kafka.partitions)
+
+    # the end
+
+    def come_to_rest(self) -> None:
+        """Let nothing go wrong any more: everything gets stored; once a person has decided, nothing is held."""
+        self._chances.restlessness = self._chances.unreliability = self._chances.failing = 0.0
+        self._chances.slow_commits = 0.0
+        self.start_another()
+        self.settle(rounds=SETTLE_ROUNDS, pace=1.0)
+        self.decide()
+        self.settle(rounds=SETTLE_ROUNDS, pace=1.0)
+
+
+def play(seed: int, mood: str, rules: Rules | None = None, without: Container[int] = ()) -> str:
+    """Play one history to its end and return its story; raises Violation when a promise is broken."""
+    with History(seed, mood=mood, rules=rules, without=without) as history:
+        for number in range(STEPS):
+            history.step(number)
+        history.come_to_rest()
+        return history.chronicle.story()

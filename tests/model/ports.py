@@ -1,0 +1,215 @@
+"""The ports of a member's cycle: how it sees the group, Kafka, the bucket and Spark.
+
+Whatever an answer tells the cycle is noted (`Turn.saw`): within a turn, the cycle's state follows from that.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+from logpersister.group.answers import Answer, CommitOutcome, TopicDescription
+from logpersister.pipeline.work import RangeOutcome, TaskSpec
+from logpersister.plan.book import Commit
+from logpersister.plan.intents import Committed, UnknownMarkError
+from logpersister.plan.intents import parse as parse_commit
+from logpersister.plan.recovery import StoredRange
+from logpersister.ranges import Offset, TopicPartition
+from logpersister.storage.errors import StorageError
+from logpersister.storage.facts import ForeignObjectError
+from tests.model.bucket import GROUP
+from tests.model.client import Client
+from tests.model.decisions import Fault, Place
+from tests.model.ledger import Identity
+from tests.model.surroundings import Surroundings
+
+T = TypeVar("T")
+
+
+class Turn(Protocol):
+    """What goes on in the member while it asks."""
+
+    def may_stand_still(self, where: Place) -> None: ...
+
+    def saw(self, answer: T) -> T: ...
+
+
+class Tokens(dict[TopicPartition, int]):
+    """Tells ownership tokens from other numbers."""
+
+
+class GroupPort:
+    """`group.membership.Membership` as the cycle sees it."""
+
+    def __init__(self, turn: Turn, client: Client, around: Surroundings) -> None:
+        self._turn, self._client, self._around = turn, client, around
+        self.let_go = client.ownership.let_go
+
+    def ownership(self) -> dict[TopicPartition, int]:
+        return self._turn.saw(Tokens(self._client.ownership.tokens()))
+
+    def hold_on_to(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+        return self._turn.saw(self._client.ownership.hold_on_to(partitions))
+
+    def commit(self, commits: Mapping[TopicPartition, Commit], *, promise: bool) -> CommitOutcome:
+        outcome = CommitOutcome()
+        self._turn.may_stand_still(Place.BEFORE_COMMIT)
+        with self._client.ownership.committing(commits, outcome, promise=promise) as allowed:
+            if self._turn.saw(bool(allowed)):
+                self._send(allowed, outcome)
+        return self._turn.saw(outcome)
+
+    def _send(self, commits: Mapping[TopicPartition, Commit], outcome: CommitOutcome) -> None:
+        """Send as kafka-python does: again after a lost answer, under the generation that it has by then."""
+        decisions, coordinator = self._around.decisions, self._around.coordinator
+        for _ in range(2):
+            self._turn.may_stand_still(Place.COMMIT_QUEUED)
+            if not self._client.may_commit:
+                outcome.refused |= commits.keys()
+                return
+            sender = self._turn.saw(Sender(self._client.member_id, self._client.generation))
+            self._turn.may_stand_still(Place.COMMIT_SENT)  # the group may be elsewhere when it arrives
+            if decisions.fails(Fault.COMMIT_LOST):
+                self._around.chronicle.tell(self._client.name, "sends a commit that gets lost")
+            elif sender.member_id not in coordinator.known or sender.generation != coordinator.generation:
+                self._around.chronicle.tell(
+                    self._client.name, "is refused a commit of generation {}", sender.generation
+                )
+                outcome.failed |= dict.fromkeys(commits, RuntimeError("not a member of this generation"))
+                return
+            else:
+                self._apply(commits)
+                if not decisions.fails(Fault.COMMIT_ANSWER_LOST):
+                    outcome.committed |= commits.keys()
+                    return
+                self._around.chronicle.tell(self._client.name, "never gets the answer to its commit")
+            if self._turn.saw(decisions.fails(Fault.COMMIT_OUT_OF_TIME)):
+                break
+        outcome.failed |= dict.fromkeys(commits, TimeoutError("no answer"))
+
+    def _apply(self, commits: Mapping[TopicPartition, Commit]) -> None:
+        for partition, commit in commits.items():
+            assert commit.committed.mark is not None
+            self._around.kafka.commit(
+                self._client.name, partition, commit.committed.offset, commit.committed.mark.text()
+            )
+
+
+class Sender:
+    """In whose name a commit is on its way."""
+
+    def __init__(self, member_id: str, generation: int) -> None:
+        self.member_id, self.generation = member_id, generation
+
+
+class OffsetsPort:
+    """`group.offsets.OffsetReader`: an answer may be lost, and the world may move on while it is on its way."""
+
+    def __init__(self, turn: Turn, around: Surroundings) -> None:
+        self._turn, self._around = turn, around
+
+    def committed(
+        self, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, Committed | UnknownMarkError | None]:
+        with self._asked(Place.ASKED_COMMITTED):
+            commits = self._around.kafka.commits
+            found: dict[TopicPartition, Committed | UnknownMarkError | None] = {
+                p: parse_commit(*commits[p]) if p in commits else None for p in partitions
+            }
+            return self._turn.saw(found)
+
+    def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
+        with self._asked(Place.ASKED_LOG):
+            return self._turn.saw(Answer({p: self._around.kafka.log(p).start for p in partitions}))
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
+        with self._asked(Place.ASKED_LOG):
+            return self._turn.saw(Answer({p: self._around.kafka.log(p).end for p in partitions}))
+
+    def first_since(self, timestamps: Mapping[TopicPartition, int]) -> Answer[tuple[Offset, int] | None]:
+        return Answer(dict.fromkeys(timestamps))
+
+    def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
+        with self._asked(Place.ASKED_LOG):
+            kafka = self._around.kafka
+            return self._turn.saw(
+                {
+                    topic: TopicDescription(kafka.topic_ids[topic], dict.fromkeys(range(kafka.topics[topic]), 1))
+                    for topic in topics
+                }
+            )
+
+    @contextmanager
+    def _asked(self, where: Place) -> Iterator[None]:
+        if self._turn.saw(self._around.decisions.fails(Fault.KAFKA_SILENT)):
+            raise ConnectionError("Kafka does not answer")
+        yield
+        self._turn.may_stand_still(where)
+
+
+class MemoryPort:
+    """The bucket behind the port `Memory`, as `member.memory.BucketMemory` shows it."""
+
+    def __init__(self, who: str, turn: Turn, around: Surroundings) -> None:
+        self._who, self._turn, self._around = who, turn, around
+
+    def tails(
+        self, partitions: Iterable[TopicPartition], generation: int, most: int
+    ) -> dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError]:
+        self._ask()
+        tails: dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError] = {}
+        for partition in partitions:
+            found = {
+                key.start: StoredRange(key.start, it.end, GROUP, it.revision, it.topic_id, whole=not key.path)
+                for key, it in self._around.bucket.objects.items()
+                if key.partition == partition and key.generation == generation
+            }
+            tails[partition] = [found[start] for start in sorted(found)][-most:]
+        self._turn.saw(tails)
+        self._turn.may_stand_still(Place.LISTED)
+        return tails
+
+    def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
+        self._ask()
+        self._around.bucket.revisions[revision] = document
+
+    def revision(self, revision: str) -> Mapping[str, Any] | None:
+        self._ask()
+        found = self._around.bucket.revisions.get(revision)
+        self._turn.saw(found is None)  # the rest of it follows from its name
+        return found
+
+    def record_loss(
+        self, partition: TopicPartition, topic_id: str | None, start: Offset, end: Offset, cause: str
+    ) -> None:
+        self._ask()
+        assert topic_id is not None
+        if self._around.rules.losses_are_recorded:
+            self._around.chronicle.tell(self._who, "records [{}, {}) of {} as {}", start, end, partition, cause)
+            self._around.kafka.ledger.loss(Identity(partition, topic_id), start, end, cause)
+
+    def _ask(self) -> None:
+        if self._turn.saw(self._around.decisions.fails(Fault.BUCKET_SILENT)):
+            raise StorageError("unreachable", "the bucket does not answer")
+
+
+class JobsPort:
+    """Spark as one member sees it."""
+
+    cores = 2
+
+    def __init__(self, who: str, turn: Turn, around: Surroundings) -> None:
+        self._who, self._turn, self._around = who, turn, around
+
+    def submit(self, tasks: Sequence[TaskSpec]) -> "Future[list[RangeOutcome]]":
+        return self._around.spark.submit(self._who, tasks, self._turn.saw)
+
+
+class Sampler:
+    """Has an idea of the size of records from the start."""
+
+    def __init__(self, who: str, around: Surroundings) -> None:
+        self._who, self._around = who, around
+
+    def sample(self, partition: object, start: Offset) -> tuple[int, int] | None:
+        return 1, self._around.decisions.bytes_per_record(self._who)
