@@ -7,22 +7,32 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from logpersister.manifest.problems import refuse
+from logpersister.manifest.problems import refuse, refuse_all
 from logpersister.manifest.quantity import (
     DURATION_PATTERN,
+    LONGEST_DURATION,
+    LONGEST_SIZE,
     SIZE_PATTERN,
     format_duration,
     format_size,
     parse_duration,
     parse_size,
 )
+from logpersister.manifest.rule import VALIDATIONS, NotInCel, Rule, cel_literal, rules_of, validations_of
 
 BOUNDS = "x-bounds"
 """Key of our schemas for bounds that JSON schema has no words for: ``6s to 30m``."""
@@ -43,7 +53,60 @@ class Model(BaseModel):
         serialize_by_alias=True,
         use_attribute_docstrings=True,
         hide_input_in_errors=True,
+        ignored_types=(Rule,),
     )
+
+    @model_validator(mode="after")
+    def _rules_hold(self) -> Self:
+        rules = [declared for declared in rules_of(type(self)) if not declared.is_change]
+        refuse_all([finding for declared in rules for finding in declared.findings(self)])
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        found = handler(schema)
+        if validations := validations_of(cls):
+            handler.resolve_ref_schema(found)[VALIDATIONS] = validations
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A further rule on a text that matches its pattern."""
+
+    cel: str | NotInCel
+    """An expression of ``self``, the text, that is true when the rule holds."""
+    holds: Callable[[str], bool]
+    """The same in Python. May itself raise `RefusedError` to say more."""
+    expectation: str
+    remedy: str
+
+    def validation(self) -> dict[str, str] | None:
+        """Return the entry of ``x-kubernetes-validations``; none for what CEL cannot say."""
+        if isinstance(self.cel, NotInCel):
+            return None
+        return {"rule": self.cel, "message": f"{self.expectation}; {self.remedy}"}
+
+
+def never(pattern: str, expectation: str, remedy: str) -> Condition:
+    """Refuse a text in which a pattern is found."""
+    found = compiled(pattern)
+    return Condition(
+        f"!self.matches({cel_literal(pattern)})", lambda text: found.search(text) is None, expectation, remedy
+    )
+
+
+def none_of(words: frozenset[str], expectation: str, remedy: str) -> Condition:
+    """Refuse certain texts."""
+    return Condition(f"!(self in {cel_literal(words)})", lambda text: text not in words, expectation, remedy)
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    r"""Compile a pattern so that it means the same here and in RE2, which the API server and CEL use.
+
+    Classes such as ``\d`` are ASCII, and ``$`` is only the end, not what is before a line break there.
+    """
+    return re.compile(re.sub(r"(?<!\\)\$", r"\\Z", pattern), re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +118,70 @@ class Text:
     expectation: str
     remedy: str
     longest: int = 253
-    check: Callable[[str], None] | None = None
-    """A further rule that no pattern can say; raises `RefusedError`."""
+    before: tuple[Condition, ...] = ()
+    """Checked before the pattern: they know better what is wrong."""
+    conditions: tuple[Condition, ...] = ()
+    """Checked after the pattern."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self.validate, core_schema.str_schema(strict=True))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"type": "string", "pattern": self.pattern, "maxLength": self.longest}
+        found: JsonSchemaValue = {"type": "string", "pattern": self.pattern, "maxLength": self.longest}
+        validations = [condition.validation() for condition in (*self.before, *self.conditions)]
+        if any(validations):
+            found[VALIDATIONS] = [entry for entry in validations if entry is not None]
+        return found
 
     def validate(self, value: str) -> str:
-        # \Z, since $ also matches before a newline at the end.
-        if re.search(self.pattern.removesuffix("$") + r"\Z", value) is None:
+        self._check(self.before, value)
+        if compiled(self.pattern).search(value) is None:
             raise refuse(self.expectation, self.remedy)
         if len(value) > self.longest:
             raise refuse(f"is longer than {self.longest} characters", "shorten it")
-        if self.check is not None:
-            self.check(value)
+        self._check(self.conditions, value)
         return value
+
+    @staticmethod
+    def _check(conditions: tuple[Condition, ...], value: str) -> None:
+        for condition in conditions:
+            if not condition.holds(value):
+                raise refuse(condition.expectation, condition.remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """A list without repetitions."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.validate, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(schema) | {"x-kubernetes-list-type": "set"}
+
+    def validate(self, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            if value.count(entry) > 1:
+                raise refuse(f'with "{entry}" twice', "remove the repetition")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number; bounds are inclusive."""
+
+    least: int
+    most: int
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(
+            self._integral, core_schema.int_schema(strict=True, ge=self.least, le=self.most)
+        )
+
+    @staticmethod
+    def _integral(value: object) -> object:
+        """Take a float without a fraction: JSON has one kind of number, so the API server takes ``2.0`` too."""
+        return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +203,33 @@ class Size:
         return {
             "anyOf": [{"type": "integer"}, {"type": "string"}],
             "pattern": SIZE_PATTERN,
+            "maxLength": LONGEST_SIZE,
             "x-kubernetes-int-or-string": True,
             BOUNDS: f"{self.least} to {self.most}",
+            VALIDATIONS: [
+                {"rule": self._cel(">=", self.least), "message": "; ".join(self._too_small)},
+                {"rule": self._cel("<=", self.most), "message": "; ".join(self._too_large)},
+            ],
         }
+
+    def _cel(self, operator: str, bound: str) -> str:
+        # What is no quantity has been told so by the pattern.
+        return f"!isQuantity(string(self)) || quantity(string(self)).compareTo(quantity('{bound}')) {operator} 0"
+
+    @property
+    def _too_small(self) -> tuple[str, str]:
+        return f"is too small: at least {self.least} is expected", f"write {self.least} or more"
+
+    @property
+    def _too_large(self) -> tuple[str, str]:
+        return f"is too large: at most {self.most} is expected", f"write {self.most} or less"
 
     def validate(self, value: object) -> int:
         size = parse_size(value)
         if size < parse_size(self.least):
-            raise refuse(f"is too small: at least {self.least} is expected", f"write {self.least} or more")
+            raise refuse(*self._too_small)
         if size > parse_size(self.most):
-            raise refuse(f"is too large: at most {self.most} is expected", f"write {self.most} or less")
+            raise refuse(*self._too_large)
         return size
 
 
@@ -123,34 +249,72 @@ class Duration:
         )
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"type": "string", "pattern": DURATION_PATTERN, BOUNDS: f"{self.least} to {self.most}"}
+        return {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": LONGEST_DURATION,
+            "pattern": DURATION_PATTERN,
+            BOUNDS: f"{self.least} to {self.most}",
+            VALIDATIONS: [
+                {"rule": self._cel(">=", self.least), "message": "; ".join(self._too_short)},
+                {"rule": self._cel("<=", self.most), "message": "; ".join(self._too_long)},
+            ],
+        }
+
+    def _cel(self, operator: str, bound: str) -> str:
+        # CEL's durations are those of Go, which has no days. What is no duration has been told so by the pattern.
+        hours = "string(int(self.split('d')[0]) * 24) + 'h' + self.split('d')[1]"
+        bound = format_duration(parse_duration(bound))
+        return (
+            f"!self.matches('^(0|([0-9]+d)?([0-9.]+(h|ms|m|s))*)$') || self == '' ||"
+            f" duration(self.contains('d') ? {hours} : self) {operator} duration('{bound}')"
+        )
+
+    @property
+    def _too_short(self) -> tuple[str, str]:
+        return f"is too short: at least {self.least} is expected", f"write {self.least} or more"
+
+    @property
+    def _too_long(self) -> tuple[str, str]:
+        return f"is too long: at most {self.most} is expected", f"write {self.most} or less"
 
     def validate(self, value: object) -> timedelta:
         duration = value if isinstance(value, timedelta) else parse_duration(value)
         if duration < parse_duration(self.least):
-            raise refuse(f"is too short: at least {self.least} is expected", f"write {self.least} or more")
+            raise refuse(*self._too_short)
         if duration > parse_duration(self.most):
-            raise refuse(f"is too long: at most {self.most} is expected", f"write {self.most} or less")
+            raise refuse(*self._too_long)
         return duration
 
 
-def _compiles(pattern: str) -> None:
+def _compiles(pattern: str) -> bool:
     try:
         re.compile(pattern)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
+        reason = error.msg if isinstance(error, re.error) else error
         raise refuse(
-            f"is not a regular expression: {error.msg}", "correct it (Python syntax, docs.python.org/library/re)"
+            f"is not a regular expression: {reason}", "correct it (Python syntax, docs.python.org/library/re)"
         ) from None
-    if re.search(r"\\[1-9]|\(\?P=", pattern):
-        raise refuse("refers back to a group", "write the pattern without back references")
-    if re.match(r"\(\?[a-zA-Z]+\)", pattern):
-        raise refuse("has global flags", "limit them to a group: (?i:pattern)")
+    return True
 
 
 Regex = Annotated[
     str,
     Text(
-        r"^[^\r\n]+$", "is empty or has a line break", 'write a regular expression such as "^web\\."', 1000, _compiles
+        r"^[^\r\n]+$",
+        "is empty or has a line break",
+        'write a regular expression such as "^web\\."',
+        1000,
+        conditions=(
+            Condition(
+                NotInCel("the syntax is Python's, and only Python can tell whether it holds"),
+                _compiles,
+                "is not a regular expression",
+                "correct it",
+            ),
+            never(r"\\[1-9]|\(\?P=", "refers back to a group", "write the pattern without back references"),
+            never(r"^\(\?[a-zA-Z]+\)", "has global flags", "limit them to a group: (?i:pattern)"),
+        ),
     ),
 ]
 SecretName = Annotated[
@@ -161,6 +325,5 @@ SecretName = Annotated[
         "name the Secret; its values do not belong in a manifest",
     ),
 ]
-Integer = Annotated[int, Field(strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 String = Annotated[str, Field(strict=True)]

@@ -1,15 +1,28 @@
 """``spec.kafka``: which brokers, which topics, from where, and how to log in."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from logpersister.manifest.constraint import Duration, Flag, Model, Regex, SecretName, Text
-from logpersister.manifest.problems import Finding, refuse, refuse_all
+from logpersister.manifest.constraint import (
+    Condition,
+    Duration,
+    Flag,
+    Model,
+    Regex,
+    SecretName,
+    Text,
+    Unique,
+    never,
+    none_of,
+)
+from logpersister.manifest.network import HOST, PORT
+from logpersister.manifest.problems import Finding, refuse
+from logpersister.manifest.rule import NotInCel, rule
 
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
@@ -20,8 +33,7 @@ INTERNAL_PREFIX = "__"
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 """Kafka's own topics: their records are binary state of the broker; never persisted, even when named."""
 
-_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,6})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9]+)?\]")
+_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +49,17 @@ class Address:
 
 def parse_addresses(text: str) -> tuple[Address, ...]:
     """Return the addresses of ``host:port,host:port``; raise `RefusedError` naming the first that is none."""
-    addresses = tuple(_address(entry.strip()) for entry in text.split(","))
-    if len(set(addresses)) != len(addresses):
-        raise refuse("names a broker twice", "remove the repetition")
-    return addresses
+    return tuple(_address(entry.strip(" ")) for entry in text.split(","))
 
 
 def _address(entry: str) -> Address:
-    if "://" in entry:
-        raise refuse("has a scheme", "write host:port only; the protocol is set in spec.kafka.security.protocol")
-    if "@" in entry:
-        raise refuse("has credentials in it", "put them in the Secret that spec.kafka.security.secretName names")
     host, separator, port = entry.rpartition(":")
-    if not separator or _HOST.fullmatch(host) is None or not re.fullmatch("[0-9]{1,5}", port):
+    if not separator or re.fullmatch(HOST, host) is None or not re.fullmatch("[0-9]{1,5}", port):
         raise refuse(
             f"has an entry that is not an address ({entry[:80]!r})",
             "write host:port,host:port, for example broker-1:9092",
         )
-    if not 1 <= int(port) <= 65535:
+    if re.fullmatch(PORT, port) is None:
         raise refuse(f"has a port outside 1..65535 ({port})", "write the port of the broker's listener, often 9092")
     return Address(host.strip("[]"), int(port))
 
@@ -62,7 +67,7 @@ def _address(entry: str) -> Address:
 def parse_time(text: str) -> datetime:
     """Return the instant of an RFC 3339 text, in UTC; raise `RefusedError` for anything else."""
     remedy = "write earliest, latest, or a time with its offset such as 2026-11-21T00:00:00Z"
-    if _TIME.fullmatch(text) is None:
+    if re.fullmatch(_TIME, text) is None:
         raise refuse("is neither earliest, latest nor an RFC 3339 time", remedy)
     try:
         time = datetime.fromisoformat(text.upper()).astimezone(UTC)
@@ -73,25 +78,33 @@ def parse_time(text: str) -> datetime:
     return time
 
 
-def _check_start(text: str) -> None:
-    if text not in ("earliest", "latest"):
-        parse_time(text)
+def _is_start(text: str) -> bool:
+    return text in ("earliest", "latest") or bool(parse_time(text))
 
 
-def _check_addresses(text: str) -> None:
-    parse_addresses(text)
-
-
-def _check_topic(name: str) -> None:
-    if name in (".", ".."):
-        raise refuse("is not a name that Kafka allows for a topic", "write the name as `kafka-topics --list` prints it")
-    if name in INTERNAL_TOPICS:
-        raise refuse("is an internal topic of Kafka", "remove it: its records are state of the broker, not data")
+def _are_addresses(text: str) -> bool:
+    return bool(parse_addresses(text))
 
 
 BootstrapServers = Annotated[
     str,
-    Text(r"^\S(.*\S)?$", "is empty", "write host:port,host:port, for example broker-1:9092", 4000, _check_addresses),
+    Text(
+        rf"^ *{HOST}:{PORT} *(, *{HOST}:{PORT} *)*$",
+        "has an entry that is not an address",
+        "write host:port,host:port, for example broker-1:9092",
+        4000,
+        before=(
+            never("^ *$", "is empty", "write host:port,host:port, for example broker-1:9092"),
+            never("://", "has a scheme", "write host:port only; the protocol is set in spec.kafka.security.protocol"),
+            never("@", "has credentials in it", "put them in the Secret that spec.kafka.security.secretName names"),
+            Condition(
+                NotInCel("the pattern says the same; this only names the entry"),
+                _are_addresses,
+                "has an entry that is not an address",
+                "write host:port,host:port, for example broker-1:9092",
+            ),
+        ),
+    ),
 ]
 GroupId = Annotated[
     str,
@@ -109,17 +122,35 @@ TopicName = Annotated[
         "is not a name that Kafka allows for a topic",
         "write the name as `kafka-topics --list` prints it; for a pattern use topicPattern",
         249,
-        _check_topic,
+        conditions=(
+            none_of(
+                frozenset({".", ".."}),
+                "is not a name that Kafka allows for a topic",
+                "write the name as `kafka-topics --list` prints it",
+            ),
+            none_of(
+                INTERNAL_TOPICS,
+                "is an internal topic of Kafka",
+                "remove it: its records are state of the broker, not data",
+            ),
+        ),
     ),
 ]
 StartFrom = Annotated[
     str,
     Text(
-        r"^(earliest|latest|[0-9]{4}-.*)$",
+        rf"^(earliest|latest|{_TIME})$",
         "is neither earliest, latest nor an RFC 3339 time",
         "write earliest, latest, or a time with its offset such as 2026-11-21T00:00:00Z",
         40,
-        _check_start,
+        conditions=(
+            Condition(
+                "self in ['earliest', 'latest'] || timestamp(self.upperAscii()) >= timestamp('1970-01-01T00:00:00Z')",
+                _is_start,
+                "is a time that does not exist, or is before 1970",
+                "write earliest, latest, or a time with its offset such as 2026-11-21T00:00:00Z",
+            ),
+        ),
     ),
 ]
 Rack = Annotated[
@@ -156,44 +187,50 @@ class SecuritySpec(Model):
     def uses_sasl(self) -> bool:
         return self.protocol in ("SASL_PLAINTEXT", "SASL_SSL")
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        refuse_all(list(self._contradictions()))
-        return self
+    @rule(
+        "!$protocol.startsWith('SASL_') || has(self.mechanism)",
+        "is missing: protocol {protocol} needs a way to log in",
+        "set it, for example to SCRAM-SHA-512",
+        "mechanism",
+    )
+    def _a_login_has_a_mechanism(self) -> bool:
+        return not self.uses_sasl or self.mechanism is not None
 
-    def _contradictions(self) -> Iterator[Finding]:
-        if self.uses_sasl and self.mechanism is None:
-            yield Finding(
-                f"is missing: protocol {self.protocol} needs a way to log in",
-                "set it, for example to SCRAM-SHA-512",
-                ("mechanism",),
-            )
-        if self.uses_sasl and self.secret_name is None:
-            yield Finding(
-                f"is missing: protocol {self.protocol} needs credentials",
-                "name the Secret that holds them",
-                ("secretName",),
-            )
-        if not self.uses_sasl and self.mechanism is not None:
-            yield Finding(
-                f"contradicts protocol {self.protocol}, which has no login",
-                "set protocol to SASL_SSL or SASL_PLAINTEXT, or remove mechanism",
-                ("mechanism",),
-                f'"{self.mechanism}"',
-            )
-        if self.protocol == "PLAINTEXT" and self.secret_name is not None:
-            yield Finding(
-                "contradicts protocol PLAINTEXT, which uses no secret",
-                "set protocol to what the listener speaks, or remove secretName",
-                ("secretName",),
-            )
-        if not self.uses_tls and not self.verify_hostname:
-            yield Finding(
-                f"contradicts protocol {self.protocol}, which has no certificates",
-                "set protocol to SSL or SASL_SSL, or remove verifyHostname",
-                ("verifyHostname",),
-                "false",
-            )
+    @rule(
+        "!$protocol.startsWith('SASL_') || has(self.secretName)",
+        "is missing: protocol {protocol} needs credentials",
+        "name the Secret that holds them",
+        "secretName",
+    )
+    def _a_login_has_credentials(self) -> bool:
+        return not self.uses_sasl or self.secret_name is not None
+
+    @rule(
+        "$protocol.startsWith('SASL_') || !has(self.mechanism)",
+        "contradicts protocol {protocol}, which has no login",
+        "set protocol to SASL_SSL or SASL_PLAINTEXT, or remove mechanism",
+        "mechanism",
+    )
+    def _a_mechanism_is_for_a_login(self) -> bool:
+        return self.uses_sasl or self.mechanism is None
+
+    @rule(
+        "$protocol != 'PLAINTEXT' || !has(self.secretName)",
+        "contradicts protocol PLAINTEXT, which uses no secret",
+        "set protocol to what the listener speaks, or remove secretName",
+        "secretName",
+    )
+    def _plain_text_has_no_secret(self) -> bool:
+        return self.protocol != "PLAINTEXT" or self.secret_name is None
+
+    @rule(
+        "$protocol.endsWith('SSL') || $verifyHostname",
+        "contradicts protocol {protocol}, which has no certificates",
+        "set protocol to SSL or SASL_SSL, or remove verifyHostname",
+        "verifyHostname",
+    )
+    def _certificates_are_checked_where_there_are_some(self) -> bool:
+        return self.uses_tls or self.verify_hostname
 
 
 class KafkaSpec(Model):
@@ -207,7 +244,7 @@ class KafkaSpec(Model):
     """Consumer group whose committed offsets are the progress. Default: `metadata.name`. Set it to go on with a group
     of another name; two resources must never share one on the same topics."""
 
-    topics: Annotated[tuple[TopicName, ...], Field(min_length=1, max_length=1000)] | None = None
+    topics: Annotated[tuple[TopicName, ...], Field(min_length=1, max_length=1000), Unique()] | None = None
     """Topics by name. Exactly one of `topics` and `topicPattern` is needed."""
 
     topic_pattern: Regex | None = None
@@ -269,30 +306,45 @@ class KafkaSpec(Model):
         excluded = f"(?!.*(?:{self.exclude_topic_pattern}))" if self.exclude_topic_pattern else ""
         return f"(?!{INTERNAL_PREFIX})(?=.*(?:{self.topic_pattern})){excluded}"
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        refuse_all(list(self._contradictions()))
-        return self
+    @rule(
+        "has(self.topics) || has(self.topicPattern)",
+        "is missing, and so is topicPattern",
+        "set one of them",
+        "topics",
+    )
+    def _topics_are_selected(self) -> bool:
+        return self.topics is not None or self.topic_pattern is not None
 
-    def _contradictions(self) -> Iterator[Finding]:
-        if self.topics is None and self.topic_pattern is None:
-            yield Finding("is missing, and so is topicPattern", "set one of them", ("topics",))
-        if self.topics is not None and self.topic_pattern is not None:
-            yield Finding("contradicts topics: only one of them can be set", "remove one of them", ("topicPattern",))
-        if self.exclude_topic_pattern is not None and self.topic_pattern is None:
-            yield Finding(
-                "needs topicPattern: there is nothing to exclude from",
-                "remove it, or use topicPattern",
-                ("excludeTopicPattern",),
-            )
-        for name in sorted({name for name in self.topics or () if (self.topics or ()).count(name) > 1}):
-            yield Finding(f"names {name} twice", "remove the repetition", ("topics",))
-        if self.topic_pattern is not None and self.topics is None:
-            try:
-                re.compile(self.subscription_pattern)
-            except re.error as error:
-                yield Finding(
-                    f"cannot be combined with excludeTopicPattern: {error.msg}",
-                    "name groups differently",
-                    ("topicPattern",),
-                )
+    @rule(
+        "!has(self.topics) || !has(self.topicPattern)",
+        "contradicts topics: only one of them can be set",
+        "remove one of them",
+        "topicPattern",
+    )
+    def _topics_are_selected_in_one_way(self) -> bool:
+        return self.topics is None or self.topic_pattern is None
+
+    @rule(
+        "!has(self.excludeTopicPattern) || has(self.topicPattern)",
+        "needs topicPattern: there is nothing to exclude from",
+        "remove it, or use topicPattern",
+        "excludeTopicPattern",
+    )
+    def _exclusions_have_something_to_exclude_from(self) -> bool:
+        return self.exclude_topic_pattern is None or self.topic_pattern is not None
+
+    @rule(
+        NotInCel("whether two patterns can stand in one depends on names of groups and on limits of Python's syntax"),
+        "cannot be combined with excludeTopicPattern",
+        "name groups differently",
+        "topicPattern",
+    )
+    def _patterns_can_be_combined(self) -> Sequence[Finding]:
+        if self.topic_pattern is None:
+            return ()
+        try:
+            re.compile(self.subscription_pattern)
+        except re.error as error:
+            expectation = f"cannot be combined with excludeTopicPattern: {error.msg}"
+            return [Finding(expectation, "name groups differently", ("topicPattern",))]
+        return ()

@@ -4,15 +4,16 @@ A new format is: its name in `Format`, a row in `COMPRESSIONS`, a block of its o
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from logpersister.manifest.constraint import Integer, Model, Text
-from logpersister.manifest.problems import Finding, refuse, refuse_all
+from logpersister.manifest.constraint import Condition, Model, Text, Whole
+from logpersister.manifest.problems import Finding
+from logpersister.manifest.rule import NotInCel, cel_literal, rule
 
 Format = Literal["text", "sequencefile"]
 Compression = Literal["none", "gzip", "deflate", "zstd"]
@@ -30,16 +31,6 @@ def _timezones() -> frozenset[str]:
     return frozenset(resources.files("tzdata").joinpath("zones").read_text().split())
 
 
-def _check_timezone(name: str) -> None:
-    if name not in _timezones():
-        raise refuse("is not a time zone", "write UTC, or a name of the IANA database such as Europe/Berlin")
-
-
-def _check_delimiter(text: str) -> None:
-    if not 1 <= len(text.encode()) <= 16:
-        raise refuse("is not 1 to 16 bytes long", 'write for example "\\n" in double quotes')
-
-
 TimeZone = Annotated[
     str,
     Text(
@@ -47,7 +38,14 @@ TimeZone = Annotated[
         "is not a time zone",
         "write UTC, or a name of the IANA database such as Europe/Berlin",
         64,
-        _check_timezone,
+        conditions=(
+            Condition(
+                NotInCel("there are 600 names, and more with each edition of the database"),
+                lambda name: name in _timezones(),
+                "is not a time zone",
+                "write UTC, or a name of the IANA database such as Europe/Berlin",
+            ),
+        ),
     ),
 ]
 FolderPrefix = Annotated[
@@ -59,7 +57,23 @@ FolderPrefix = Annotated[
         64,
     ),
 ]
-Delimiter = Annotated[str, Text(r"^[\s\S]*$", "is not text", 'write for example "\\n"', 16, _check_delimiter)]
+Delimiter = Annotated[
+    str,
+    Text(
+        r"^[\s\S]+$",
+        "is not 1 to 16 bytes long",
+        'write for example "\\n" in double quotes',
+        16,
+        conditions=(
+            Condition(
+                "bytes(self).size() <= 16",
+                lambda text: len(text.encode()) <= 16,
+                "is not 1 to 16 bytes long",
+                'write for example "\\n" in double quotes',
+            ),
+        ),
+    ),
+]
 
 
 class TextSpec(Model):
@@ -76,15 +90,14 @@ class TextSpec(Model):
     """What happens to a record whose value is null. `skip` leaves it out; `empty` writes an empty line, which no
     reader can tell from an empty value."""
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.delimiter_in_value == "escape" and re.search(r"[A-Za-z0-9\\\\]", self.delimiter):
-            raise refuse(
-                "has a letter, digit or backslash, which escapes themselves contain",
-                "choose another, or set delimiterInValue to keep",
-                "delimiter",
-            )
-        return self
+    @rule(
+        r"$delimiterInValue != 'escape' || !$delimiter.matches('[A-Za-z0-9\\\\]')",
+        "has a letter, digit or backslash, which escapes themselves contain",
+        "choose another, or set delimiterInValue to keep",
+        "delimiter",
+    )
+    def _escapes_are_unambiguous(self) -> bool:
+        return self.delimiter_in_value != "escape" or re.search(r"[A-Za-z0-9\\]", self.delimiter) is None
 
 
 class SequenceFileSpec(Model):
@@ -122,7 +135,7 @@ class DateRule(Model):
 class OffsetRule(Model):
     """A folder by the record's offset."""
 
-    every: Annotated[Integer, Field(ge=1, le=2**53)]
+    every: Annotated[int, Whole(1, 2**53)]
     """Offsets that share one folder, which is named after the first: `offset=20000000`."""
 
 
@@ -135,11 +148,27 @@ class PartitionRule(Model):
     offset: OffsetRule | None = None
     """A folder by the record's offset."""
 
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        if (self.date is None) == (self.offset is None):
-            raise refuse("is not exactly one of date and offset", "write one entry of the list for each")
-        return self
+    @rule(
+        "has(self.date) != has(self.offset)",
+        "is not exactly one of date and offset",
+        "write one entry of the list for each",
+    )
+    def _exactly_one(self) -> bool:
+        return (self.date is None) != (self.offset is None)
+
+
+_SAME_LEVEL = """
+has(one.date) && has(other.date)
+&& one.date.granularity == other.date.granularity
+&& one.date.?timezone.orValue('UTC') == other.date.?timezone.orValue('UTC')
+&& one.date.?prefix == other.date.?prefix
+|| has(one.offset) && has(other.offset) && one.offset.every == other.offset.every
+""".strip().replace("\n", " ")
+"""In CEL: whether two levels are equal. (One with neither, or both, is told so by a rule of its own.)"""
+
+
+def _possible_compressions() -> str:
+    return "write one of: " + "; ".join(f"{', '.join(words)} ({name})" for name, words in COMPRESSIONS.items())
 
 
 def _default_compression(so_far: dict[str, Any]) -> Compression:
@@ -175,29 +204,53 @@ class OutputSpec(Model):
     """Levels of folders below the topic, outermost first; `[]` for none. A range of offsets becomes one object per
     folder, so fine folders make small objects when timestamps are mixed."""
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        refuse_all(list(self._contradictions()))
-        return self
+    @rule(
+        f"!has(self.compression) || self.compression in {cel_literal(COMPRESSIONS)}[$format]",
+        "is not possible in format {format}",
+        _possible_compressions(),
+        "compression",
+    )
+    def _the_format_has_the_compression(self) -> Sequence[Finding]:
+        possible = COMPRESSIONS[self.format]
+        if self.compression in possible:
+            return ()
+        expectation = f"is not possible in format {self.format}"
+        return [Finding(expectation, f"write one of: {', '.join(possible)}", ("compression",), f'"{self.compression}"')]
 
-    def _contradictions(self) -> Iterator[Finding]:
-        allowed = COMPRESSIONS[self.format]
-        if self.compression not in allowed:
-            yield Finding(
-                f"is not possible in format {self.format}",
-                f"write one of: {', '.join(allowed)}",
-                ("compression",),
-                f'"{self.compression}"',
-            )
-        for block in COMPRESSIONS:
-            if block != self.format and getattr(self, block) is not None:
-                yield Finding(f"contradicts format {self.format}", f"remove it, or set format to {block}", (block,))
-        if self.sequencefile and self.compression == "none" and self.sequencefile.compression_type != "block":
-            yield Finding(
-                "contradicts compression none",
-                "remove it, or choose a compression",
-                ("sequencefile", "compressionType"),
-                f'"{self.sequencefile.compression_type}"',
-            )
-        if len(set(self.partition_by)) != len(self.partition_by):
-            yield Finding("has the same level twice", "remove the repetition", ("partitionBy",))
+    @rule(
+        "!has(self.text) || $format == 'text'",
+        "contradicts format {format}",
+        "remove it, or set format to text",
+        "text",
+    )
+    def _settings_of_text_are_for_text(self) -> bool:
+        return self.text is None or self.format == "text"
+
+    @rule(
+        "!has(self.sequencefile) || $format == 'sequencefile'",
+        "contradicts format {format}",
+        "remove it, or set format to sequencefile",
+        "sequencefile",
+    )
+    def _settings_of_sequencefile_are_for_sequencefile(self) -> bool:
+        return self.sequencefile is None or self.format == "sequencefile"
+
+    @rule(
+        "!has(self.compression) || self.compression != 'none' || $sequencefile.compressionType == 'block'",
+        "contradicts compression none",
+        "remove it, or choose a compression",
+        "sequencefile",
+        "compressionType",
+    )
+    def _what_is_not_compressed_has_no_type_of_it(self) -> bool:
+        return self.sequencefile is None or self.compression != "none" or self.sequencefile.compression_type == "block"
+
+    @rule(
+        "!has(self.partitionBy) || self.partitionBy.all(one, !has(one.date) && !has(one.offset)"
+        f" || self.partitionBy.exists_one(other, {_SAME_LEVEL}))",
+        "has the same level twice",
+        "remove the repetition",
+        "partitionBy",
+    )
+    def _levels_differ(self) -> bool:
+        return len(set(self.partition_by)) == len(self.partition_by)

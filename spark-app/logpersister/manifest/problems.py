@@ -125,6 +125,10 @@ def _is_sensitive(step: PathStep) -> bool:
     return isinstance(step, str) and _SENSITIVE.search(step) is not None
 
 
+_KEY = "[key]"
+"""How pydantic marks what is wrong with a key of a mapping, as the last step."""
+
+
 def problems_of(errors: Iterable[Any], known_fields: KnownFields, line_of: LineOf = lambda _: None) -> list[Problem]:
     """Translate pydantic's errors (``ValidationError.errors()``) into problems, in the order of the file.
 
@@ -136,10 +140,12 @@ def problems_of(errors: Iterable[Any], known_fields: KnownFields, line_of: LineO
         steps: tuple[PathStep, ...] = error["loc"]
         if _is_consequence(error, errors):
             continue
+        is_key = steps[-1:] == (_KEY,)
+        steps = steps[:-1] if is_key else steps
         refused = error.get("ctx", {}).get("error")
         if isinstance(refused, RefusedError):
             for finding in refused.findings:
-                problem = _problem_of_finding(finding, steps, error["input"])
+                problem = _problem_of_finding(finding, steps, None if is_key else error["input"])
                 problems.append(replace(problem, line=line_of((*steps, *finding.at))))
         else:
             problems.append(replace(_problem_of_builtin(error, steps, known_fields), line=line_of(steps)))
@@ -156,7 +162,7 @@ def _is_consequence(error: Any, errors: Sequence[Any]) -> bool:
 
 def _problem_of_finding(finding: Finding, steps: tuple[PathStep, ...], value: object) -> Problem:
     found = finding.found
-    if found is None and not finding.at:
+    if found is None and not finding.at and value is not None:
         found = show(value, _steps_to_judge(steps))
     return Problem(path_text((*steps, *finding.at)), finding.expectation, finding.remedy, found)
 
@@ -168,8 +174,8 @@ def _steps_to_judge(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
 
 def _problem_of_builtin(error: Any, steps: tuple[PathStep, ...], known_fields: KnownFields) -> Problem:
     kind: str = error["type"]
-    if steps and steps[-1] == "[key]":  # as pydantic marks what is wrong with a key
-        steps, kind = steps[:-2], "invalid_key"
+    if error["loc"][-1:] == (_KEY,):
+        steps, kind = steps[:-1], "invalid_key"
     problem = Problem(path_text(steps), "", "", show(error["input"], _steps_to_judge(steps)))
     if kind == "extra_forbidden":
         return _unknown_field(problem, steps, known_fields)

@@ -80,7 +80,7 @@ def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     elif "items" in schema:
         kind = f"list of {_type(_resolve(schema['items'], definitions), definitions)}s"
     elif kind == "object":
-        kind = "mapping" if "properties" in schema else "map of strings"
+        kind = "map of strings" if "additionalProperties" in schema and "properties" not in schema else "mapping"
     return kind
 
 

@@ -1,17 +1,19 @@
 """The LogPersister resource as a whole: what ``kubectl apply -f`` and ``logpersister run -f`` both take."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field
 
-from logpersister.manifest.constraint import Duration, Integer, Model, String, Text
+from logpersister.manifest.constraint import Duration, Model, String, Text, Whole
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.problems import Finding, refuse_all
+from logpersister.manifest.pods import PodTemplate
+from logpersister.manifest.problems import Finding, Problem, path_text
 from logpersister.manifest.quantity import format_size
+from logpersister.manifest.rule import change_rule, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
 from logpersister.manifest.upload import UploadSpec
@@ -61,10 +63,19 @@ class Metadata(Model):
     """Annotations for your own use; they change nothing."""
 
 
+def _bytes(field: str) -> str:
+    """Return the CEL of a size as an integer; those within their bounds are exact."""
+    return f"quantity(string({field})).asInteger()"
+
+
+_LARGEST = f"{_bytes('$storage.partSize')} * {MAX_PARTS}"
+"""In CEL: what fits into the parts of one upload."""
+
+
 class Spec(Model):
     """What the user wants."""
 
-    generation: Annotated[Integer, Field(ge=1, le=2**31 - 1)] = 1
+    generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
     """Part of every object's name. Raise it when the output changes in a way that readers notice (format, layout):
     from that point on objects have the new number, beginning exactly where the old ones end. Never lower it."""
 
@@ -80,7 +91,7 @@ class Spec(Model):
     upload: UploadSpec = UploadSpec()
     """When records become an object."""
 
-    members: Annotated[Integer, Field(ge=1, le=1000)] = 1
+    members: Annotated[int, Whole(1, 1000)] = 1
     """Processes of the group; partitions are shared out among them. Two or more go on without a pause when one
     dies. Outside Kubernetes each `logpersister run` is one, whatever is written here."""
 
@@ -95,23 +106,40 @@ class Spec(Model):
     """How often a member looks for ranges that are due, and so what may be added to `upload.maxAge`. Shorter when
     `maxAge` is a few seconds; longer for fewer and larger Spark jobs over thousands of slow partitions."""
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        refuse_all(list(self._contradictions()))
-        return self
+    target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
+    """How old the oldest record not yet stored may be before condition `LagWithinTarget` is false and partitions are
+    named as stuck. Default: twice the `maxAge` that applies to the topic, and a minute. It changes only what is
+    reported. For Kubernetes: `logpersister run` ignores it."""
 
-    def _contradictions(self) -> Iterator[Finding]:
-        """Rules between parts: ``maxBytes`` must fit into the parts of one upload."""
+    network_policy: Literal["None", "Restricted"] = "None"
+    """Whether a NetworkPolicy protects the pods. `Restricted`: nobody but pods of the same resource may connect to them
+    except to the port of metrics and probes; what they connect to is not limited, since brokers and buckets may be
+    anywhere. For Kubernetes: `logpersister run` ignores it."""
+
+    pod_template: PodTemplate | None = None
+    """Merged over the members' pods; their container is named `member`. A change replaces the pods and makes no new
+    revision of what is written. For Kubernetes: `logpersister run` ignores it."""
+
+    @rule(
+        f"!({_bytes('$upload.maxBytes')} > {_LARGEST})"
+        " && !self.?upload.?overrides.orValue([])"
+        f".exists(one, has(one.maxBytes) && {_bytes('one.maxBytes')} > {_LARGEST})",
+        f"has a maxBytes that does not fit into {MAX_PARTS} parts of storage.partSize",
+        "lower it, or raise spec.storage.partSize",
+        "upload",
+    )
+    def _objects_fit_into_their_parts(self) -> Sequence[Finding]:
         largest = self.storage.part_size * MAX_PARTS
-        for field, size in self.upload.sizes():
-            if size > largest:
-                part = format_size(math.ceil(size / (MAX_PARTS * 2**20)) * 2**20)
-                yield Finding(
-                    f"does not fit into {MAX_PARTS} parts of storage.partSize {format_size(self.storage.part_size)}",
-                    f"lower it, or set spec.storage.partSize to {part} or more",
-                    ("upload", *field),
-                    f'"{format_size(size)}"',
-                )
+        return [self._too_large(("upload", *field), size) for field, size in self.upload.sizes() if size > largest]
+
+    def _too_large(self, field: tuple[str | int, ...], size: int) -> Finding:
+        part = format_size(math.ceil(size / (MAX_PARTS * 2**20)) * 2**20)
+        return Finding(
+            f"does not fit into {MAX_PARTS} parts of storage.partSize {format_size(self.storage.part_size)}",
+            f"lower it, or set spec.storage.partSize to {part} or more",
+            field,
+            f'"{format_size(size)}"',
+        )
 
 
 class LogPersister(Model):
@@ -140,3 +168,33 @@ class LogPersister(Model):
     def group_id(self) -> str:
         """The consumer group: ``spec.kafka.groupId``, or the resource's name."""
         return self.spec.kafka.group_id or self.metadata.name
+
+    def problems_of_change(self, before: "LogPersister") -> list[Problem]:
+        """Return why this cannot take the place of what was there before; nothing if it can."""
+        rules = [declared for declared in rules_of(type(self)) if declared.is_change]
+        findings = [finding for declared in rules for finding in declared.findings(self, before)]
+        return [
+            Problem(path_text(finding.at), finding.expectation, finding.remedy, finding.found) for finding in findings
+        ]
+
+    @change_rule(
+        "$spec.generation >= $before.spec.generation",
+        "is lower than before, and objects of the higher generation are there already",
+        "set it to what it was, or higher",
+        "spec",
+        "generation",
+    )
+    def _the_generation_never_falls(self, before: "LogPersister") -> bool:
+        return self.spec.generation >= before.spec.generation
+
+    @change_rule(
+        "self.spec.kafka.?groupId.orValue(self.metadata.name)"
+        " == oldSelf.spec.kafka.?groupId.orValue(oldSelf.metadata.name)",
+        "cannot be changed: another group begins anew, and would store everything twice",
+        "set it to what it was, or make a resource of another name and prefix",
+        "spec",
+        "kafka",
+        "groupId",
+    )
+    def _the_group_stays(self, before: "LogPersister") -> bool:
+        return self.group_id == before.group_id

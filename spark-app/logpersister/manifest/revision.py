@@ -7,7 +7,7 @@ was meant (design: exactly once by intents). It never holds a secret: the spec o
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,22 @@ from logpersister.manifest.resource import API_VERSION, KIND, LogPersister
 
 HASH_DIGITS = 12
 
-EXCLUDED_FROM_SPEC = frozenset({"members"})
+EXCLUDED = (
+    ("members",),
+    ("networkPolicy",),
+    ("podTemplate",),
+    ("spark", "executorPodTemplate"),
+    ("targetLag",),
+)
 """Fields of the spec that make no new revision.
 
 ``members`` says how many processes do the work, not what a process does: the operator adds or removes some of the same
-revision. Everything else is part of the revision, also what names no object and fills no byte (``upload``, ``spark``,
+revision. The others only the operator reads: they say what pods look like and what is reported, so an intent can be
+executed without them, and a change of a node selector must not become part of what is promised in Kafka. (A changed
+pod template replaces the pods all the same: the operator compares it apart.) Pod templates must not be in a revision's
+document for another reason: it is stored in the bucket, and environment variables hold what they hold.
+
+Everything else is part of the revision, also what names no object and fills no byte (``upload``, ``spark``,
 ``cycleInterval``): a running process takes it up only by being replaced, and replacing is what a new revision is.
 Of the metadata only the name counts: it is the default of the group. Labels and annotations change nothing, and a
 rotated Secret keeps its name.
@@ -49,7 +60,8 @@ class Revision:
 def revision_of(resource: LogPersister, code_version: str) -> Revision:
     """Return the revision of a resource that is run by a version of our code."""
     spec = resource.spec.model_dump(mode="json", by_alias=True, exclude_none=True)
-    spec = {key: value for key, value in spec.items() if key not in EXCLUDED_FROM_SPEC}
+    for path in EXCLUDED:
+        _remove(spec, path)
     # Defaults that depend on another part: resolved here, so that the document means the same without it.
     spec["kafka"]["groupId"] = resource.group_id
     spec["storage"]["pathStyle"] = resource.spec.storage.uses_path_style
@@ -88,6 +100,13 @@ def resource_of(document: Mapping[str, Any]) -> LogPersister:
         f"the revision was written by logpersister {version} and this version cannot execute it; "
         f"run a member of version {version} until its intents are done. What is wrong:\n{reason}"
     )
+
+
+def _remove(document: dict[str, Any], path: Sequence[str]) -> None:
+    *above, name = path
+    for step in above:
+        document = document.get(step, {})
+    document.pop(name, None)
 
 
 def _canonical_json(document: Mapping[str, Any]) -> bytes:

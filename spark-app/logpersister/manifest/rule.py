@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from logpersister.manifest.problems import Finding, PathStep, show
 
 VALIDATIONS = "x-kubernetes-validations"
-_FIELD = re.compile(r"\$(before\.)?([a-z][A-Za-z]*(?:\.[a-z][A-Za-z]*)*)")
+_FIELD = re.compile(r"\$(before\.)?([a-z][A-Za-z]*(?:\.[a-z][A-Za-z]*\b(?!\())*)")
 _PLACEHOLDER = re.compile(r"\{([a-zA-Z]+)\}")
 
 
@@ -142,8 +142,10 @@ def cel_literal(value: Any) -> str:
 
 def _filled_in(finding: Finding, model: BaseModel) -> Finding:
     values = model.model_dump(mode="json", by_alias=True)
-    fill = lambda text: _PLACEHOLDER.sub(lambda found: str(values[found[1]]), text)  # noqa: E731
-    return Finding(fill(finding.expectation), fill(finding.remedy), finding.at, _quoted(values, finding.at))
+    expectation, remedy = (
+        _PLACEHOLDER.sub(lambda found: str(values[found[1]]), text) for text in (finding.expectation, finding.remedy)
+    )
+    return Finding(expectation, remedy, finding.at, _quoted(values, finding.at))
 
 
 def _quoted(values: Any, at: Sequence[PathStep]) -> str | None:

@@ -1,22 +1,27 @@
 """``spec.spark``: where the work runs."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Self
+from collections.abc import Mapping
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from logpersister.manifest.constraint import Integer, Model, String
-from logpersister.manifest.problems import Finding, refuse_all
+from logpersister.manifest.constraint import Condition, Model, String, Text, Whole
+from logpersister.manifest.pods import PodTemplate
+from logpersister.manifest.problems import refuse
+from logpersister.manifest.rule import cel_literal, rule
 
 RESERVED: Mapping[str, str] = {
     "spark.app.name": "it is named after the resource",
     "spark.driver.bindAddress": "it follows from where the member runs",
     "spark.driver.host": "it follows from where the member runs",
     "spark.driver.port": "it follows from where the member runs",
-    "spark.dynamicAllocation.enabled": "use spec.spark.executors",
+    "spark.dynamicAllocation.enabled": "use spec.spark.maxExecutors",
+    "spark.dynamicAllocation.maxExecutors": "use spec.spark.maxExecutors",
+    "spark.dynamicAllocation.minExecutors": "use spec.spark.minExecutors",
     "spark.executor.instances": "use spec.spark.executors",
     "spark.kubernetes.driver.pod.name": "it is the pod of the member",
+    "spark.kubernetes.executor.podTemplateFile": "use spec.spark.executorPodTemplate",
     "spark.kubernetes.namespace": "it is the namespace of the resource",
     "spark.master": "use spec.spark.executors",
     "spark.pyspark.driver.python": "workers must run the Python of the member",
@@ -28,38 +33,101 @@ RESERVED: Mapping[str, str] = {
 }
 """Settings that logpersister sets itself, with the reason or the field to use."""
 
-_SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
+_SENSITIVE = "(?i)secret|password|token|access[.]?key"
 """What Spark itself redacts (spark.redaction.regex)."""
-_REFERENCE = re.compile(r"spark\.kubernetes\.(driver|executor)\.(secrets|secretKeyRef)\.")
+_REFERENCE = "^spark[.]kubernetes[.](driver|executor)[.](secrets|secretKeyRef)[.]"
 """Settings that only name a Secret."""
+
+
+def _is_ours_to_set(key: str) -> bool:
+    if key in RESERVED:
+        raise refuse("is set by logpersister itself", f"remove it: {RESERVED[key]}")
+    return True
+
+
+def _is_no_secret(key: str) -> bool:
+    return re.search(_SENSITIVE, key, re.ASCII) is None or re.match(_REFERENCE, key) is not None
+
+
+SettingName = Annotated[
+    str,
+    Text(
+        r"^spark[.][!-~]+$",
+        "is not a Spark setting: they begin with spark.",
+        "correct its name",
+        conditions=(
+            Condition(
+                f"!(self in {cel_literal(frozenset(RESERVED))})",
+                _is_ours_to_set,
+                "is set by logpersister itself",
+                "remove it (docs/manifest.md)",
+            ),
+            Condition(
+                f"!self.matches({cel_literal(_SENSITIVE)}) || self.matches({cel_literal(_REFERENCE)})",
+                _is_no_secret,
+                "looks like a secret, and a manifest is stored in the bucket",
+                "remove it; storage and Kafka take theirs from secretName",
+            ),
+        ),
+    ),
+]
+
+
+SettingValue = Annotated[String, Field(max_length=4000)]
 
 
 class SparkSpec(Model):
     """Where the work runs."""
 
-    executors: Annotated[Integer, Field(ge=0, le=1000)] = 0
+    executors: Annotated[int, Whole(0, 1000)] = 0
     """Executor pods of each member; 0 runs the work inside the member's own process. Add some when one machine's
     cores or network cannot keep up; adding `members` helps as well, and fails over faster."""
 
-    conf: Annotated[dict[String, String], Field(max_length=200)] = Field(default_factory=dict)
+    min_executors: Annotated[int, Whole(0, 1000)] | None = None
+    """Executor pods of each member that stay when there is nothing to do; 1 unless set. Only with `maxExecutors`."""
+
+    max_executors: Annotated[int, Whole(1, 1000)] | None = None
+    """Most executor pods of each member, in place of `executors`: Spark adds some while tasks wait and gives idle ones
+    back, down to `minExecutors`. Set it when load comes and goes; a new pod takes some seconds to be of use."""
+
+    conf: Annotated[dict[SettingName, SettingValue], Field(max_length=200)] = Field(default_factory=dict)
     """Further Spark settings, for example `spark.executor.memory: 2g`; values in quotes when they look like numbers.
     Settings that logpersister sets itself, and secrets, are refused."""
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        refuse_all(list(self._contradictions()))
-        return self
+    executor_pod_template: PodTemplate | None = None
+    """Merged over the executors' pods; their container is named `executor`. For Kubernetes: `logpersister run` ignores
+    it."""
 
-    def _contradictions(self) -> Iterator[Finding]:
-        for key in sorted(self.conf):
-            field = ("conf", key)
-            if not key.startswith("spark."):
-                yield Finding("is not a Spark setting: they begin with spark.", "correct its name", field)
-            elif key in RESERVED:
-                yield Finding("is set by logpersister itself", f"remove it: {RESERVED[key]}", field)
-            elif _SECRET.search(key) and not _REFERENCE.match(key):
-                yield Finding(
-                    "looks like a secret, and a manifest is stored in the bucket",
-                    "remove it; storage and Kafka take theirs from secretName",
-                    field,
-                )
+    @property
+    def dynamic_executors(self) -> tuple[int, int] | None:
+        """Fewest and most executors of dynamic allocation; none when their number is fixed."""
+        if self.max_executors is None:
+            return None
+        return 1 if self.min_executors is None else self.min_executors, self.max_executors
+
+    @rule(
+        "!has(self.maxExecutors) || $executors == 0",
+        "contradicts maxExecutors: their number is fixed or it is not",
+        "remove one of them",
+        "executors",
+    )
+    def _executors_are_fixed_or_dynamic(self) -> bool:
+        return self.max_executors is None or self.executors == 0
+
+    @rule(
+        "!has(self.minExecutors) || has(self.maxExecutors)",
+        "needs maxExecutors",
+        "set it, or use executors for a fixed number",
+        "minExecutors",
+    )
+    def _a_least_has_a_most(self) -> bool:
+        return self.min_executors is None or self.max_executors is not None
+
+    @rule(
+        "!has(self.maxExecutors) || !has(self.minExecutors) || self.minExecutors <= self.maxExecutors",
+        "is more than maxExecutors",
+        "lower it, or raise maxExecutors",
+        "minExecutors",
+    )
+    def _the_least_is_at_most_the_most(self) -> bool:
+        return self.min_executors is None or self.max_executors is None or self.min_executors <= self.max_executors

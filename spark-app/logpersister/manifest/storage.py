@@ -1,14 +1,10 @@
 """``spec.storage``: the bucket, and how to reach it."""
 
-import ipaddress
-from collections.abc import Iterator
-from typing import Annotated, Literal, Self
-from urllib.parse import urlsplit
+from typing import Annotated, Literal
 
-from pydantic import model_validator
-
-from logpersister.manifest.constraint import Flag, Model, SecretName, Size, Text
-from logpersister.manifest.problems import Finding, refuse, refuse_all
+from logpersister.manifest.constraint import Flag, Model, SecretName, Size, Text, never
+from logpersister.manifest.network import HOST, PORT
+from logpersister.manifest.rule import cel_literal, rule
 
 RESERVED_FOLDER = "_logpersister"
 """Folder below the prefix where revisions and facts are kept; no user's path may be in it."""
@@ -32,68 +28,36 @@ _AWS_STORAGE_CLASSES = frozenset(
 )
 
 
-def _check_bucket(name: str) -> None:
-    """Check what no pattern can say (docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html)."""
-    remedy = "write the bucket's name as `aws s3 ls` prints it"
-    if len(name) < 3:
-        raise refuse("is shorter than 3 characters", remedy)
-    if ".." in name:
-        raise refuse("has two dots in a row, which no bucket has", remedy)
-    try:
-        ipaddress.IPv4Address(name)
-    except ValueError:
-        pass
-    else:
-        raise refuse("is an address, which no bucket may be named", remedy)
-    for prefix in ("xn--", "sthree-", "amzn-s3-demo-"):
-        if name.startswith(prefix):
-            raise refuse(f"begins with {prefix}, which S3 reserves", remedy)
-    if name.endswith("--x-s3"):
-        raise refuse("is a directory bucket, whose listings are not in order", "use a general purpose bucket")
-    for suffix in ("-s3alias", "--ol-s3", ".mrap", "--table-s3"):
-        if name.endswith(suffix):
-            raise refuse(f"ends with {suffix}, which S3 reserves", "name the bucket itself, not an alias of it")
+_AS_LISTED = "write the bucket's name as `aws s3 ls` prints it"
 
-
-def _check_prefix(prefix: str) -> None:
-    if prefix.startswith("/"):
-        raise refuse("begins with a slash, which would make a folder without a name", "write it without: raw")
-    if prefix.endswith("/"):
-        raise refuse("ends with a slash, which is added anyway", "write it without: raw")
-    folders = prefix.split("/") if prefix else []
-    if "" in folders:
-        raise refuse("has two slashes in a row", "write one: raw/events")
-    if "." in folders or ".." in folders:
-        raise refuse("has a folder named . or .., which tools resolve", "write the folder's name")
-    if RESERVED_FOLDER in folders:
-        raise refuse(f"has the folder {RESERVED_FOLDER}, where logpersister keeps its own", "name it differently")
-
-
-def _check_endpoint(endpoint: str) -> None:
-    remedy = "write scheme, host and port only, for example http://127.0.0.1:9000"
-    try:
-        url = urlsplit(endpoint)
-        port = url.port
-    except ValueError:
-        raise refuse("is not a URL", remedy) from None
-    if url.username is not None or url.password is not None or "@" in endpoint:
-        raise refuse("has credentials in it", "put them in the Secret that secretName names")
-    if url.scheme not in ("http", "https") or not url.hostname:
-        raise refuse("is not an http or https URL", remedy)
-    if url.path not in ("", "/") or url.query or url.fragment:
-        raise refuse("has more than scheme, host and port", f"{remedy}; the bucket has a field of its own")
-    if port == 0:
-        raise refuse("has port 0", remedy)
-
-
+# docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
 BucketName = Annotated[
     str,
     Text(
         r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
         "is not a name that S3 allows for a bucket (3 to 63 lower-case letters, digits, - and .)",
-        "write the bucket's name as `aws s3 ls` prints it",
+        _AS_LISTED,
         63,
-        _check_bucket,
+        conditions=(
+            never(r"^.?.?$", "is shorter than 3 characters", _AS_LISTED),
+            never(r"[.][.]", "has two dots in a row, which no bucket has", _AS_LISTED),
+            never(r"^[0-9]+[.][0-9]+[.][0-9]+[.][0-9]+$", "is an address, which no bucket may be named", _AS_LISTED),
+            never(
+                r"^(xn--|sthree-|amzn-s3-demo-)",
+                "begins with what S3 reserves (xn--, sthree-, amzn-s3-demo-)",
+                _AS_LISTED,
+            ),
+            never(
+                r"--x-s3$",
+                "is a directory bucket, whose listings are not in order",
+                "use a general purpose bucket",
+            ),
+            never(
+                r"(-s3alias|--ol-s3|[.]mrap|--table-s3)$",
+                "ends with what S3 reserves (-s3alias, --ol-s3, .mrap, --table-s3)",
+                "name the bucket itself, not an alias of it",
+            ),
+        ),
     ),
 ]
 Prefix = Annotated[
@@ -103,17 +67,40 @@ Prefix = Annotated[
         "has a character that tools mistreat in object names",
         "use letters, digits and !-_.*'()=, with / between folders",
         400,
-        _check_prefix,
+        conditions=(
+            never(r"^/", "begins with a slash, which would make a folder without a name", "write it without: raw"),
+            never(r"/$", "ends with a slash, which is added anyway", "write it without: raw"),
+            never(r"//", "has two slashes in a row", "write one: raw/events"),
+            never(
+                r"(^|/)[.][.]?(/|$)",
+                "has a folder named . or .., which tools resolve",
+                "write the folder's name",
+            ),
+            never(
+                rf"(^|/){RESERVED_FOLDER}(/|$)",
+                f"has the folder {RESERVED_FOLDER}, where logpersister keeps its own",
+                "name it differently",
+            ),
+        ),
     ),
 ]
+_ONLY_SERVER = "write scheme, host and port only, for example http://127.0.0.1:9000"
+
 Endpoint = Annotated[
     str,
     Text(
-        r"^https?://\S+$",
-        "is not an http or https URL",
-        "write scheme, host and port only, for example http://127.0.0.1:9000",
+        rf"^https?://{HOST}(:{PORT})?/?$",
+        "is not an http or https URL of a server",
+        _ONLY_SERVER,
         2000,
-        _check_endpoint,
+        before=(
+            never("@", "has credentials in it", "put them in the Secret that secretName names"),
+            never(
+                r"^https?://[^/?#]*(/.+|[?#].*)$",
+                "has more than scheme, host and port",
+                f"{_ONLY_SERVER}; the bucket has a field of its own",
+            ),
+        ),
     ),
 ]
 Region = Annotated[
@@ -152,13 +139,14 @@ class EncryptionSpec(Model):
     key_id: KeyId | None = None
     """Id, alias or ARN of the KMS key; without it the account's own key for S3. Only with type `KMS`."""
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.type == "S3" and self.key_id is not None:
-            raise refuse(
-                "contradicts type S3, whose keys the storage chooses", "set type to KMS, or remove keyId", "keyId"
-            )
-        return self
+    @rule(
+        "self.type != 'S3' || !has(self.keyId)",
+        "contradicts type S3, whose keys the storage chooses",
+        "set type to KMS, or remove keyId",
+        "keyId",
+    )
+    def _a_key_is_for_kms(self) -> bool:
+        return self.type != "S3" or self.key_id is None
 
 
 class StorageSpec(Model):
@@ -213,30 +201,42 @@ class StorageSpec(Model):
         """``pathStyle`` with its default filled in."""
         return self.endpoint is not None if self.path_style is None else self.path_style
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        refuse_all(list(self._contradictions()))
-        return self
+    @property
+    def uses_tls(self) -> bool:
+        return self.endpoint is None or self.endpoint.startswith("https:")
 
-    def _contradictions(self) -> Iterator[Finding]:
-        if self.endpoint is None and self.storage_class is not None and self.storage_class not in _AWS_STORAGE_CLASSES:
-            yield Finding(
-                "is not a storage class of AWS",
-                f"write one of {', '.join(sorted(_AWS_STORAGE_CLASSES))}, or set the endpoint of what has it",
-                ("storageClass",),
-                f'"{self.storage_class}"',
-            )
-        https = self.endpoint is None or self.endpoint.startswith("https:")
-        if not https and self.ca_secret_name is not None:
-            yield Finding(
-                "contradicts the http endpoint, which has no certificate", "use https, or remove it", ("caSecretName",)
-            )
-        if not https and not self.verify_tls:
-            yield Finding(
-                "contradicts the http endpoint, which has no certificate",
-                "use https, or remove it",
-                ("verifyTls",),
-                "false",
-            )
-        if not self.verify_tls and self.ca_secret_name is not None:
-            yield Finding("contradicts verifyTls: false, which checks nothing", "remove one of them", ("caSecretName",))
+    @rule(
+        f"has(self.endpoint) || !has(self.storageClass) || self.storageClass in {cel_literal(_AWS_STORAGE_CLASSES)}",
+        "is not a storage class of AWS",
+        f"write one of {', '.join(sorted(_AWS_STORAGE_CLASSES))}, or set the endpoint of what has it",
+        "storageClass",
+    )
+    def _aws_has_the_storage_class(self) -> bool:
+        return self.endpoint is not None or self.storage_class is None or self.storage_class in _AWS_STORAGE_CLASSES
+
+    @rule(
+        "!has(self.caSecretName) || !has(self.endpoint) || self.endpoint.startsWith('https:')",
+        "contradicts the http endpoint, which has no certificate",
+        "use https, or remove it",
+        "caSecretName",
+    )
+    def _an_authority_is_for_https(self) -> bool:
+        return self.ca_secret_name is None or self.uses_tls
+
+    @rule(
+        "$verifyTls || !has(self.endpoint) || self.endpoint.startsWith('https:')",
+        "contradicts the http endpoint, which has no certificate",
+        "use https, or remove it",
+        "verifyTls",
+    )
+    def _certificates_are_checked_where_there_are_some(self) -> bool:
+        return self.verify_tls or self.uses_tls
+
+    @rule(
+        "$verifyTls || !has(self.caSecretName)",
+        "contradicts verifyTls: false, which checks nothing",
+        "remove one of them",
+        "caSecretName",
+    )
+    def _an_authority_is_for_checking(self) -> bool:
+        return self.verify_tls or self.ca_secret_name is None

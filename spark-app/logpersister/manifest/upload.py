@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from logpersister.manifest.constraint import Duration, Model, Regex, Size
-from logpersister.manifest.problems import PathStep, refuse
+from logpersister.manifest.problems import PathStep
+from logpersister.manifest.rule import rule
 
 MaxBytes = Annotated[int, Size("64Ki", "5Ti")]
 MaxAge = Annotated[timedelta, Duration("1s", "30d")]
@@ -37,11 +38,9 @@ class UploadOverride(Model):
     max_age: MaxAge | None = None
     """In place of `upload.maxAge`."""
 
-    @model_validator(mode="after")
-    def _changes_something(self) -> Self:
-        if self.max_bytes is None and self.max_age is None:
-            raise refuse("changes nothing", "set maxBytes, maxAge or both, or remove it")
-        return self
+    @rule("has(self.maxBytes) || has(self.maxAge)", "changes nothing", "set maxBytes, maxAge or both, or remove it")
+    def _changes_something(self) -> bool:
+        return self.max_bytes is not None or self.max_age is not None
 
 
 class UploadSpec(Model):

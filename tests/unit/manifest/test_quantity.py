@@ -28,18 +28,14 @@ from logpersister.manifest.quantity import (
         ("1G", 10**9),
         ("1Ki", 1024),
         ("256Mi", 256 * 2**20),
-        ("1.5Gi", 3 * 2**29),
-        ("0.5Ki", 512),
         ("2E", 2 * 10**18),
-        ("2e3", 2000),
-        ("1.25E2", 125),
-        (" 5Mi ", 5 * 2**20),
+        (5.0, 5),
         ("7Ei", 7 * 2**60),
     ],
 )
-def test_sizes(text: str | int, size: int) -> None:
+def test_sizes(text: str | float, size: int) -> None:
     assert parse_size(text) == size
-    assert re.fullmatch(SIZE_PATTERN, str(text).strip())
+    assert isinstance(text, float) or re.fullmatch(SIZE_PATTERN, str(text))
 
 
 @pytest.mark.parametrize(
@@ -59,8 +55,11 @@ def test_sizes(text: str | int, size: int) -> None:
         ".5",
         "1,5Mi",
         "\u0661Mi",
-        "9" * 21,
-        "1e100",
+        "9" * 19,
+        "1e6",
+        "1.5Gi",
+        " 5Mi",
+        "5Mi\n",
         None,
     ],
 )
@@ -69,16 +68,23 @@ def test_not_sizes(text: str | None) -> None:
         parse_size(text)
 
 
-def test_sizes_are_whole_bytes_and_have_an_end() -> None:
-    with pytest.raises(RefusedError, match="is not a whole number of bytes"):
-        parse_size("0.3Ki")
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [("1.5Gi", "whole number, 1536Mi"), ("0.5Ki", "512"), ("1.5", "256Mi"), ("1.5MB", "without the B")],
+)
+def test_parts_of_a_size_are_told_how_to_be_written(text: str, remedy: str) -> None:
+    with pytest.raises(RefusedError, match=remedy):
+        parse_size(text)
+
+
+def test_sizes_have_an_end() -> None:
     with pytest.raises(RefusedError, match="larger than any size"):
         parse_size("8Ei")
 
 
 @settings(deadline=None, max_examples=200)
 @given(
-    st.integers(0, 2**63 - 1)
+    st.integers(0, 10**18 - 1)
     | st.integers(0, 2**20).map(lambda n: n * 2**20)
     | st.integers(0, 10**6).map(lambda n: n * 1000)
 )
@@ -88,9 +94,7 @@ def test_a_size_has_one_text_that_means_it(size: int) -> None:
     assert re.fullmatch(SIZE_PATTERN, format_size(size))
 
 
-@pytest.mark.parametrize(
-    ("text", "same"), [("1024Mi", "1Gi"), ("1000k", "1M"), ("1536Ki", "1536Ki"), ("1.5Mi", "1536Ki")]
-)
+@pytest.mark.parametrize(("text", "same"), [("1024Mi", "1Gi"), ("1000k", "1M"), ("1536Ki", "1536Ki")])
 def test_equal_sizes_have_equal_texts(text: str, same: str) -> None:
     assert format_size(parse_size(text)) == same
 
@@ -108,6 +112,8 @@ def test_equal_sizes_have_equal_texts(text: str, same: str) -> None:
         ("1m500ms", timedelta(minutes=1, milliseconds=500)),
         ("7d", timedelta(days=7)),
         ("1d12h", timedelta(hours=36)),
+        ("0.001s", timedelta(milliseconds=1)),
+        ("0.001h", timedelta(milliseconds=3600)),
     ],
 )
 def test_durations(text: str, duration: timedelta) -> None:
@@ -117,18 +123,47 @@ def test_durations(text: str, duration: timedelta) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "15", "m", "15 m", "-5s", "1y", "5us", "1h 30m", "30m1h", "1m1m", "1.s", "\u0663s", "PT15M", 15, None, True],
+    [
+        "",
+        "15",
+        "m",
+        "15 m",
+        " 15m",
+        "15m\n",
+        "1.5d",
+        "0.5ms",
+        "1.0001s",
+        "-5s",
+        "1y",
+        "5us",
+        "1h 30m",
+        "30m1h",
+        "1m1m",
+        "1.s",
+        "\u0663s",
+        "PT15M",
+        15,
+        None,
+        True,
+    ],
 )
 def test_not_durations(text: object) -> None:
     with pytest.raises(RefusedError, match="is not a duration"):
         parse_duration(text)
 
 
-def test_durations_are_whole_milliseconds_and_have_an_end() -> None:
-    with pytest.raises(RefusedError, match="is not a whole number of milliseconds"):
-        parse_duration("0.3ms")
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [("15", "with its unit"), ("30m1h", "the longest first"), ("0.3ms", "as whole numbers"), ("x", "90s$")],
+)
+def test_what_is_not_a_duration_is_told_why(text: str, rule: str) -> None:
+    with pytest.raises(RefusedError, match=rule):
+        parse_duration(text)
+
+
+def test_durations_have_an_end() -> None:
     with pytest.raises(RefusedError, match="longer than ten years"):
-        parse_duration("999999999999h")
+        parse_duration("999999h")
 
 
 @settings(deadline=None, max_examples=200)

@@ -88,7 +88,12 @@ def _nodes(node: Any) -> Iterator[dict[str, Any]]:
 def test_the_schema_is_plain() -> None:
     schema = json_schema()
     keys = {key for node in _nodes(schema) for key in node if key.startswith("x-")}
-    assert keys == {"x-kubernetes-int-or-string"}
+    assert keys == {
+        "x-kubernetes-int-or-string",
+        "x-kubernetes-list-type",
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-validations",
+    }
     text = json.dumps(schema)
     assert "PT15M" not in text
     assert '"default": "15m"' in text

@@ -1,0 +1,31 @@
+"""What users add to the pods that the operator makes: node selectors, tolerations, resources, sidecars, volumes."""
+
+from typing import Annotated, Any
+
+from pydantic import Field, WithJsonSchema
+
+from logpersister.manifest.constraint import Model, String
+
+_PRESERVED = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+"""The schema of a pod is some 500 kB, and the API server checks pods anyway when they are made."""
+
+
+class PodMetadata(Model):
+    """What pods carry beside what the operator gives them."""
+
+    labels: Annotated[dict[String, String], Field(max_length=100)] = Field(default_factory=dict)
+    """Labels of the pods. Those that the operator sets itself (`app.kubernetes.io/…`, `logpersister.dev/…`) stay."""
+
+    annotations: Annotated[dict[String, String], Field(max_length=100)] = Field(default_factory=dict)
+    """Annotations of the pods."""
+
+
+class PodTemplate(Model):
+    """A part of a pod, merged over the operator's."""
+
+    metadata: PodMetadata = PodMetadata()
+    """Labels and annotations of the pods."""
+
+    spec: Annotated[dict[String, Any], WithJsonSchema(_PRESERVED)] = Field(default_factory=dict)
+    """Any part of a pod's spec (docs.k8s.io: PodSpec). Lists such as containers, volumes and environment variables
+    are merged by name, as `kubectl patch` does; the rest replaces what is there."""
