@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import preflight
+from go_builds import GO_BUILDS, GoBuild
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +35,6 @@ PYTHON = VENV / "bin" / "python"
 UV = CACHE / "uv" / "uv"
 NATIVE = ROOT / "spark-app" / "native"
 
-MINIO = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
 MAVEN = ("mvn", "--batch-mode", "--strict-checksums", "--no-transfer-progress")
 
 _TAIL_LINES = 40
@@ -75,7 +75,7 @@ class Part:
 
 def parts() -> dict[str, Part]:
     """Every part by name, in the order in which they are made."""
-    minio, kafka, spark_kafka = CACHE / "minio", CACHE / "kafka", CACHE / "spark-kafka"
+    kafka, spark_kafka = CACHE / "kafka", CACHE / "spark-kafka"
     stack = ROOT / "tests" / "stack"
     found = [
         Part("uv", "uv, the package installer", UV.with_name(".stamp"), _uv, [ROOT / "requirements-uv.lock"]),
@@ -103,7 +103,7 @@ def parts() -> dict[str, Part]:
             _spark_kafka,
             [stack / "spark-kafka.pom.xml"],
         ),
-        Part("minio", "MinIO, a Go build of two to four minutes", minio / ".stamp", _minio, facts=[MINIO]),
+        *(_go_part(build) for build in GO_BUILDS),
     ]
     return {part.name: part for part in found}
 
@@ -158,10 +158,14 @@ def _spark_kafka() -> None:
         _run("spark-kafka", [*MAVEN, "--file", pom, "dependency:copy", f"-DoutputDirectory={new}"])
 
 
-def _minio() -> None:
-    with _aside(CACHE / "minio") as new:
-        environment = {"GOBIN": str(new), "CGO_ENABLED": "0", "GOFLAGS": "-trimpath"}
-        _run("minio", ["go", "install", "-v", "-ldflags=-s -w", MINIO], environment)
+def _go_part(build: GoBuild) -> Part:
+    def make() -> None:
+        with _aside(CACHE / build.name) as new:
+            # Nice: it takes all cores for minutes, and the machine may be somebody's desk.
+            command = ["nice", *build.command(new)]
+            _run(build.name, command, build.environment(new), build.module or ROOT)
+
+    return Part(build.name, build.title, CACHE / build.name / ".stamp", make, build.files, build.facts)
 
 
 @contextlib.contextmanager
@@ -175,7 +179,7 @@ def _aside(place: Path) -> Iterator[Path]:
     new.rename(place)
 
 
-def _run(name: str, command: Sequence[str], environment: dict[str, str] | None = None) -> None:
+def _run(name: str, command: Sequence[str], environment: dict[str, str] | None = None, folder: Path = ROOT) -> None:
     """Run a command with its output in the part's log, showing that it goes on."""
     log = CACHE / "log" / f"{name}.log"
     # --no-build-isolation takes build tools from the environment, and maturin calls itself by name.
@@ -185,7 +189,7 @@ def _run(name: str, command: Sequence[str], environment: dict[str, str] | None =
         output.write(f"$ {' '.join(command)}\n")
         output.flush()
         process = subprocess.Popen(
-            command, cwd=ROOT, env=settings, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            command, cwd=folder, env=settings, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
         )
     try:
         _watch(process, log)

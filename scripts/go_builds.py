@@ -1,0 +1,99 @@
+"""Programs that set-up builds from Go modules: each pinned, each a single static binary.
+
+A module that ``go install`` takes is named with its version. etcd and Kubernetes have replace directives, which it
+refuses: they are built in a module of our own, whose go.mod and go.sum pin everything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+_MODULES = Path(__file__).resolve().parents[1] / "tests" / "stack" / "kubernetes" / "go"
+
+KUBERNETES = "v1.34.4"
+HELM = "v3.19.5"
+
+_KUBERNETES_VERSION = " ".join(
+    f"-X {package}.gitVersion={KUBERNETES} -X {package}.gitMajor=1 -X {package}.gitMinor=34"
+    f" -X {package}.gitTreeState=clean -X {package}.buildDate=2026-01-01T00:00:00Z"
+    for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+)
+_HELM_VERSION = " ".join(
+    [f"-X helm.sh/helm/v3/internal/version.version={HELM}"]
+    + [
+        f"-X helm.sh/helm/v3/pkg/{package}.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/{package}.k8sVersionMinor=34"
+        for package in ("lint/rules", "chartutil")
+    ]
+)
+
+
+@dataclass(frozen=True)
+class GoBuild:
+    """One program."""
+
+    name: str
+    """Of the program, and of its folder in ``.cache``."""
+    title: str
+    package: str
+    """What is built, with its version unless ``module`` pins it."""
+    module: Path | None = None
+    """Folder of our own go.mod."""
+    variables: str = ""
+    """``-X`` options of the linker: versions that the program tells."""
+
+    @property
+    def files(self) -> list[Path]:
+        """What pins the build beside `package`."""
+        return [] if self.module is None else [self.module / "go.mod", self.module / "go.sum"]
+
+    @property
+    def facts(self) -> list[str]:
+        """What else the result depends on."""
+        return [self.package, self.variables]
+
+    def command(self, folder: Path) -> list[str]:
+        """Return the command that writes the program into ``folder``; it runs in `module`, with `environment`."""
+        flags = ["-v", "-trimpath", f"-ldflags=-s -w {self.variables}".rstrip()]
+        if self.module is None:
+            return ["go", "install", *flags, self.package]
+        return ["go", "build", "-mod=readonly", *flags, "-o", str(folder / self.name), self.package]
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """Return what is added to the environment."""
+        return {"GOBIN": str(folder), "CGO_ENABLED": "0"}
+
+
+GO_BUILDS = (
+    GoBuild(
+        "minio",
+        "MinIO, a Go build of two to four minutes",
+        "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c",
+    ),
+    GoBuild(
+        "kube-apiserver",
+        "Kubernetes API server, a Go build of four to eight minutes",
+        "k8s.io/kubernetes/cmd/kube-apiserver",
+        _MODULES / "kubernetes",
+        _KUBERNETES_VERSION,
+    ),
+    GoBuild(
+        "kubectl",
+        "kubectl, a Go build of half a minute",
+        "k8s.io/kubernetes/cmd/kubectl",
+        _MODULES / "kubernetes",
+        _KUBERNETES_VERSION,
+    ),
+    GoBuild("etcd", "etcd, a Go build of half a minute", "go.etcd.io/etcd/server/v3", _MODULES / "etcd"),
+    GoBuild(
+        "helm",
+        "Helm, a Go build of one to two minutes",
+        f"helm.sh/helm/v3/cmd/helm@{HELM}",
+        variables=_HELM_VERSION,
+    ),
+    GoBuild(
+        "kubeconform",
+        "kubeconform, a Go build of some seconds",
+        "github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0",
+    ),
+)
