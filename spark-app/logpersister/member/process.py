@@ -75,6 +75,7 @@ def run_member(
     identity = Identity(resource.group_id, resource.spec.generation, revision.hash, name, __version__)
     board, metrics, health = StatusBoard(identity), Metrics(identity), Health()
     on_start(board)
+    readiness = Readiness(health)  # first of all: who asks while Spark starts must not be told that all is well
     stop = Stop()
     with ExitStack() as stack, stop.on_signals():
         if options.http is not None:
@@ -97,7 +98,7 @@ def run_member(
         group_probe.watch(assembly.group.thread)
         stop.listen()
         watch_spark(assembly.jobs, health.probe("spark", SPARK_LIMIT, START_LIMIT))
-        member = Member(resource, assembly, reports, board, metrics, health, stop)
+        member = Member(resource, assembly, reports, board, metrics, health, readiness, stop)
         try:
             code = member.run(until_current=options.until_current)
         except (FencedError, NoTopicsError) as error:
@@ -107,6 +108,14 @@ def run_member(
         board.state(MemberState.STOPPED)
     log.info("member.stopped", exit_code=int(code))
     return code
+
+
+class Readiness:
+    """What must have happened before a member counts as ready."""
+
+    def __init__(self, health: Health) -> None:
+        self.joined = health.condition("group")
+        self.looked = health.condition("first-look")
 
 
 class Member:
@@ -120,6 +129,7 @@ class Member:
         board: StatusBoard,
         metrics: Metrics,
         health: Health,
+        readiness: Readiness,
         stop: Stop,
     ) -> None:
         self._resource = resource
@@ -130,8 +140,7 @@ class Member:
         self._board = board
         self._metrics = metrics
         self._stop = stop
-        self._joined = health.condition("group")
-        self._looked = health.condition("first-look")
+        self._readiness = readiness
         self._probe = health.probe("cycle", CYCLE_LIMIT, START_LIMIT)
         self._shown_at = float("-inf")
         self._unshown = False
@@ -177,12 +186,13 @@ class Member:
             time.sleep(RETRY_SECONDS)
         else:
             self._show(at_once=code is not None or not promising)
-            self._looked.set(met=True)
+            self._readiness.looked.set(met=True)
         self._metrics.cycle(time.perf_counter() - started)
         self._probe.beat()
-        self._joined.set(met=self._group.joined, message="joined" if self._group.joined else "not in the group")
+        joined = self._group.joined
+        self._readiness.joined.set(met=joined, message="joined" if joined else "not in the group")
         if promising:
-            self._board.state(MemberState.RUNNING if self._group.joined else MemberState.JOINING)
+            self._board.state(MemberState.RUNNING if joined else MemberState.JOINING)
         return code
 
     def _show(self, *, at_once: bool) -> None:

@@ -1,0 +1,50 @@
+"""The process of a member, before anything of it runs."""
+
+import urllib.error
+import urllib.request
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from logpersister.manifest import parse
+from logpersister.manifest.secrets import Secrets
+from logpersister.member import process
+from logpersister.member.process import MemberOptions, run_member
+
+
+class StartedError(Exception):
+    """Far enough."""
+
+
+def status(address: str, path: str) -> int:
+    try:
+        with urllib.request.urlopen(f"http://{address}{path}", timeout=5) as response:
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_a_member_that_starts_is_alive_and_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[int] = []
+
+    def assemble(*arguments: Any, **named: Any) -> AbstractContextManager[Any]:
+        (served,) = (event for event in logs if event["event"] == "reports.served")
+        answers.extend(status(served["address"], path) for path in ("/healthz", "/readyz"))
+        raise StartedError
+
+    monkeypatch.setattr(process, "assemble", assemble)
+    resource = parse(
+        {
+            "apiVersion": "logpersister.dev/v1alpha1",
+            "kind": "LogPersister",
+            "metadata": {"name": "starting"},
+            "spec": {"kafka": {"bootstrapServers": "b:1", "topics": ["t"]}, "storage": {"bucket": "logs"}},
+        }
+    )
+
+    with capture_logs() as logs, pytest.raises(StartedError):
+        run_member(resource, Secrets(), MemberOptions(http="127.0.0.1:0"))
+
+    assert answers == [200, 503]
