@@ -1,0 +1,1 @@
+"""The Kubernetes API: kinds, requests with deadlines, server-side apply, events."""

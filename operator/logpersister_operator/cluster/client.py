@@ -1,0 +1,122 @@
+"""Requests to the API server, each with a deadline. Objects are plain documents, as `kopf` gives them too."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+import urllib3.exceptions
+from kubernetes.client import ApiClient
+
+from logpersister_operator.cluster.kinds import EVENT, Document, Kind, kind_of
+
+FIELD_MANAGER: Final = "logpersister-operator"
+"""Owner of every field that we set, in ``metadata.managedFields``."""
+REQUEST_SECONDS: Final = 10.0
+
+_APPLY: Final = "application/apply-patch+yaml"
+_MERGE: Final = "application/merge-patch+json"
+_JSON: Final = "application/json"
+
+
+class ClusterError(Exception):
+    """The API server refused a request, or did not answer it.
+
+    ``status`` is that of HTTP; 0 without an answer.
+    """
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Cluster(Protocol):
+    """What the operator asks of the API server. Every method raises ClusterError."""
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Document | None: ...
+
+    def apply(self, document: Document) -> Document: ...
+
+    def apply_status(self, document: Document) -> Document: ...
+
+    def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None: ...
+
+    def post_event(self, document: Document) -> None: ...
+
+
+class ApiServer:
+    """The real one."""
+
+    def __init__(self, api: ApiClient, request_seconds: float = REQUEST_SECONDS) -> None:
+        self._api = api
+        self._seconds = request_seconds
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Document | None:
+        """Return an object, or None when it does not exist."""
+        try:
+            return self._request("GET", kind.path(namespace, name))
+        except ClusterError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def apply(self, document: Document) -> Document:
+        """Apply on the server: fields that we no longer name go away, fields of others stay; return what is there now.
+
+        Conflicts are forced: what we declare is ours, and drift is repaired.
+        """
+        return self._apply(document)
+
+    def apply_status(self, document: Document) -> Document:
+        """Apply the status of an object alone."""
+        return self._apply(document, "status")
+
+    def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None:
+        """Delete an object and what it owns; with ``uid`` only that very one. It need not exist."""
+        body: Document = {"propagationPolicy": "Background"}
+        if uid is not None:
+            body["preconditions"] = {"uid": uid}
+        try:
+            self._request("DELETE", kind.path(namespace, name), body)
+        except ClusterError as error:
+            if error.status != 404 and not (error.status == 409 and uid is not None):  # 409: another one by now
+                raise
+
+    def post_event(self, document: Document) -> None:
+        """Create an Event."""
+        self._request("POST", EVENT.path(document["metadata"]["namespace"]), document)
+
+    def _apply(self, document: Document, subresource: str | None = None) -> Document:
+        metadata = document["metadata"]
+        path = kind_of(document["kind"]).path(metadata["namespace"], metadata["name"], subresource)
+        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        return self._request("PATCH", path, document, content_type=_APPLY, query=query)
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        content_type: str = _JSON,
+        query: Mapping[str, str] | None = None,
+    ) -> Document:
+        headers = {"Accept": _JSON, "Content-Type": content_type}
+        method, url, headers, _, post = self._api.param_serialize(
+            method, path, query_params=list((query or {}).items()), header_params=headers, auth_settings=["BearerToken"]
+        )
+        text = None if body is None else json.dumps(body)
+        try:
+            response = self._api.call_api(method, url, headers, text, post, _request_timeout=self._seconds)
+            content = response.read()  # type: ignore[no-untyped-call]
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise ClusterError(f"{method} {path}: the API server did not answer: {error}") from error
+        if not 200 <= response.status < 300:
+            raise ClusterError(f"{method} {path}: {_reason(content, response.status)}", response.status)
+        return dict(json.loads(content)) if content else {}
+
+
+def _reason(content: bytes, status: int) -> str:
+    try:
+        return f"{json.loads(content)['message']} ({status})"
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP status {status}"

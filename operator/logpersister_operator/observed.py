@@ -1,0 +1,157 @@
+"""What the operator knows of one resource at one moment: the input of every decision. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from logpersister.ranges import TopicPartition
+from logpersister.report.lag import LagSummary
+from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, STATEFUL_SET, Document, Kind, Reference
+from logpersister_operator.render.application import COMPONENT_LABEL, EXECUTOR, MEMBER, REVISION_LABEL
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ResourceKey:
+    """Which resource."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class StuckPartition:
+    """A partition whose committed offset stands still while records wait behind it."""
+
+    partition: TopicPartition
+    records: int
+    seconds: float
+    """How long it has stood still."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLag:
+    """The lag of the whole group, as Kafka told it."""
+
+    summary: LagSummary
+    stuck: tuple[StuckPartition, ...] = ()
+    lost_records: int = 0
+    """Records that Kafka deleted before they were stored, of partitions that are held for it now."""
+    over_target: tuple[str, ...] = ()
+    """The first topics whose oldest record waits longer than ``targetLag``."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownLag:
+    """Why the lag is not known. It is never shown as 0."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemberReport:
+    """What a member says of itself at ``/status``; None with the reason when it says nothing."""
+
+    document: Mapping[str, Any] | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretsSeen:
+    """The Secrets that the resource names."""
+
+    digest: str = ""
+    """Changes with their content, and tells nothing of it."""
+    missing: tuple[str, ...] = ()
+    """What is missing, in words: ``Secret clicks-kafka``, ``key password of Secret clicks-kafka``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One resource, its children, and what is behind them."""
+
+    now: datetime
+    resource: Document
+    """As the API server has it, with its status."""
+    image: str
+    """Of members and executors."""
+    children: Mapping[Reference, Document] = field(default_factory=dict)
+    """Every object with the resource's label, pods included."""
+    secrets: SecretsSeen = SecretsSeen()
+    lag: KnownLag | UnknownLag = UnknownLag("not asked yet")
+    reports: Mapping[str, MemberReport] = field(default_factory=dict)
+    """By the name of the member's pod."""
+    refusals: Mapping[Reference, str] = field(default_factory=dict)
+    """What the API server said to objects that it did not take at the last attempt."""
+
+    @property
+    def key(self) -> ResourceKey:
+        metadata = self.resource["metadata"]
+        return ResourceKey(metadata["namespace"], metadata["name"])
+
+    @property
+    def is_being_deleted(self) -> bool:
+        return "deletionTimestamp" in self.resource["metadata"]
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """The status as it was written last; empty at first."""
+        status: Mapping[str, Any] = self.resource.get("status") or {}
+        return status
+
+    def of_kind(self, kind: Kind) -> list[Document]:
+        """Return the children of a kind that are not on their way out, by name."""
+        found = [
+            child
+            for reference, child in sorted(self.children.items())
+            if reference.kind == kind.name and "deletionTimestamp" not in child["metadata"]
+        ]
+        return found
+
+    def stateful_sets(self) -> dict[str, Document]:
+        """Return the StatefulSets of members by revision."""
+        return {child["metadata"]["labels"][REVISION_LABEL]: child for child in self.of_kind(STATEFUL_SET)}
+
+    def config_maps(self) -> dict[str, Document]:
+        """Return the ConfigMaps by revision."""
+        return {
+            child["metadata"]["labels"][REVISION_LABEL]: child
+            for child in self.of_kind(CONFIG_MAP)
+            if REVISION_LABEL in child["metadata"]["labels"]
+        }
+
+    def pods(self, component: str = MEMBER) -> list[Document]:
+        """Return the pods of members or executors, by name, those on their way out too."""
+        return [
+            child
+            for reference, child in sorted(self.children.items())
+            if reference.kind == POD.name and child["metadata"]["labels"].get(COMPONENT_LABEL) == component
+        ]
+
+    def executors(self) -> list[Document]:
+        return self.pods(EXECUTOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A Kubernetes Event about the resource."""
+
+    reason: str
+    message: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done: the output of every decision, executed in this order."""
+
+    status: Document
+    """The whole status."""
+    apply: Sequence[Document] = ()
+    """Children, in the order in which they are needed."""
+    delete: Sequence[Document] = ()
+    """Children, as they were seen, that are no longer needed."""
+    events: Sequence[Event] = ()

@@ -1,0 +1,94 @@
+"""What is to run: one revision of one resource."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from logpersister.manifest import LogPersister
+from logpersister.manifest.revision import revision_of
+from logpersister_operator.cluster.kinds import Document, Kind
+
+RESOURCE_LABEL: Final = "logpersister.dev/resource"
+REVISION_LABEL: Final = "logpersister.dev/revision"
+COMPONENT_LABEL: Final = "app.kubernetes.io/component"
+MEMBER: Final = "member"
+EXECUTOR: Final = "executor"
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A valid resource with everything that its pods depend on."""
+
+    resource: LogPersister
+    namespace: str
+    uid: str
+    """Of the resource: its children are owned by that very one, not by another of the same name."""
+    image: str
+    secrets_digest: str = ""
+    """Changes when a Secret that the resource names changes."""
+
+    @property
+    def name(self) -> str:
+        return self.resource.name
+
+    @property
+    def revision(self) -> str:
+        """12 hexadecimal digits over the spec as far as it defines what is written, and the image."""
+        return revision_of(self.resource, self.image).hash
+
+    @property
+    def revision_name(self) -> str:
+        """Name of the objects that each revision has of its own."""
+        return f"{self.name}-{self.revision}"
+
+    @property
+    def service_name(self) -> str:
+        return f"{self.name}-members"
+
+    @property
+    def has_executors(self) -> bool:
+        spark = self.resource.spec.spark
+        return spark.executors > 0 or spark.dynamic_executors is not None
+
+    def account_name(self, component: str) -> str:
+        return f"{self.name}-{component}"
+
+    @property
+    def selector(self) -> dict[str, str]:
+        """Labels that all pods of the resource have, of whatever revision, and no others."""
+        return {RESOURCE_LABEL: self.name}
+
+    def child(
+        self, kind: Kind, name: str, body: Mapping[str, Any], *, labels: Mapping[str, str] | None = None
+    ) -> Document:
+        """Return an object that the resource owns. The resource's own labels and annotations are not copied."""
+        return {
+            "apiVersion": kind.api_version,
+            "kind": kind.name,
+            "metadata": {
+                "name": name,
+                "namespace": self.namespace,
+                "labels": {**common_labels(self.name), **(labels or {})},
+                "ownerReferences": [
+                    {
+                        "apiVersion": self.resource.api_version,
+                        "kind": self.resource.kind,
+                        "name": self.name,
+                        "uid": self.uid,
+                        "controller": True,
+                        "blockOwnerDeletion": True,
+                    }
+                ],
+            },
+            **body,
+        }
+
+
+def common_labels(name: str) -> dict[str, str]:
+    """Return the labels of every object of a resource."""
+    return {
+        "app.kubernetes.io/name": "logpersister",
+        "app.kubernetes.io/instance": name,
+        "app.kubernetes.io/managed-by": "logpersister-operator",
+        RESOURCE_LABEL: name,
+    }

@@ -1,0 +1,49 @@
+"""What runs: the ConfigMap, the StatefulSet and the PodDisruptionBudget."""
+
+import json
+
+from logpersister_operator.cluster.kinds import CONFIG_MAP, POD_DISRUPTION_BUDGET, STATEFUL_SET, Document
+from logpersister_operator.render.application import COMPONENT_LABEL, MEMBER, REVISION_LABEL, Application
+from logpersister_operator.render.pod import EXECUTOR_KEY, MANIFEST_KEY, executor_pod, member_template
+
+
+def config_map(app: Application) -> Document:
+    """Return what members read: the manifest, and the template of executors.
+
+    The manifest is whole, so that it can go on being run while a newer spec of the resource is invalid.
+    """
+    manifest = app.resource.model_dump(mode="json", by_alias=True, exclude_none=True)
+    manifest["metadata"] = {"name": app.name, "namespace": app.namespace}
+    data = {MANIFEST_KEY: _text(manifest)}
+    if app.has_executors:
+        data[EXECUTOR_KEY] = _text(executor_pod(app))
+    return app.child(CONFIG_MAP, app.revision_name, {"data": data}, labels={REVISION_LABEL: app.revision})
+
+
+def stateful_set(app: Application, members: int) -> Document:
+    """Return the members of this revision.
+
+    Stable names give them static membership: one that restarts in time does not rebalance the group. All start and
+    stop at once, for none waits for another.
+    """
+    labels = {COMPONENT_LABEL: MEMBER, REVISION_LABEL: app.revision}
+    spec = {
+        "replicas": members,
+        "serviceName": app.service_name,
+        "podManagementPolicy": "Parallel",
+        "updateStrategy": {"type": "RollingUpdate"},
+        "revisionHistoryLimit": 1,
+        "selector": {"matchLabels": app.selector | labels},
+        "template": member_template(app),
+    }
+    return app.child(STATEFUL_SET, app.revision_name, {"spec": spec}, labels=labels)
+
+
+def disruption_budget(app: Application) -> Document:
+    """Return the budget of all members together: a drain takes them one by one, and is never blocked by one alone."""
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": app.selector | {COMPONENT_LABEL: MEMBER}}}
+    return app.child(POD_DISRUPTION_BUDGET, app.name, {"spec": spec})
+
+
+def _text(document: object) -> str:
+    return json.dumps(document, indent=2, sort_keys=True) + "\n"
