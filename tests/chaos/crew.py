@@ -4,6 +4,7 @@ A member that ends is started again under its name. One that says by ``/healthz`
 """
 
 import random
+import signal
 import time
 import urllib.error
 import urllib.request
@@ -102,8 +103,9 @@ class Crew:
         place.process = None
         self.former.append(process)
         asked = place.leaving
+        fine = process.code == 0 or (process.code == -signal.SIGTERM and process.address is None)  # it had not begun
         self.chronicle.tell("member.ended", f"{place.name} with exit code {process.code}", log=process.log.name)
-        if not asked or process.code != 0:
+        if not (asked and fine):
             self.unexpected.append(f"{place.name}: exit code {process.code}, see {process.log.name}")
         if not asked and place.start_at is None:
             place.start_at = time.monotonic() + _RESTART_SECONDS

@@ -87,11 +87,12 @@ class Pace:
 
     def note(self, seconds: float, committed: int, end: int) -> None:
         lag = end - committed
+        if self.lag:
+            self.longest_standstill = max(self.longest_standstill, seconds - self.moved_at)
         if committed != self.committed or self.lag == 0:
             self.committed, self.moved_at = committed, seconds
         self.lag = lag
         self.largest_lag = max(self.largest_lag, lag)
-        self.longest_standstill = max(self.longest_standstill, seconds - self.moved_at)
 
 
 class Watch:

@@ -1,0 +1,93 @@
+"""What decides, tells and sums up, without any server."""
+
+import ast
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.chronicle import Chronicle
+from tests.chaos.deck import deal
+from tests.chaos.disturbances import Kill
+from tests.chaos.report import Report, Verdict
+from tests.chaos.settings import FILES, TEXT
+from tests.chaos.watch import Life, Pace, Sample
+
+PAUSE = (0.5, 6.0)
+HERE = Path(__file__).parent
+
+
+def dealt(seed: int, number: int = 60) -> list[str]:
+    return [f"{pause:.3f} {disturbance}" for pause, disturbance in islice(deal(seed, PAUSE), number)]
+
+
+def test_a_seed_deals_the_same_again() -> None:
+    assert dealt(7) == dealt(7)
+    assert dealt(7) != dealt(8)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_kind_is_dealt_before_any_is_dealt_again_and_again(seed: int) -> None:
+    first = [disturbance for _, disturbance in islice(deal(seed, PAUSE), 25)]
+    second = [disturbance for _, disturbance in islice(deal(seed, PAUSE), 25, 50)]
+    assert sorted(one.name for one in first) == sorted(one.name for one in second)
+    assert sum(one.kills for one in first) == 7
+    assert {one.how for one in first if isinstance(one, Kill)} == {"driver", "tree", "jvm"}
+
+
+def test_the_product_is_seen_from_outside() -> None:
+    """An examination that shared code with what it examines would share its mistakes."""
+    for file in HERE.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not any(name.startswith("logpersister") for name in names), file
+
+
+def test_the_story_is_in_the_file_at_once(tmp_path: Path) -> None:
+    now = 100.0
+    echoed: list[str] = []
+    chronicle = Chronicle(tmp_path / "story", echo=echoed.append, clock=lambda: now)
+    now = 103.25
+    chronicle.tell("kill-driver", "text-1", log="text-1-1.log")
+    document = json.loads((tmp_path / "story").read_text())
+    assert (document["seconds"], document["event"], document["log"]) == (3.25, "kill-driver", "text-1-1.log")
+    assert echoed == ["[   3.2 s] kill-driver        text-1"]
+    assert chronicle.story() == echoed[0]
+
+
+def test_manifests_of_the_outputs_differ_only_where_they_should() -> None:
+    text, files = (output.manifest(bootstrap="b:1", endpoint="http://s3") for output in (TEXT, FILES))
+    assert text["spec"]["storage"]["prefix"] != files["spec"]["storage"]["prefix"]
+    assert text["metadata"] != files["metadata"]
+    assert text["spec"]["kafka"] == files["spec"]["kafka"]
+
+
+def test_a_standstill_is_time_without_commits_while_there_is_something_to_store() -> None:
+    pace = Pace()
+    pace.note(10, committed=0, end=0)
+    pace.note(20, committed=0, end=5)
+    pace.note(24, committed=0, end=9)
+    pace.note(25, committed=9, end=9)
+    pace.note(90, committed=9, end=9)
+    pace.note(91, committed=9, end=10)
+    assert (pace.longest_standstill, pace.largest_lag, pace.lag) == (5, 9, 1)
+
+
+def test_a_life_is_summed_up() -> None:
+    life = Life("text-1", "text-1-1.log", [Sample(n, 10 + n, n * 1_000_000) for n in range(101)])
+    document = life.document()
+    assert document["seconds"] == 100
+    assert document["descriptors"] == {"first": 14, "median": 60, "max": 110, "last": 106}
+
+
+def test_a_report_says_how_it_ended() -> None:
+    report = Report(7, Verdict.BROKEN, problems=[f"duplicate: {n}" for n in range(30)], evidence=".cache/chaos/x")
+    assert "THE PROMISE IS BROKEN" in report.text()
+    assert "PROBLEM         duplicate: 19\n" in report.text()
+    assert "and 10 more" in report.text()
+    assert ".cache/chaos/x" in report.text()
+    assert json.loads(json.dumps(report.document()))["verdict"] == "broken"
+    assert "was held" in Report(7, Verdict.HELD).text()
+    assert "nothing is proven" in Report(7).text()

@@ -1,0 +1,88 @@
+"""What the judge is given: names and content of objects, and what producers know."""
+
+import gzip
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tests.chaos.check import Row, Seen, digest
+from tests.chaos.ledger import Ledger
+from tests.chaos.witnesses import UnreadableError, escaped_gzip_lines, stored
+
+OF = ("clicks", 0)
+
+
+class Bucket:
+    """As much of boto3's client as is asked."""
+
+    def __init__(self, content: dict[str, bytes]) -> None:
+        self._content = content
+
+    def get_paginator(self, _: str) -> Any:
+        def paginate(Bucket: str, Prefix: str) -> Iterator[Any]:  # noqa: N803 - boto3's names
+            for key in self._content:
+                yield {"Contents": [{"Key": key}]} if key.startswith(Prefix) else {}
+
+        return SimpleNamespace(paginate=paginate)
+
+    def get_object(self, Bucket: str, Key: str) -> Any:  # noqa: N803
+        return {"Body": BytesIO(self._content[Key])}
+
+
+def look(content: dict[str, bytes], read: Callable[[bytes], list[Row]] = escaped_gzip_lines) -> list[Any]:
+    return list(stored(cast("Any", Bucket(content)), "chaos", "text", read))
+
+
+def test_names_and_lines() -> None:
+    lines = gzip.compress(b"one\n\n" + rb"line\nbreak and \\n" + b"\n")
+    content = {
+        "text/a%2Fb/dt=2026-11-21/1_7_00000000000000000042.txt.gz": lines,
+        "text/_logpersister/text/revisions/1.json": b"{}",
+        "other/clicks/1_0_00000000000000000000.txt.gz": b"",
+    }
+
+    (one,) = look(content)
+
+    assert (one.of, one.path, one.generation, one.start) == (("a/b", 7), "dt=2026-11-21", 1, 42)
+    assert one.rows == [Row(digest(value)) for value in (b"one", b"", b"line\nbreak and \\n")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("text/clicks/part-0", gzip.compress(b"")),
+        ("text/clicks/1_0_00000000000000000000.txt.gz", gzip.compress(b"half a line")),
+        ("text/clicks/1_0_00000000000000000000.txt.gz", gzip.compress(b"whole\n")[:-4]),
+        ("text/clicks/1_0_00000000000000000000.txt.gz", gzip.compress(rb"no escape of ours: \t" + b"\n")),
+    ],
+)
+def test_what_cannot_be_read_is_told(name: str, content: bytes) -> None:
+    with pytest.raises(UnreadableError, match=name.rsplit("/", 1)[1]):
+        look({name: content})
+
+
+def test_producers_and_consumer_agree() -> None:
+    ledger = Ledger()
+    ledger.acknowledged([(OF, 0, b"x"), (OF, 1, None)])
+    ledger.aborted([(OF, 2, b"never")])
+    assert list(ledger.contradictions({OF: [Seen(0, 0, None, digest(b"x")), Seen(1, 0, b"k", None)]})) == []
+    assert ledger.aborted_values() == {digest(b"never")}
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        [Seen(0, 0, None, digest(b"x"))],
+        [Seen(0, 0, None, digest(b"y")), Seen(1, 0, b"k", None)],
+        [Seen(0, 0, None, digest(b"x")), Seen(1, 0, b"k", None), Seen(2, 0, None, digest(b"never"))],
+    ],
+    ids=["lost", "changed", "aborted"],
+)
+def test_producers_and_consumer_disagree(seen: list[Seen]) -> None:
+    ledger = Ledger()
+    ledger.acknowledged([(OF, 0, b"x"), (OF, 1, None)])
+    ledger.aborted([(OF, 2, b"never")])
+    assert len(list(ledger.contradictions({OF: seen}))) == 1
