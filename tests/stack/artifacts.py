@@ -26,7 +26,12 @@ def kafka_classpath() -> str:
 
 def minio_binary() -> Path:
     """Path of the MinIO server."""
-    return _existing(CACHE / "minio" / "minio")
+    return go_program("minio")
+
+
+def go_program(name: str) -> Path:
+    """Path of a program that set-up builds (scripts/go_builds.py): ``etcd``, ``kubectl``, ``helm``."""
+    return _existing(CACHE / name / name)
 
 
 def spark_kafka_jars() -> list[Path]:

@@ -1,0 +1,92 @@
+"""A client of the API server as thin as can be: documents in, documents out, one connection."""
+
+import http.client
+import json
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlencode
+
+Document = dict[str, Any]
+
+
+class Refused(Exception):  # noqa: N818 -- an answer, not a mishap
+    """The API server said no."""
+
+    def __init__(self, status: Document) -> None:
+        super().__init__(status.get("message", status))
+        self.code = int(status.get("code", 0))
+        self.causes = [
+            Cause(cause.get("reason", ""), cause.get("message", ""), cause.get("field", ""))
+            for cause in (status.get("details") or {}).get("causes") or ()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One thing that is wrong with a document."""
+
+    reason: str
+    """Such as ``FieldValueInvalid``."""
+    message: str
+    field: str
+    """Such as ``spec.kafka.topics[0]``."""
+
+
+class Client:
+    """Requests one after another."""
+
+    def __init__(self, host: str, port: int, context: ssl.SSLContext, *, timeout: float = 30) -> None:
+        self._connection = http.client.HTTPSConnection(host, port, context=context, timeout=timeout)
+
+    def get(self, path: str, **query: str) -> Document:
+        return self.request("GET", path, **query)
+
+    def create(self, path: str, document: Mapping[str, Any], **query: str) -> Document:
+        """Create in the collection at ``path``; unknown and repeated fields are refused, as kubectl does it."""
+        return self.request("POST", path, document, **{"fieldValidation": "Strict", **query})
+
+    def replace(self, path: str, document: Mapping[str, Any], **query: str) -> Document:
+        """Put a whole object in place of what is at ``path``."""
+        return self.request("PUT", path, document, **{"fieldValidation": "Strict", **query})
+
+    def apply(self, path: str, document: Mapping[str, Any], *, manager: str = "test", **query: str) -> Document:
+        """Server-side apply."""
+        query = {"fieldValidation": "Strict", "fieldManager": manager, "force": "true", **query}
+        return self.request("PATCH", path, document, content_type="application/apply-patch+yaml", **query)
+
+    def delete(self, path: str, **query: str) -> Document:
+        return self.request("DELETE", path, **query)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        document: Mapping[str, Any] | None = None,
+        *,
+        content_type: str = "application/json",
+        **query: str,
+    ) -> Document:
+        """Return the answer; raise `Refused` when it is no."""
+        body = None if document is None else json.dumps(document)
+        headers = {"Accept": "application/json", "Content-Type": content_type}
+        self._connection.request(method, f"{path}?{urlencode(query)}" if query else path, body, headers)
+        response = self._connection.getresponse()
+        content = response.read()
+        answer: Document = json.loads(content) if content.startswith(b"{") else {"message": content.decode()}
+        if not 200 <= response.status < 300:
+            raise Refused({"code": response.status} | answer)
+        return answer
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
