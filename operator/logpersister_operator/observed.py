@@ -104,12 +104,11 @@ class Observed:
 
     def of_kind(self, kind: Kind) -> list[Document]:
         """Return the children of a kind that are not on their way out, by name."""
-        found = [
+        return [
             child
             for reference, child in sorted(self.children.items())
             if reference.kind == kind.name and "deletionTimestamp" not in child["metadata"]
         ]
-        return found
 
     def stateful_sets(self) -> dict[str, Document]:
         """Return the StatefulSets of members by revision."""

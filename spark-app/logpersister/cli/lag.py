@@ -12,8 +12,8 @@ from typing import Any, TextIO
 from logpersister.cli import brokers, context
 from logpersister.cli.exits import Exit
 from logpersister.cli.group import GroupDescription, describe_group
-from logpersister.cli.observation import Observation, PartitionState, observe
 from logpersister.cli.tables import Column, duration, number, plural, table
+from logpersister.group.observation import Observation, PartitionState, observe
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister

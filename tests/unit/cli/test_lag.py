@@ -6,8 +6,8 @@ import pytest
 
 from logpersister.cli.group import GroupDescription, GroupMember
 from logpersister.cli.lag import GroupLag, _show_tables, document
-from logpersister.cli.observation import observe
 from logpersister.group.answers import Answer
+from logpersister.group.observation import observe
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.plan.intents import Committed, Intent, UnknownMarkError, promised, stored
 from logpersister.ranges import Offset, TopicPartition

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logpersister.cli.oldest import FINEST, PRECISION, ROUNDS, Found, oldest_timestamps
+from logpersister.group.oldest import FINEST, PRECISION, ROUNDS, Found, oldest_timestamps
 from logpersister.ranges import TopicPartition
 
 PARTITION = TopicPartition("clicks", 0)

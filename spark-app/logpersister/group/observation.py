@@ -1,4 +1,4 @@
-"""What ``logpersister lag`` tells, asked of Kafka itself: true whether or not a member runs."""
+"""Where the whole group stands, asked of Kafka itself: true whether or not a member runs."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from logpersister.cli.oldest import Found, Milliseconds, oldest_timestamps
 from logpersister.group.offsets import OffsetReader
+from logpersister.group.oldest import Found, Milliseconds, oldest_timestamps
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.plan.intents import Committed, Intent, UnknownMarkError
 from logpersister.ranges import Offset, TopicPartition
