@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify, verify_with
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import create_topic
@@ -45,7 +46,7 @@ def _abandoned_sockets_are_found_here() -> Iterator[None]:
 def _servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Servers]:
     """Both at once: they start side by side, in the time of the slower one."""
     directory = tmp_path_factory.mktemp("stack")
-    kafka = KafkaBroker(directory / "kafka")
+    kafka = KafkaBroker(directory / "kafka", properties={"log.cleaner.backoff.ms": "200"})  # compacts at once
     minio = MinioServer(directory / "minio")
     kafka.launch()
     minio.launch()
@@ -123,6 +124,15 @@ def scene(
     """A consumer group of this test alone, on the session's servers: its manifests, members and stored objects."""
     with Scene(tmp_path, kafka, s3, bucket=bucket, endpoint=minio.endpoint, group=unique) as opened:
         yield opened
+
+
+@pytest.fixture
+def verify(
+    capsys: pytest.CaptureFixture[str],
+    logging_as_before: None,
+) -> Verify:
+    """``verify(manifest, *options, code=0)`` runs `logpersister verify` and returns its document."""
+    return verify_with(capsys)
 
 
 @pytest.fixture

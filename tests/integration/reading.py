@@ -113,7 +113,7 @@ def write_transactions(bootstrap: str, topic: str, *, rounds: int = 6) -> None:
     produce(bootstrap, topic, some("after", 50), compression="gzip")
 
 
-def write_compacted(bootstrap: str, topic: str) -> None:
+def write_compacted(bootstrap: str, topic: str, *, padding: bytes = b"") -> None:
     """Write a topic (``cleanup.policy=compact``) and wait until compaction left holes in it.
 
     The broker must have a short ``log.cleaner.backoff.ms``.
@@ -123,7 +123,10 @@ def write_compacted(bootstrap: str, topic: str) -> None:
     )
     for round_number in range(8):
         written = [
-            Record(None if number % 11 == 0 else f"{round_number} {number}".encode() * 5, f"{number % 37}".encode())
+            Record(
+                None if number % 11 == 0 else f"{round_number} {number}".encode() * 5 + padding,
+                f"{number % 37}".encode(),
+            )
             for number in range(200)
         ]
         produce(bootstrap, topic, written, batch_size=2_000)

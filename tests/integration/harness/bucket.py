@@ -73,17 +73,17 @@ class Bucket:
         self._delimiter = delimiter
         """What ends each value in text."""
 
-    def objects(self, topic: str | None = None) -> list[StoredObject]:
+    def objects(self, topic: str | None = None, *, generation: int | None = None) -> list[StoredObject]:
         """Return all objects of records (of ``topic``), by topic, partition, generation, start and path."""
-        found = [
-            self._read(listed)
-            for listed in self._list(self._head)
-            if not listed["Key"].startswith(f"{self._head}_logpersister/")
-        ]
-        return sorted(
-            (one for one in found if topic in (None, one.topic)),
-            key=lambda one: (one.topic, one.partition, one.generation, one.start, one.path),
-        )
+        found = []
+        for listed in self._list(self._head):
+            if listed["Key"].startswith(f"{self._head}_logpersister/"):
+                continue
+            name = _NAME.fullmatch(listed["Key"].removeprefix(self._head))
+            assert name is not None, f"{listed['Key']} is not a name by the design's rule"
+            if topic in (None, unquote(name["topic"])) and generation in (None, int(name["generation"])):
+                found.append(self._read(listed, name))
+        return sorted(found, key=lambda one: (one.topic, one.partition, one.generation, one.start, one.path))
 
     def names(self, topic: str) -> list[str]:
         """Return the names of the objects of a topic, without reading them."""
@@ -113,10 +113,8 @@ class Bucket:
     def _content(self, key: str) -> bytes:
         return self.client.get_object(Bucket=self.name, Key=key)["Body"].read()
 
-    def _read(self, listed: Mapping[str, Any]) -> StoredObject:
+    def _read(self, listed: Mapping[str, Any], name: re.Match[str]) -> StoredObject:
         key = listed["Key"]
-        name = _NAME.fullmatch(key.removeprefix(self._head))
-        assert name is not None, f"{key} is not a name by the design's rule"
         answer = self.client.get_object(Bucket=self.name, Key=key)
         keys, values = _records(name["extension"], answer["Body"].read(), self._delimiter)
         return StoredObject(

@@ -7,6 +7,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from kafka import KafkaProducer
 
@@ -43,8 +44,12 @@ class Workload:
         partitions: Sequence[int] = (0,),
         size: int = 0,
         timestamp: Callable[[int], int] | None = None,
+        **options: Any,
     ) -> None:
-        """Produce ``count`` records into each partition; ``timestamp`` gives ms by the record's place in this call."""
+        """Produce ``count`` records into each partition; ``timestamp`` gives ms by the record's place in this call.
+
+        ``options`` are kafka-python's for producers.
+        """
         records = (
             Record(
                 self.value(topic, partition, size),
@@ -54,7 +59,7 @@ class Workload:
             for place in range(count)
             for partition in partitions
         )
-        produce(self._bootstrap, topic, records)
+        produce(self._bootstrap, topic, records, **options)
 
     @contextmanager
     def running(self, topic: str, partitions: Sequence[int], *, per_second: float) -> Iterator[None]:

@@ -1,0 +1,170 @@
+"""What a record can be: any key, value and headers, and more bytes than one fetch brings. Nothing of it stops a member.
+
+| | in which scene |
+| --- | --- |
+| values: null, empty, no UTF-8, binary, with the delimiter | all formats of the first one |
+| keys: null, empty, no UTF-8, of 70 kB | the first one; compared where the format keeps keys |
+| headers: none, a name twice, hundreds, binary, empty, null values | the first one; no format keeps them |
+| records of 10 MiB, larger than a fetch request, an object and a part | the second one |
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from tests.integration.harness.bucket import StoredObject
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify, kinds
+from tests.readers.messagepack import decode_map
+from tests.stack import KafkaBroker
+from tests.stack.topics import Record, produce, read_all
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(900)
+
+MIB = 1 << 20
+RECORD_SEPARATOR = "\u001e"
+VALUES = [
+    b"plain",
+    b"",
+    None,
+    b"no UTF-8: \xff\xfe\xc3\x28",
+    b"\x00\x01\x02",
+    b"line\nbreak\r\n",
+    b"\\ backslash \\n",
+    "zwölf 𝄞".encode(),
+    bytes(byte for byte in range(256) if byte != ord(RECORD_SEPARATOR)),
+]
+KEYS = [None, b"", b"key", b"\xff\x00\n", b"k" * 70_000]
+HEADERS: list[Sequence[tuple[str, bytes]]] = [
+    (),
+    (("name", b"value"),),
+    (("twice", b"1"), ("other", b""), ("twice", b"2"), ("twice", b"1")),
+    (("", b""), ("zwölf 𝄞", b"\xff\x00\n")),
+    tuple((f"h{number}", b"x" * number) for number in range(300)),
+]
+FROM_JAVA = ["NULL\tkey\tno headers", "n:NULL,n:,n:x\tkey\tnull headers", "NULL\tNULL\tno key", "n:NULL\tNULL\tNULL"]
+"""Headers, key and value, as the lines of Kafka's console producer: Python's has no null headers, nor only nulls."""
+
+
+def write_every_kind(kafka: KafkaBroker, topic: str) -> list[Record]:
+    """Write every value with every key, headers in turn; return what Kafka holds then."""
+    pairs = [(key, value) for value in VALUES for key in KEYS if (key, value) != (None, None)]
+    records = [Record(value, key, headers=HEADERS[place % len(HEADERS)]) for place, (key, value) in enumerate(pairs)]
+    produce(kafka.bootstrap, topic, records, compression="gzip")
+    properties = {"parse.headers": "true", "parse.key": "true", "null.marker": "NULL"}
+    kafka.run_tool(
+        "org.apache.kafka.tools.ConsoleProducer",
+        *("--bootstrap-server", kafka.bootstrap, "--topic", topic),
+        *(word for name, value in properties.items() for word in ("--property", f"{name}={value}")),
+        lines="".join(f"{line}\n" for line in FROM_JAVA),
+    )
+    found = read_all(kafka.bootstrap, topic)[0]
+    assert [(one.key, one.value, one.headers) for one in found[: len(records)]] == [
+        (one.key, one.value, tuple(one.headers)) for one in records
+    ]
+    assert [(one.key, one.value, one.headers) for one in found[len(records) :]] == [
+        (b"key", b"no headers", ()),
+        (b"key", b"null headers", (("n", None), ("n", b""), ("n", b"x"))),
+        (None, b"no key", ()),
+        (None, None, (("n", None),)),
+    ]
+    return found
+
+
+def text(records: Sequence[Record]) -> list[Any]:
+    return [record.value for record in records if record.value is not None]
+
+
+def escaped_text(records: Sequence[Record]) -> list[Any]:
+    return [(record.value or b"").replace(b"\\", b"\\\\").replace(b"\n", b"\\n") for record in records]
+
+
+def offsets_and_values(records: Sequence[Record]) -> list[Any]:
+    return [(record.offset, record.value) for record in records if record.value is not None]
+
+
+def maps_and_values(records: Sequence[Record]) -> list[Any]:
+    return [
+        ({1: record.offset, 3: record.timestamp} | ({} if record.key is None else {2: record.key}), record.value or b"")
+        for record in records
+    ]
+
+
+def content(one: StoredObject) -> list[Any]:
+    if not one.keys:
+        return list(one.values)
+    keys = [decode_map(key) if isinstance(key, bytes) else key for key in one.keys]
+    return list(zip(keys, one.values, strict=True))
+
+
+OUTPUTS: list[tuple[dict[str, Any], Callable[[Sequence[Record]], list[Any]]]] = [
+    ({"format": "text", "compression": "gzip", "text": {"delimiter": RECORD_SEPARATOR, "tombstones": "skip"}}, text),
+    (
+        {"format": "text", "compression": "zstd", "text": {"delimiterInValue": "escape", "tombstones": "empty"}},
+        escaped_text,
+    ),
+    (
+        {"format": "sequencefile", "sequencefile": {"key": "longwritable", "tombstones": "skip"}},
+        offsets_and_values,
+    ),
+    (
+        {"format": "sequencefile", "sequencefile": {"key": "messagepack", "compressionType": "record"}},
+        maps_and_values,
+    ),
+]
+"""What is asked for, and what should then be stored of some records. Tombstones are left out or made empty by turns."""
+
+
+def test_every_kind_in_every_format(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
+    """A replay under a generation of its own for each output; then all are read back by what their revisions say."""
+    name = topic()
+    records = write_every_kind(scene.kafka, name)
+    tombstones = sum(record.value is None for record in records)
+    manifests = [
+        scene.manifest(generation=generation, kafka={"topics": [name]}, output=output)
+        for generation, (output, _) in enumerate(OUTPUTS, 1)
+    ]
+    for generation, (output, expected) in enumerate(OUTPUTS, 1):
+        scene.run_until_current(manifests[generation - 1])
+
+        delimiter = output.get("text", {}).get("delimiter", "\n").encode()
+        (one,) = scene.bucket_at("raw", delimiter=delimiter).objects(name, generation=generation)
+        assert content(one) == expected(records)
+        assert (one.metadata["records"], one.metadata["tombstones"]) == (str(len(records)), str(tombstones))
+        if generation < len(OUTPUTS):
+            scene.group.wait_empty()
+            scene.group.set(name, {0: 0})
+
+    document = verify(manifests[-1], "--deep")
+    assert document["findings"] == []
+    every = len(OUTPUTS) * len(records)
+    assert [(one["records"], one["compared"]) for one in document["topics"]] == [(every, every)]
+
+
+def test_records_of_ten_mebibytes(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
+    """Larger than a fetch request, than an object should be, and than a part of an upload; small ones between them."""
+    name = topic(3, max_message_bytes=12 * MIB)
+    large: dict[str, Any] = {"max_request_size": 12 * MIB}
+    compressed, plain, small = range(3)
+    for _ in range(3):
+        scene.workload.write(name, 1, partitions=[compressed], size=10 * MIB, compression="gzip", **large)
+        scene.workload.write(name, 1, partitions=[plain], size=10 * MIB, **large)
+        scene.workload.write(name, 50, partitions=[compressed, plain, small], size=100)
+    manifest = scene.manifest(
+        kafka={"topics": [name]},
+        storage={"partSize": "5Mi"},
+        upload={"maxBytes": "2Mi"},
+        output={"compression": "none"},
+    )
+
+    scene.run_until_current(manifest)
+
+    objects = scene.assert_stored(name)
+    assert sum(len(value) > 10 * MIB for one in objects for value in one.values) == 6
+    assert max(scene.bucket.parts(one) for one in objects) >= 3
+    assert {one.partition for one in objects} == {compressed, plain, small}
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert [one["compared"] for one in document["topics"]] == [6 + 9 * 50]
