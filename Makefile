@@ -14,7 +14,7 @@ UV := .cache/uv/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest unit model bench format lock clean distclean
+.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest unit model bench format crds lock clean distclean
 
 help: ## show the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ format: setup ## bring Python and Rust into shape
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(CARGO) fmt --manifest-path $(NATIVE)/Cargo.toml
+
+crds: setup ## make crds/logpersisters.yaml from the manifest's model
+	@$(BIN)/python -m logpersister_operator.crd crds/logpersisters.yaml
 
 lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproject.toml allows)
 	@$(PYTHON) scripts/prepare.py uv

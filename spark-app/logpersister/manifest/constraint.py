@@ -36,6 +36,8 @@ from logpersister.manifest.rule import VALIDATIONS, NotInCel, Rule, cel_literal,
 
 BOUNDS = "x-bounds"
 """Key of our schemas for bounds that JSON schema has no words for: ``6s to 30m``."""
+MISMATCH = "x-mismatch"
+"""Key of our schemas for what to say of a text that does not match its pattern."""
 
 
 class Model(BaseModel):
@@ -127,7 +129,12 @@ class Text:
         return core_schema.no_info_after_validator_function(self.validate, core_schema.str_schema(strict=True))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        found: JsonSchemaValue = {"type": "string", "pattern": self.pattern, "maxLength": self.longest}
+        found: JsonSchemaValue = {
+            "type": "string",
+            "pattern": self.pattern,
+            "maxLength": self.longest,
+            MISMATCH: f"{self.expectation}; {self.remedy}",
+        }
         validations = [condition.validation() for condition in (*self.before, *self.conditions)]
         if any(validations):
             found[VALIDATIONS] = [entry for entry in validations if entry is not None]
@@ -263,12 +270,10 @@ class Duration:
 
     def _cel(self, operator: str, bound: str) -> str:
         # CEL's durations are those of Go, which has no days. What is no duration has been told so by the pattern.
-        hours = "string(int(self.split('d')[0]) * 24) + 'h' + self.split('d')[1]"
-        bound = format_duration(parse_duration(bound))
-        return (
-            f"!self.matches('^(0|([0-9]+d)?([0-9.]+(h|ms|m|s))*)$') || self == '' ||"
-            f" duration(self.contains('d') ? {hours} : self) {operator} duration('{bound}')"
-        )
+        days = "(self.contains('d') ? int(self.substring(0, self.indexOf('d'))) * 86400000 : 0)"
+        rest = "(self.endsWith('d') ? 0 : duration(self.substring(self.indexOf('d') + 1)).getMilliseconds())"
+        milliseconds = parse_duration(bound) // timedelta(milliseconds=1)
+        return f"!self.matches('^(0|([0-9]+d)?([0-9.]+(h|ms|m|s))*)$') || {days} + {rest} {operator} {milliseconds}"
 
     @property
     def _too_short(self) -> tuple[str, str]:

@@ -160,8 +160,8 @@ class PartitionRule(Model):
 _SAME_LEVEL = """
 has(one.date) && has(other.date)
 && one.date.granularity == other.date.granularity
-&& one.date.?timezone.orValue('UTC') == other.date.?timezone.orValue('UTC')
-&& one.date.?prefix == other.date.?prefix
+&& (has(one.date.timezone) ? one.date.timezone : 'UTC') == (has(other.date.timezone) ? other.date.timezone : 'UTC')
+&& (has(one.date.prefix) ? has(other.date.prefix) && one.date.prefix == other.date.prefix : !has(other.date.prefix))
 || has(one.offset) && has(other.offset) && one.offset.every == other.offset.every
 """.strip().replace("\n", " ")
 """In CEL: whether two levels are equal. (One with neither, or both, is told so by a rule of its own.)"""

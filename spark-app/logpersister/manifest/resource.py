@@ -121,9 +121,8 @@ class Spec(Model):
     revision of what is written. For Kubernetes: `logpersister run` ignores it."""
 
     @rule(
-        f"!({_bytes('$upload.maxBytes')} > {_LARGEST})"
-        " && !self.?upload.?overrides.orValue([])"
-        f".exists(one, has(one.maxBytes) && {_bytes('one.maxBytes')} > {_LARGEST})",
+        f"{_bytes('$upload.maxBytes')} <= {_LARGEST} && (!has(self.upload) || !has(self.upload.overrides)"
+        f" || self.upload.overrides.all(one, !has(one.maxBytes) || {_bytes('one.maxBytes')} <= {_LARGEST}))",
         f"has a maxBytes that does not fit into {MAX_PARTS} parts of storage.partSize",
         "lower it, or raise spec.storage.partSize",
         "upload",
@@ -140,6 +139,11 @@ class Spec(Model):
             field,
             f'"{format_size(size)}"',
         )
+
+
+def _group(version: str) -> str:
+    """Return the CEL of the consumer group of a version of the resource."""
+    return f"(has({version}.spec.kafka.groupId) ? {version}.spec.kafka.groupId : {version}.metadata.name)"
 
 
 class LogPersister(Model):
@@ -188,8 +192,7 @@ class LogPersister(Model):
         return self.spec.generation >= before.spec.generation
 
     @change_rule(
-        "self.spec.kafka.?groupId.orValue(self.metadata.name)"
-        " == oldSelf.spec.kafka.?groupId.orValue(oldSelf.metadata.name)",
+        f"{_group('self')} == {_group('oldSelf')}",
         "cannot be changed: another group begins anew, and would store everything twice",
         "set it to what it was, or make a resource of another name and prefix",
         "spec",

@@ -39,7 +39,7 @@ class Rule:
 
     cel: str | NotInCel
     finding: Finding
-    """What to say when it does not hold; ``{protocol}`` in it is the value of that field."""
+    """What to say when it does not hold; ``{protocol}`` in it is the text of that field."""
     holds: Callable[..., Verdict]
     is_change: bool
 
@@ -59,7 +59,7 @@ class Rule:
         text = f"{self.finding.expectation}; {self.finding.remedy}"
         entry = {"rule": expand(self.cel, model), "message": _PLACEHOLDER.sub(r"\1", text)}
         if _PLACEHOLDER.search(text):
-            expression = _PLACEHOLDER.sub(lambda found: f"' + string(${found[1]}) + '", text.replace("'", "\\'"))
+            expression = _PLACEHOLDER.sub(lambda found: f"' + ${found[1]} + '", text.replace("'", "\\'"))
             entry["messageExpression"] = expand(f"'{expression}'", model)
         if self.finding.at:
             entry["fieldPath"] = "".join(f".{step}" for step in self.finding.at)
@@ -100,9 +100,14 @@ def expand(cel: str, model: type[BaseModel]) -> str:
     """Return an expression with ``$field`` written out: the field, or its default when it is not set."""
 
     def field(found: re.Match[str]) -> str:
-        default = _default(model, found[2].split("."))
-        optional = "".join(f".?{step}" for step in found[2].split("."))
-        return f"{'oldSelf' if found[1] else 'self'}{optional}.orValue({default})"
+        steps = found[2].split(".")
+        path = "oldSelf" if found[1] else "self"
+        there = []
+        for step in steps:
+            path += f".{step}"
+            there.append(f"has({path})")
+        # The API server estimates costs by the longest text, which it does not know of an optional's orValue.
+        return f"({' && '.join(there)} ? {path} : {_default(model, steps)})"
 
     return _FIELD.sub(field, cel)
 

@@ -3,10 +3,11 @@
 from datetime import timedelta
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from logpersister.manifest.constraint import BOUNDS
+from logpersister.manifest.constraint import BOUNDS, MISMATCH
 from logpersister.manifest.quantity import format_duration, format_size
 from logpersister.manifest.resource import LogPersister
 
@@ -28,18 +29,18 @@ class _Generator(GenerateJsonSchema):
         return result
 
 
-def json_schema(*, with_bounds: bool = False) -> dict[str, Any]:
-    """Return the schema (draft 2020-12) of what `load` accepts, apart from the rules between fields.
+def json_schema(model: type[BaseModel] = LogPersister, *, with_notes: bool = False) -> dict[str, Any]:
+    """Return the schema (draft 2020-12, with Kubernetes' extensions) of what `load` accepts.
 
-    Bounds of sizes and durations have no words in it; ``with_bounds`` adds them as `BOUNDS`, for people.
+    For some of it there are no words in a schema; ``with_notes`` adds them as `BOUNDS` and `MISMATCH`.
     """
-    schema = LogPersister.model_json_schema(by_alias=True, schema_generator=_Generator)
-    return schema if with_bounds else _without_bounds(schema)
+    schema = model.model_json_schema(by_alias=True, schema_generator=_Generator)
+    return schema if with_notes else _without_notes(schema)
 
 
-def _without_bounds(schema: Any) -> Any:
+def _without_notes(schema: Any) -> Any:
     if isinstance(schema, dict):
-        return {key: _without_bounds(value) for key, value in schema.items() if key != BOUNDS}
+        return {key: _without_notes(value) for key, value in schema.items() if key not in (BOUNDS, MISMATCH)}
     if isinstance(schema, list):
-        return [_without_bounds(entry) for entry in schema]
+        return [_without_notes(entry) for entry in schema]
     return schema

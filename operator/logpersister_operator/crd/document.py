@@ -1,0 +1,94 @@
+"""The CustomResourceDefinition as a document."""
+
+from typing import Any, Final
+
+from logpersister.manifest.resource import API_VERSION, KIND
+from logpersister.manifest.schema import json_schema
+from logpersister_operator.crd.status import Status
+from logpersister_operator.crd.structural import Schema, structural
+
+GROUP, _, VERSION = API_VERSION.partition("/")
+PLURAL: Final = "logpersisters"
+
+_METADATA_RULED: Final = ("name",)
+"""Of the metadata a CRD may say more than Kubernetes only about the name."""
+
+_API_VERSION_DESCRIPTION = "Version of this format."
+_KIND_DESCRIPTION = "Kind of the resource."
+
+
+def definition() -> dict[str, Any]:
+    """Return the whole CRD."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{PLURAL}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "names": {
+                "kind": KIND,
+                "listKind": f"{KIND}List",
+                "plural": PLURAL,
+                "singular": KIND.lower(),
+                "shortNames": ["lp"],
+                "categories": ["logpersister"],
+            },
+            "scope": "Namespaced",
+            "versions": [
+                {
+                    "name": VERSION,
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": _schema()},
+                    "subresources": {"status": {}},
+                    "additionalPrinterColumns": _columns(),
+                }
+            ],
+        },
+    }
+
+
+def _schema() -> Schema:
+    schema = structural(json_schema(with_notes=True))
+    properties = schema["properties"]
+    for name in ("apiVersion", "kind"):  # the API server compares them itself
+        properties[name] = {"description": properties[name]["description"], "type": "string"}
+    metadata = properties["metadata"]["properties"]
+    properties["metadata"] = {"type": "object", "properties": {"name": _without(metadata["name"], "description")}}
+    properties["status"] = structural(json_schema(Status, with_notes=True))
+    schema["required"] = ["spec"]
+    return schema
+
+
+def _without(schema: Schema, key: str) -> Schema:
+    return {name: value for name, value in schema.items() if name != key}
+
+
+def _columns() -> list[dict[str, Any]]:
+    """Return what ``kubectl get`` prints; what has a priority only with ``-o wide``."""
+
+    def column(name: str, path: str, kind: str = "string", *, wide: bool = False, text: str) -> dict[str, Any]:
+        shown = {"name": name, "type": kind, "jsonPath": path, "description": text}
+        return shown | ({"priority": 1} if wide else {})
+
+    def condition(kind: str, field: str = "status") -> str:
+        return f'.status.conditions[?(@.type=="{kind}")].{field}'
+
+    return [
+        column("Ready", condition("Ready"), text="Whether records are being stored as the spec wants."),
+        column("Gen", ".status.generation", "integer", text="Generation that is being written."),
+        column("Members", ".status.summary.members", text="Ready and desired members."),
+        column("Lag", ".status.summary.lag", text="Records not yet stored."),
+        column("Lag age", ".status.summary.lagAge", text="Age of the oldest record not yet stored."),
+        column("Uploaded", ".status.summary.uploaded", text="Size of the stored objects."),
+        column("Failures", ".status.uploads.failures", "integer", text="Ranges that failed and were tried again."),
+        column("Age", ".metadata.creationTimestamp", "date", text="Age of the resource."),
+        column("State", ".status.summary.state", wide=True, text="What is going on."),
+        column("Reason", condition("Ready", "reason"), wide=True, text="Why it is ready or not."),
+        column("Group", ".status.groupId", wide=True, text="Consumer group in Kafka."),
+        column("Revision", ".status.revision", wide=True, text="Revision that members run."),
+        column("Rebalance", ".status.rebalance.state", wide=True, text="State of the group in Kafka."),
+        column("Last upload", ".status.uploads.last", "date", wide=True, text="When an object was stored last."),
+        column("Bucket", ".spec.storage.bucket", wide=True, text="Where objects go."),
+        column("Prefix", ".spec.storage.prefix", wide=True, text="Folder of the bucket."),
+    ]

@@ -1,0 +1,291 @@
+"""``status``: what the operator observes. Its size does not depend on the number of partitions.
+
+Whoever reads a status finds numbers; `Summary` has them once more as the texts that ``kubectl get`` prints.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from logpersister.manifest.constraint import Model
+
+MOST_WORST = 10
+"""Partitions that ``lag.worst`` names."""
+MOST_MEMBERS = 50
+"""Members that ``members.list`` names."""
+MOST_LOSSES = 10
+"""Ranges that ``dataLoss.latest`` names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _MapBy:
+    """A list whose entries are told apart by a field, so that each writer owns its own."""
+
+    key: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler(source)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(schema) | {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [self.key]}
+
+
+Count = Annotated[int, Field(ge=0)]
+Offset = Annotated[int, Field(ge=0)]
+Message = Annotated[str, Field(max_length=4096)]
+
+
+class Condition(Model):
+    """One aspect of the state, as Kubernetes' own resources tell it."""
+
+    type: Annotated[str, Field(max_length=316, pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
+    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget or Paused (docs/status.md)."""
+
+    status: Literal["True", "False", "Unknown"]
+    """Whether it is so."""
+
+    reason: Annotated[str, Field(max_length=128, pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
+    """Why, as one word for programs."""
+
+    message: Annotated[str, Field(max_length=32768)]
+    """What is happening and what to do, for people."""
+
+    last_transition_time: datetime
+    """When status changed last."""
+
+    observed_generation: Count | None = None
+    """The metadata.generation that this is about."""
+
+
+class PartitionLag(Model):
+    """How far one partition is behind."""
+
+    topic: str
+    """Name of the topic."""
+
+    partition: Count
+    """Number of the partition."""
+
+    records: Count
+    """Offsets between what is stored and the end of the partition."""
+
+    seconds: Count | None = None
+    """Age of the oldest record not yet stored; not set when it is not known."""
+
+    stuck: bool | None = None
+    """True when the committed offset has stood still for longer than the target."""
+
+
+class Lag(Model):
+    """How far behind Kafka the stored objects are, as Kafka itself tells it. Not set while Kafka cannot be asked."""
+
+    records: Count
+    """Offsets between what is stored and the end, over all partitions."""
+
+    seconds: Count | None = None
+    """Age of the oldest record not yet stored."""
+
+    partitions: Count
+    """Partitions of the group's topics."""
+
+    behind: Count
+    """Partitions with records older than the target."""
+
+    worst: Annotated[tuple[PartitionLag, ...], Field(max_length=MOST_WORST)] = ()
+    """The partitions that are most behind, the worst first."""
+
+    observed: datetime | None = None
+    """When Kafka was asked."""
+
+
+class UploadFailure(Model):
+    """A failed upload."""
+
+    reason: str
+    """Kind of the failure, as one word."""
+
+    message: Message
+    """What went wrong, and what to do."""
+
+    topic: str | None = None
+    """Topic of the range."""
+
+    partition: Count | None = None
+    """Partition of the range."""
+
+    start: Offset | None = None
+    """First offset of the range."""
+
+    end: Offset | None = None
+    """Offset behind the last of the range."""
+
+    time: datetime
+    """When it failed."""
+
+
+class Uploads(Model):
+    """What members have stored since they started, all together."""
+
+    objects: Count
+    """Objects."""
+
+    bytes: Count
+    """Size of the objects."""
+
+    records: Count | None = None
+    """Records in the objects."""
+
+    last: datetime | None = None
+    """When an object was stored last."""
+
+    failures: Count
+    """Ranges that failed; each was tried again."""
+
+    failures_last_hour: Count
+    """Those of the last hour."""
+
+    last_failure: UploadFailure | None = None
+    """The last of them, kept when uploads succeed again."""
+
+
+class Member(Model):
+    """One process of the group."""
+
+    name: str
+    """Name of its pod."""
+
+    ready: bool
+    """Whether its pod is ready."""
+
+    partitions: Count | None = None
+    """Partitions that it has; not set while it does not answer."""
+
+    executors: Count | None = None
+    """Spark executors that it has; not set when Spark runs inside of it."""
+
+    revision: str | None = None
+    """The revision that it runs."""
+
+
+class Members(Model):
+    """The processes of the group."""
+
+    desired: Count
+    """How many there shall be."""
+
+    ready: Count
+    """How many are ready."""
+
+    list: Annotated[tuple[Member, ...], Field(max_length=MOST_MEMBERS), _MapBy("name")] = ()
+    """Each of them; of many, first those that are not ready."""
+
+
+class Rebalance(Model):
+    """How partitions move between members."""
+
+    state: Annotated[str, Field(max_length=64)]
+    """State of the group, as Kafka names it: Stable, PreparingRebalance, CompletingRebalance, Empty, Dead."""
+
+    group_generation: Count | None = None
+    """Kafka's own count of assignments of this group."""
+
+    count: Count | None = None
+    """Rebalances that members have seen since they started."""
+
+    last: datetime | None = None
+    """When the last one ended."""
+
+
+class Loss(Model):
+    """Records that Kafka had deleted before they were stored."""
+
+    topic: str
+    """Name of the topic."""
+
+    partition: Count
+    """Number of the partition."""
+
+    start: Offset
+    """First offset that is missing."""
+
+    end: Offset
+    """Offset behind the last that is missing."""
+
+    held: bool
+    """Whether the partition is held (onDataLoss: fail), or goes on behind the missing range (skip)."""
+
+    time: datetime | None = None
+    """When it was found."""
+
+
+class DataLoss(Model):
+    """All that Kafka had deleted before it was stored."""
+
+    records: Count
+    """Offsets that are missing."""
+
+    ranges: Count
+    """Ranges of them."""
+
+    latest: Annotated[tuple[Loss, ...], Field(max_length=MOST_LOSSES)] = ()
+    """The ranges found last."""
+
+
+class Summary(Model):
+    """The texts that `kubectl get` prints; programs read the fields beside it."""
+
+    members: str | None = None
+    """Ready and desired members: `2/3`."""
+
+    lag: str | None = None
+    """Records behind, or Unknown."""
+
+    lag_age: str | None = None
+    """Age of the oldest record not yet stored, or Unknown."""
+
+    uploaded: str | None = None
+    """Size of what is stored: `1.2GiB`."""
+
+    state: str | None = None
+    """What is going on, in a few words."""
+
+
+class Status(Model):
+    """What the operator observes."""
+
+    observed_generation: Count | None = None
+    """The metadata.generation that the operator has seen; with an older one, the rest is about an older spec."""
+
+    conditions: Annotated[tuple[Condition, ...], Field(max_length=16), _MapBy("type")] = ()
+    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, Paused."""
+
+    generation: Count | None = None
+    """The spec.generation that is being written."""
+
+    revision: Annotated[str, Field(max_length=64)] | None = None
+    """The revision that members run."""
+
+    group_id: str | None = None
+    """The consumer group in Kafka."""
+
+    lag: Lag | None = None
+    """How far behind Kafka the stored objects are. Not set while Kafka cannot be asked."""
+
+    uploads: Uploads | None = None
+    """What members have stored."""
+
+    members: Members | None = None
+    """The processes of the group."""
+
+    rebalance: Rebalance | None = None
+    """How partitions move between members."""
+
+    data_loss: DataLoss | None = None
+    """Records that Kafka had deleted before they were stored; not set when there are none."""
+
+    summary: Summary | None = None
+    """The texts that `kubectl get` prints."""

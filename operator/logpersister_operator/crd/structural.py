@@ -1,0 +1,117 @@
+"""From pydantic's JSON schema to the structural schema that Kubernetes wants.
+
+https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
+
+No references, no titles, no alternatives of types, no ``additionalProperties: false`` (unknown fields are refused by
+field validation, which kubectl asks for), and **no defaults**: the API server would write them into the stored object,
+where they outlive the version that chose them and make a resource differ from what Git says. The model fills them in
+alike for the operator and for ``logpersister run``; descriptions tell them.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from logpersister.manifest.constraint import BOUNDS, MISMATCH
+from logpersister.manifest.rule import VALIDATIONS, cel_literal
+
+Schema = dict[str, Any]
+
+_KEPT = (
+    "type",
+    "format",
+    "enum",
+    "pattern",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "maxProperties",
+    "x-kubernetes-int-or-string",
+    "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-preserve-unknown-fields",
+    VALIDATIONS,
+)
+"""Keywords that mean the same in both."""
+_SELF = re.compile(r"\bself\b")
+_DROPPED = frozenset({"title", "default", "description", "$defs", "additionalProperties", "required", BOUNDS, MISMATCH})
+_CONVERTED = frozenset({"$ref", "anyOf", "const", "properties", "items", "propertyNames", "patternProperties"})
+
+
+def structural(schema: Mapping[str, Any]) -> Schema:
+    """Return a schema of pydantic as a structural one; raise `ValueError` for a keyword that is not known here."""
+    return _convert(schema, schema.get("$defs", {}))
+
+
+def _convert(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
+    source = _resolved(schema, definitions)
+    if unknown := set(source) - _DROPPED - _CONVERTED - set(_KEPT):
+        raise ValueError(f"no structural schema has a word for {', '.join(sorted(unknown))}")
+    found: Schema = {}
+    if description := _description(schema, source):
+        found["description"] = description
+    found |= {key: source[key] for key in _KEPT if key in source}
+    if "const" in source:
+        found["enum"] = [source["const"]]
+    if found.get("type") == "integer":
+        found.setdefault("format", "int64")
+    if source.get("x-kubernetes-int-or-string"):
+        found |= {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+    if source.get("required"):
+        found["required"] = sorted(source["required"])
+    if "items" in source:
+        found["items"] = _convert(source["items"], definitions)
+        found.setdefault("x-kubernetes-list-type", "atomic")
+    if "properties" in source:
+        found["properties"] = {name: _convert(below, definitions) for name, below in source["properties"].items()}
+    elif isinstance(source.get("additionalProperties"), dict):
+        found["additionalProperties"] = _convert(source["additionalProperties"], definitions)
+    for pattern, below in source.get("patternProperties", {}).items():  # pydantic puts a key's pattern here
+        found["additionalProperties"] = _convert(below, definitions)
+        found[VALIDATIONS] = [*found.get(VALIDATIONS, []), *_rules_of_keys(pattern, source["propertyNames"])]
+    return found
+
+
+def _resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a reference means, and what an optional field has when it is set."""
+    if "$ref" in schema:
+        return _resolved(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if schema.get("x-kubernetes-int-or-string") or "anyOf" not in schema:
+        return schema
+    choices = [choice for choice in schema["anyOf"] if choice.get("type") != "null"]
+    if len(choices) != 1:
+        raise ValueError(f"a structural schema has one type for a value, not {len(choices)}")
+    return _resolved(choices[0], definitions)
+
+
+def _description(schema: Mapping[str, Any], resolved: Mapping[str, Any]) -> str:
+    """Return what the field says of itself (or its type), with its default, on one line.
+
+    Kubernetes shows it in ``kubectl explain``.
+    """
+    text = " ".join(str(schema.get("description", resolved.get("description", ""))).split())
+    if bounds := resolved.get(BOUNDS):
+        text += f" {bounds[0].upper()}{bounds[1:]}."
+    default = schema.get("default")
+    if default in (None, [], {}) or isinstance(default, dict):
+        return text
+    shown = str(default).lower() if isinstance(default, bool) else str(default)
+    return f"{text} Default: {shown if shown.strip() else _quoted(shown)}."
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\n", "\\n") + '"'
+
+
+def _rules_of_keys(pattern: str, names: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return what is said about the keys of a map as rules on the map: a structural schema has no propertyNames."""
+    longest = names["maxLength"]
+    said = [
+        {"rule": f"self.size() <= {longest}", "message": f"has a name of more than {longest} characters; shorten it"},
+        {"rule": f"self.matches({cel_literal(pattern)})", "message": names[MISMATCH]},
+        *names.get(VALIDATIONS, []),
+    ]
+    return [entry | {"rule": f"self.all(key, {_SELF.sub('key', entry['rule'])})"} for entry in said]
