@@ -11,11 +11,12 @@ from logpersister import __version__
 from logpersister.cli import brokers, bucket, context
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.group import describe_group
-from logpersister.cli.tables import plural, printable
+from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.report import logs
+from logpersister.report.human import plural
 
 Verdict = Literal["ok", "warning", "failed"]
 _MOST_TOPICS = 10

@@ -12,13 +12,14 @@ from typing import Any, TextIO
 from logpersister.cli import brokers, context
 from logpersister.cli.exits import Exit
 from logpersister.cli.group import GroupDescription, describe_group
-from logpersister.cli.tables import Column, duration, number, plural, table
+from logpersister.cli.tables import Column, table
 from logpersister.group.observation import Observation, PartitionState, observe
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister
 from logpersister.report import logs
 from logpersister.report.document import lag_summary_document, partition_lag_document
+from logpersister.report.human import duration, number, plural
 from logpersister.report.lag import WORST
 
 Document = dict[str, Any]

@@ -10,10 +10,11 @@ from logpersister.cli import bucket, context
 from logpersister.cli.exits import Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.stored import Entry, Folder, Totals, entries, folders, with_facts
-from logpersister.cli.tables import Column, number, plural, size, table
+from logpersister.cli.tables import Column, table
 from logpersister.manifest import LogPersister
 from logpersister.report import logs
 from logpersister.report.document import rfc3339
+from logpersister.report.human import number, plural, size
 from logpersister.storage.store import ObjectStore
 
 Document = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Self, TextIO, TypeVar
 
 import structlog
 
-from logpersister.cli.tables import plural, size
+from logpersister.report.human import plural, size
 from logpersister.report.status import Status, StatusBoard
 
 log = structlog.get_logger(__name__)

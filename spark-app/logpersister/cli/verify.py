@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from logpersister.cli import brokers, bucket, context
 from logpersister.cli.exits import Exit
 from logpersister.cli.progress import counted
-from logpersister.cli.tables import Column, number, plural, printable, size, table
+from logpersister.cli.tables import Column, printable, table
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister
@@ -22,6 +22,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.equipment import open_reader
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.report import logs
+from logpersister.report.human import number, plural, size
 from logpersister.storage.errors import StorageError
 from logpersister.storage.losses import list_losses
 from logpersister.storage.revisions import get_revision

@@ -2,7 +2,8 @@ import io
 
 import pytest
 
-from logpersister.cli.tables import Column, duration, number, plural, printable, size, table
+from logpersister.cli.tables import Column, printable, table
+from logpersister.report.human import duration, number, plural, size
 
 COLUMNS = [Column("TOPIC"), Column("RECORDS", right=True)]
 
