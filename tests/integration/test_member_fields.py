@@ -13,7 +13,6 @@ from tests.stack.topics import (
     Record,
     add_partitions,
     create_topic,
-    delete_records,
     produce,
     produce_many,
     read_all,
@@ -138,34 +137,6 @@ def test_isolation_level_group_prefix_and_sequence_files(scene: Scene, topic: Cr
         {1: one.offset, 3: one.timestamp} | ({} if one.key is None else {2: one.key}) for one in in_kafka
     ]
     assert (every.extension, every.metadata["group"]) == (".seq", f"{unique}-all")
-
-
-def test_loss_holds_or_is_recorded(scene: Scene, topic: CreateTopic) -> None:
-    """Retention overtakes the group in one partition."""
-    cut, whole = topic(2), topic()
-    kafka = {"topics": [cut, whole]}
-    scene.workload.write(cut, 100, partitions=[0, 1])
-    scene.run_until_current(scene.manifest(kafka=kafka))
-    scene.workload.write(cut, 900, partitions=[0, 1])
-    scene.workload.write(whole, 100)
-    before = scene.workload.produced(cut)
-    delete_records(scene.kafka.bootstrap, cut, {0: 400})
-
-    held = scene.run_until_current(scene.manifest(kafka=kafka), code=4)
-
-    scene.assert_stored(whole)
-    assert {(event["topic"], event["partition"], event["reason"]) for event in held.events("partition.held")} == {
-        (cut, 0, "data-lost")
-    }
-    assert_exactly_once(scene.bucket.objects(cut), {(cut, 0): before[cut, 0][:100], (cut, 1): before[cut, 1]})
-    assert not scene.bucket.losses()
-
-    scene.run_until_current(scene.manifest(kafka={**kafka, "onDataLoss": "skip"}))
-
-    stored = {(cut, 0): before[cut, 0][:100] + before[cut, 0][400:], (cut, 1): before[cut, 1]}
-    assert_exactly_once(scene.bucket.objects(cut), stored)
-    (loss,) = scene.bucket.losses()
-    assert (loss["topic"], loss["partition"], loss["start"], loss["end"], loss["cause"]) == (cut, 0, 100, 400, "lost")
 
 
 def test_folders_by_minute_and_offset_text_settings_and_storage_class(scene: Scene, topic: CreateTopic) -> None:

@@ -1,16 +1,12 @@
-"""Offsets and objects that are not as a member left them: topics made anew, offsets forgotten or set, other groups."""
+"""Offsets and objects that are not as a member left them: offsets forgotten or set, another group's objects."""
 
 from collections.abc import Callable
 
 import pytest
 
 from tests.integration.harness.bucket import assert_exactly_once
-from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
-from tests.integration.harness.waiting import eventually
-from tests.stack.fault_proxy import FaultProxy
-from tests.stack.topics import admin, create_topic, delete_records, delete_topic
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
@@ -18,39 +14,6 @@ pytestmark = pytest.mark.timeout(900)
 
 def reasons(member: MemberProcess) -> set[tuple[str, int, str]]:
     return {(event["topic"], event["partition"], event["reason"]) for event in member.events("partition.held")}
-
-
-def test_a_topic_that_is_deleted_and_made_again_is_held(scene: Scene, topic: CreateTopic) -> None:
-    again, other = topic(), topic()
-    bootstrap = scene.kafka.bootstrap
-    kafka = {"topics": [again, other]}
-    manifest = scene.manifest(kafka=kafka)
-    member = scene.member(manifest)
-    scene.workload.write(again, 100)
-    scene.workload.write(other, 100)
-    scene.group.wait_current(again, other, explain=member.tail)
-    of_old_topic = scene.assert_stored(again, other)
-
-    delete_topic(bootstrap, again)
-    with admin(bootstrap) as client:
-        eventually("the topic is gone", lambda: again not in client.list_topics())
-    create_topic(bootstrap, again)
-    scene.workload.write(again, 300)  # more than the old one had: offsets alone would not show it
-    scene.workload.write(other, 100)
-    member.wait("the new topic is held", lambda: member.held() == {f"{again}-0": "topic-recreated"})
-    scene.group.wait_current(other, explain=member.tail)
-    member.terminate()
-    assert member.wait_end() == 0
-
-    restarted = scene.run_until_current(manifest, code=4)
-    assert reasons(restarted) == {(again, 0, "topic-recreated")}
-    scene.assert_stored(other)
-    assert [one.key for one in scene.bucket.objects(again)] == [one.key for one in of_old_topic if one.topic == again]
-
-    scene.run_until_current(scene.manifest(generation=2, kafka=kafka))
-    of_new_topic = [one for one in scene.bucket.objects(again) if one.generation == 2]
-    assert_exactly_once(of_new_topic, scene.workload.produced(again))
-    assert len(scene.bucket.objects(again)) == len(of_new_topic) + 1, "the old topic's object stays"
 
 
 def test_offsets_forgotten_and_set(scene: Scene, topic: CreateTopic) -> None:
@@ -90,31 +53,6 @@ def test_offsets_forgotten_and_set(scene: Scene, topic: CreateTopic) -> None:
 
     replayed = [one for one in scene.bucket.objects(name) if one.generation == 2]
     assert_exactly_once(replayed, {(name, back): produced[back][10:]})
-
-
-def test_retention_overtakes_what_was_promised(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy) -> None:
-    """The member dies in the middle of two ranges; of one of them Kafka loses a part before anybody takes it over."""
-    name = topic(2)
-    scene.workload.write(name, 1_000, partitions=[0, 1])
-    produced = scene.workload.produced(name)
-    kafka, storage = {"topics": [name], "onDataLoss": "skip"}, {"endpoint": s3_proxy.endpoint}
-    fault = stalled_puts(f"/{name}/")
-    s3_proxy.inject(fault)
-    member = scene.member(scene.manifest(kafka=kafka, storage=storage))
-    member.wait("the uploads are on their way", lambda: fault.met >= 2)
-    member.kill()
-    member.wait_gone()
-    assert scene.group.pending(name) == {0: (1_000,), 1: (1_000,)}
-    delete_records(scene.kafka.bootstrap, name, {0: 400})
-    s3_proxy.clear()
-
-    scene.run_until_current(scene.manifest(kafka=kafka, storage=storage))
-
-    objects = scene.bucket.objects(name)
-    assert_exactly_once(objects, {(name, 0): produced[name, 0][400:], (name, 1): produced[name, 1]})
-    assert [(one.start, one.end, one.metadata["first"]) for one in objects] == [(0, 1_000, "400"), (0, 1_000, "0")]
-    (loss,) = scene.bucket.losses()
-    assert (loss["partition"], loss["start"], loss["end"], loss["cause"]) == (0, 0, 400, "lost")
 
 
 def test_two_groups_under_one_prefix(scene: Scene, topic: CreateTopic, unique: str) -> None:
