@@ -240,7 +240,7 @@ class _Partition:
             if count:
                 yield Problem(kind, one.name, f"{count} of its {len(one.rows)} records; {_MEANING[kind]}")
         if lacking:
-            missing = [record for row, record in laid if row in lacking]
+            missing = list(_unmatched(laid, one.rows))
             yield Problem("missing", one.name, f"does not hold {lacking.total()} records, such as {_offsets(missing)}")
 
     def _surplus_kind(self, row: Row, expected: Sequence[Row]) -> str:
@@ -259,6 +259,16 @@ _MEANING = {
     "foreign": "that Kafka does not have in this partition",
     "changed": "are not what Kafka has at their place",
 }
+
+
+def _unmatched(laid: Iterable[tuple[Row, Seen]], rows: Iterable[Row]) -> Iterator[Seen]:
+    """Yield the records for which there is no row (any more)."""
+    left = Counter(rows)
+    for row, record in laid:
+        if left[row] > 0:
+            left[row] -= 1
+        else:
+            yield record
 
 
 def _offsets(records: Sequence[Seen]) -> str:

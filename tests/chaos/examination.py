@@ -99,7 +99,7 @@ class Examination:
             document: dict[str, Any] = json.loads(done.stdout)
         except ValueError:
             return {}, [f"exit code {done.returncode}, no document: {done.stderr[-500:]}"]
-        errors = [str(finding["message"]) for finding in document["findings"] if finding["problem"]]
+        errors = [_told(finding) for finding in document["findings"] if finding["problem"]]
         errors += [str(error["message"]) for error in document["errors"]]
         if not errors and (done.returncode != 0 or not document["ok"]):
             errors.append(f"exit code {done.returncode}, ok is {document['ok']}")
@@ -111,3 +111,8 @@ class Examination:
         begun = {unquote(path).removeprefix(f"/{BUCKET}/") for path, _, query in paths if query.startswith("uploads")}
         ours = sorted(key for key in begun if key.startswith(f"{output.name}/"))
         return witnesses.unfinished_uploads(self.stage.s3, BUCKET, ours)
+
+
+def _told(finding: dict[str, Any]) -> str:
+    where = f"{finding['topic']}-{finding['partition']} [{finding['start']},{finding['end']})"
+    return f"{finding['kind']}: {where}: {finding['message']}"

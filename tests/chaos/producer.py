@@ -80,7 +80,7 @@ class Values:
 
 
 class Producers:
-    """Two threads, one with transactions; `stop` drains them."""
+    """Two threads, one with transactions."""
 
     def __init__(self, bootstrap: str, seed: int, ledger: Ledger, *, per_second: float = 150.0) -> None:
         self._bootstrap = bootstrap
@@ -88,7 +88,7 @@ class Producers:
         self._per_second = per_second
         self._stopping = threading.Event()
         self.failure: BaseException | None = None
-        """What ended a thread that should have gone on."""
+        """What has ended a thread that should have gone on."""
         self._threads = [
             threading.Thread(target=self._guarded, args=(work, random.Random(f"{work.__name__} {seed}")), daemon=True)
             for work in (self._steady, self._transactions)
@@ -98,24 +98,20 @@ class Producers:
         for thread in self._threads:
             thread.start()
 
-    def stop(self) -> None:
-        """End; every record is acknowledged or given up, every transaction over. Kafka must serve.
-
-        Raises:
-            RuntimeError: a thread failed, or does not end.
-        """
+    def ask_to_stop(self) -> None:
+        """Let the threads end once every record is acknowledged or given up, and every transaction is over."""
         self._stopping.set()
-        for thread in self._threads:
-            thread.join(2 * _DRAIN_SECONDS)
+
+    def ended(self) -> bool:
+        """Whether both have ended; raise `RuntimeError` if one has failed."""
         if self.failure is not None:
             raise RuntimeError("a producer failed") from self.failure
-        if any(thread.is_alive() for thread in self._threads):
-            raise RuntimeError("a producer does not end")
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _guarded(self, work: Callable[[random.Random], None], chance: random.Random) -> None:
         try:
             work(chance)
-        except BaseException as error:  # noqa: BLE001 - told by `stop`
+        except BaseException as error:  # noqa: BLE001 - told by `ended`
             self.failure = error
 
     # steady

@@ -26,6 +26,7 @@ from tests.stack.server import ServerError
 _POLL_SECONDS = 0.1
 _PATIENCE_SECONDS = 40.0
 """How long a disturbance waits until it is possible; then the next one has its turn."""
+_DRAIN_SECONDS = 180.0
 _END_SECONDS = 90.0
 """How soon everything has to be gone after members were told to stop."""
 
@@ -144,7 +145,8 @@ class _Run:
         """Take back all faults and let the members work off the lag; return what they did not do."""
         self._chronicle.tell("calm", "no fault is left; members that are down come back")
         self._stage.calm()
-        self._producers.stop()
+        self._producers.ask_to_stop()
+        self._wait("the producers end", self._producers.ended, seconds=_DRAIN_SECONDS)
         self._chronicle.tell("producers.stopped", f"{self._ledger.counts['acknowledged']:,} records acknowledged")
         began = self._chronicle.seconds
         problems = []

@@ -99,6 +99,14 @@ def test_a_record_is_missing() -> None:
     assert kinds(objects) == ["missing"]
 
 
+def test_of_equal_records_one_is_missing() -> None:
+    same = [Seen(offset, 0, None, EMPTY) for offset in range(4)]
+    (problem,) = examine(
+        [stored(0, "dt=1970-01-01", [Row(EMPTY)] * 3)], {OF: same}, {OF: Progress(4, (), 4)}, TextByDay()
+    )
+    assert (problem.kind, problem.message) == ("missing", "does not hold 1 records, such as offset 3")
+
+
 def test_a_record_is_in_one_object_twice() -> None:
     objects = whole()
     objects[0] = replace(objects[0], rows=text(0, 1, 1, 2, 4))

@@ -60,7 +60,10 @@ class LoseResponse(Fault):
 
 @dataclass(kw_only=True, eq=False)
 class Answer(Fault):
-    """The server never sees the request; the client is told this (HTTP only)."""
+    """The server never sees the request; the client is told this (HTTP only).
+
+    Once it has sent everything, or at once and with the end of the connection if it has asked before sending the body.
+    """
 
     status: int = 503
     code: str = "SlowDown"
@@ -219,9 +222,14 @@ class _Connection:
             self._proxy.requests.append(line)
             fault = self._proxy.meet(line)
             if isinstance(fault, Answer):
+                asks_first = b"100-continue" in head
+                if not asks_first:
+                    pending = self._swallow(_content_length(head), pending)
                 self._client.sendall(fault.response())
-                return
-            pending = self._forward_request(head, pending, fault)
+                if asks_first:
+                    return
+            else:
+                pending = self._forward_request(head, pending, fault)
 
     def _head(self, pending: bytes) -> tuple[bytes | None, bytes]:
         while b"\r\n\r\n" not in pending:
@@ -231,6 +239,16 @@ class _Connection:
             pending += data
         head, rest = pending.split(b"\r\n\r\n", 1)
         return head + b"\r\n\r\n", rest
+
+    def _swallow(self, size: int, pending: bytes) -> bytes:
+        """Read a body that nobody gets; return what has already arrived of the next request."""
+        while len(pending) < size:
+            data = self._client.recv(CHUNK)
+            if not data:
+                raise ConnectionResetError
+            size -= len(pending)
+            pending = data
+        return pending[size:]
 
     def _forward_request(self, head: bytes, pending: bytes, fault: Fault | None) -> bytes:
         """Forward one request, whose head has arrived; return what has already arrived of the next."""
