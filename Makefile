@@ -14,7 +14,7 @@ UV := .cache/uv/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest unit model bench format crds lock clean distclean
+.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest unit model chaos bench format crds lock clean distclean
 
 help: ## show the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ unit: setup ## only the fast tests, without coverage
 
 model: setup ## play random histories against the protocol, for long (ARGS='--histories 100000')
 	@$(BIN)/python -m tests.model $(ARGS)
+
+chaos: setup ## kill, freeze and lie to real members, broker and S3 for minutes (ARGS=--help for its options)
+	@$(BIN)/python -m tests.chaos $(ARGS)
 
 bench: setup ## measure what it costs (ARGS=throughput, latency, trickle or backlog; ARGS=--help)
 	@$(BIN)/python -m bench $(ARGS)
