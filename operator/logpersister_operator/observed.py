@@ -42,6 +42,8 @@ class KnownLag:
     """Records that Kafka deleted before they were stored, of partitions that are held for it now."""
     over_target: tuple[str, ...] = ()
     """The first topics whose oldest record waits longer than ``targetLag``."""
+    missing_topics: tuple[str, ...] = ()
+    """Topics that the spec names and that do not exist."""
 
 
 @dataclass(frozen=True, slots=True)

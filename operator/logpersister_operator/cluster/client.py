@@ -107,7 +107,7 @@ class ApiServer:
         text = None if body is None else json.dumps(body)
         try:
             response = self._api.call_api(method, url, headers, text, post, _request_timeout=self._seconds)
-            content = response.read()  # type: ignore[no-untyped-call]
+            content = response.read()
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise ClusterError(f"{method} {path}: the API server did not answer: {error}") from error
         if not 200 <= response.status < 300:

@@ -1,0 +1,1 @@
+"""Decisions: from what is observed to what is to be done. Pure."""

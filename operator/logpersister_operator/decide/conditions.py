@@ -1,0 +1,79 @@
+"""Conditions by the rules of Kubernetes (API conventions; kstatus of kubernetes-sigs/cli-utils)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, Literal
+
+from logpersister_operator.crd.status import Condition
+
+LONGEST_MESSAGE: Final = 1024
+"""Characters. The API server takes more, but nobody reads more."""
+
+
+class Aspect(StrEnum):
+    """Types of conditions, in the order in which they are shown."""
+
+    READY = "Ready"
+    RECONCILING = "Reconciling"
+    STALLED = "Stalled"
+    SPEC_VALID = "SpecValid"
+    UPLOADS_SUCCEEDING = "UploadsSucceeding"
+    LAG_WITHIN_TARGET = "LagWithinTarget"
+    PAUSED = "Paused"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is found about one aspect."""
+
+    aspect: Aspect
+    status: Literal["True", "False", "Unknown"]
+    reason: str
+    """One word for programs: docs/status.md says for each what to do."""
+    message: str
+
+    @property
+    def holds(self) -> bool:
+        return self.status == "True"
+
+
+def yes(aspect: Aspect, reason: str, message: str) -> Verdict:
+    return Verdict(aspect, "True", reason, message)
+
+
+def no(aspect: Aspect, reason: str, message: str) -> Verdict:
+    return Verdict(aspect, "False", reason, message)
+
+
+def unknown(aspect: Aspect, reason: str, message: str) -> Verdict:
+    return Verdict(aspect, "Unknown", reason, message)
+
+
+def conditions(
+    before: Sequence[Mapping[str, Any]], verdicts: Iterable[Verdict], generation: int, now: datetime
+) -> tuple[Condition, ...]:
+    """Return the conditions; the time of transition stays as long as the status does, whatever the message says."""
+    known = {condition["type"]: condition for condition in before}
+    return tuple(
+        Condition(
+            type=verdict.aspect,
+            status=verdict.status,
+            reason=verdict.reason,
+            message=shortened(verdict.message),
+            last_transition_time=_since(known.get(verdict.aspect), verdict, now),
+            observed_generation=generation,
+        )
+        for verdict in verdicts
+    )
+
+
+def shortened(message: str) -> str:
+    return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"
+
+
+def _since(old: Mapping[str, Any] | None, verdict: Verdict, now: datetime) -> datetime:
+    if old is not None and old["status"] == verdict.status:
+        return datetime.fromisoformat(old["lastTransitionTime"])
+    return now.replace(microsecond=0)  # whole seconds, as the API server writes times

@@ -1,0 +1,83 @@
+"""What is wrong with pods, found in what Kubernetes says of them. Only names it; others act."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from logpersister_operator.cluster.kinds import Document
+
+PATIENCE: Final = timedelta(seconds=60)
+"""How long a pod may wait for a node before that is called a problem: an autoscaler needs its time."""
+
+_IMAGE_REASONS: Final = frozenset(
+    {"ErrImagePull", "ErrImageNeverPull", "ImageInspectError", "ImagePullBackOff", "InvalidImageName"}
+)
+_CONFIG_REASONS: Final = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+MANY_RESTARTS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Ailment:
+    """Why a pod does not get ready by itself."""
+
+    reason: str
+    message: str
+
+
+def ailment(pods: Iterable[Document], now: datetime) -> Ailment | None:
+    """Return what is wrong with the first pod that has something; None when waiting may help."""
+    for pod in pods:
+        found = _of_pod(pod, now)
+        if found is not None:
+            return found
+    return None
+
+
+def is_ready(pod: Mapping[str, Any]) -> bool:
+    """Whether the pod has the condition Ready, and is not on its way out."""
+    if "deletionTimestamp" in pod["metadata"]:
+        return False
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def _of_pod(pod: Document, now: datetime) -> Ailment | None:
+    name, status = pod["metadata"]["name"], pod.get("status") or {}
+    if is_ready(pod) or "deletionTimestamp" in pod["metadata"]:
+        return None
+    for condition in status.get("conditions") or []:
+        if condition["type"] == "PodScheduled" and condition["status"] == "False" and _lasts(condition, now):
+            return Ailment("Unschedulable", f"pod {name} waits for a node: {condition.get('message', '')}")
+    for container in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
+        found = _of_container(name, container)
+        if found is not None:
+            return found
+    return None
+
+
+def _of_container(pod: str, container: Mapping[str, Any]) -> Ailment | None:
+    waiting = (container.get("state") or {}).get("waiting") or {}
+    reason, message = waiting.get("reason", ""), waiting.get("message", "")
+    if reason in _IMAGE_REASONS:
+        return Ailment("ImageUnavailable", f"pod {pod} cannot get its image {container['image']}: {reason} {message}")
+    if reason in _CONFIG_REASONS:
+        return Ailment("PodNotStartable", f"pod {pod} cannot start: {message or reason}")
+    if reason == "CrashLoopBackOff" or container.get("restartCount", 0) >= MANY_RESTARTS:
+        return Ailment("MemberCrashing", f"pod {pod} ends again and again: {_last_words(container)}")
+    return None
+
+
+def _last_words(container: Mapping[str, Any]) -> str:
+    states = (container.get("lastState") or {}, container.get("state") or {})
+    ended: Mapping[str, Any] = next((state["terminated"] for state in states if "terminated" in state), {})
+    code = f"exit code {ended['exitCode']}" if "exitCode" in ended else "see its log"
+    words = [line for line in (ended.get("message") or "").splitlines() if line.strip()]
+    reason = ended.get("reason", "")
+    told = f", {reason}" if reason not in ("", "Error") else ""
+    return f"{code}{told}" + (f"; it said: {words[-1].strip()}" if words else "")
+
+
+def _lasts(condition: Mapping[str, Any], now: datetime) -> bool:
+    since = datetime.fromisoformat(condition["lastTransitionTime"])
+    return now - since > PATIENCE

@@ -1,0 +1,134 @@
+"""The children of all resources, by watches that the API server filters by our label."""
+
+import functools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import structlog
+from kubernetes import client
+from kubernetes.informer import ADDED, DELETED, MODIFIED, SharedInformer
+
+from logpersister_operator.cluster.kinds import Document, Kind, Reference, kind_of
+from logpersister_operator.observed import ResourceKey
+from logpersister_operator.render.application import RESOURCE_LABEL
+
+log = structlog.get_logger(__name__)
+
+RESYNC_SECONDS: Final = 300
+"""How often everything is listed anew: what a watch has missed is known after that."""
+READ_MARGIN_SECONDS: Final = 30
+
+
+class Children:
+    """What is known of the children, and who is told when one changes. Thread-safe."""
+
+    def __init__(self, on_change: Callable[[ResourceKey], None]) -> None:
+        self._on_change = on_change
+        self._known: dict[ResourceKey, dict[Reference, Document]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, key: ResourceKey) -> Mapping[Reference, Document]:
+        """Return the children of a resource as they are known now."""
+        with self._lock:
+            return dict(self._known.get(key, {}))
+
+    def seen(self, child: Document) -> None:
+        """Take in a child as it is now; what is older than what is known counts for nothing."""
+        key, reference = _key_of(child), Reference.of(child)
+        with self._lock:
+            ours = self._known.setdefault(key, {})
+            known = ours.get(reference)
+            if known is not None and _version(known) >= _version(child):
+                return
+            ours[reference] = child
+        self._on_change(key)
+
+    def gone(self, child: Document) -> None:
+        """Take in that a child does not exist any more."""
+        key, reference = _key_of(child), Reference.of(child)
+        with self._lock:
+            known = self._known.get(key, {}).get(reference)
+            if known is None or known["metadata"]["uid"] != child["metadata"]["uid"]:
+                return
+            del self._known[key][reference]
+            if not self._known[key]:
+                del self._known[key]
+        self._on_change(key)
+
+
+class Watches:
+    """Feeds `Children` from the API server."""
+
+    def __init__(
+        self, api: client.ApiClient, children: Children, namespaces: Sequence[str], resync_seconds: int = RESYNC_SECONDS
+    ) -> None:
+        """Prepare watches of all namespaces, or of those that are named."""
+        self._api = api
+        self._children = children
+        self._informers = [
+            self._informer(kind_of(name), method, namespace, resync_seconds)
+            for name, method in self._lists(by_namespace=bool(namespaces)).items()
+            for namespace in (namespaces or (None,))
+        ]
+
+    def start(self) -> None:
+        for informer in self._informers:
+            informer.start()
+
+    def stop(self) -> None:
+        """Ask all watches to end, without waiting for their last answer."""
+        for informer in self._informers:
+            threading.Thread(target=informer.stop, daemon=True).start()
+
+    def _lists(self, *, by_namespace: bool) -> dict[str, Callable[..., Any]]:
+        apis = (
+            client.CoreV1Api(self._api),
+            client.AppsV1Api(self._api),
+            client.NetworkingV1Api(self._api),
+            client.PolicyV1Api(self._api),
+            client.RbacAuthorizationV1Api(self._api),
+        )
+        nouns = {
+            "ConfigMap": "config_map",
+            "NetworkPolicy": "network_policy",
+            "Pod": "pod",
+            "PodDisruptionBudget": "pod_disruption_budget",
+            "Role": "role",
+            "RoleBinding": "role_binding",
+            "Service": "service",
+            "ServiceAccount": "service_account",
+            "StatefulSet": "stateful_set",
+        }
+        pattern = "list_namespaced_{}" if by_namespace else "list_{}_for_all_namespaces"
+        methods = {name: pattern.format(noun) for name, noun in nouns.items()}
+        return {
+            name: next(getattr(api, method) for api in apis if hasattr(api, method)) for name, method in methods.items()
+        }
+
+    def _informer(self, kind: Kind, method: Callable[..., Any], namespace: str | None, resync: int) -> SharedInformer:
+        @functools.wraps(method)  # the watch reads the type of its objects from the method's documentation
+        def with_deadline(*arguments: Any, **options: Any) -> Any:
+            return method(*arguments, **options, _request_timeout=resync + READ_MARGIN_SECONDS)
+
+        informer = SharedInformer(
+            with_deadline, namespace=namespace, label_selector=RESOURCE_LABEL, resync_period=resync
+        )
+        for event in (ADDED, MODIFIED):
+            informer.add_event_handler(event, lambda found: self._children.seen(self._document(kind, found)))
+        informer.add_event_handler(DELETED, lambda found: self._children.gone(self._document(kind, found)))
+        return informer
+
+    def _document(self, kind: Kind, found: Any) -> Document:
+        document: Document = self._api.sanitize_for_serialization(found)
+        return {**document, "apiVersion": kind.api_version, "kind": kind.name}
+
+
+def _key_of(child: Document) -> ResourceKey:
+    metadata = child["metadata"]
+    return ResourceKey(metadata["namespace"], metadata["labels"][RESOURCE_LABEL])
+
+
+def _version(child: Document) -> int:
+    """Return the resource version as a number: the API server lets one compare those of one kind since 1.35."""
+    return int(child["metadata"]["resourceVersion"])

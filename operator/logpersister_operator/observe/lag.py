@@ -1,0 +1,119 @@
+"""How far a group is behind, asked of Kafka itself with the resource's own settings: true when every member is down."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from logpersister.group.observation import Observation, observe
+from logpersister.group.offsets import OffsetReader
+from logpersister.kafka_client import KafkaCheckError, check_broker, client_config
+from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.secrets import Secrets
+from logpersister.ranges import Offset, TopicPartition
+from logpersister.report.lag import PartitionLag
+from logpersister_operator.decide.target import target_lag_seconds
+from logpersister_operator.observed import KnownLag, StuckPartition, UnknownLag
+
+ASK_SECONDS: Final = 10.0
+MOST_STUCK: Final = 10
+MOST_TOPICS: Final = 10
+
+
+class StandingStill:
+    """Since when each committed offset has not moved although records wait. Pure, but for its memory."""
+
+    def __init__(self) -> None:
+        self._since: dict[TopicPartition, tuple[Offset, float]] = {}
+
+    def observe(self, lags: Iterable[PartitionLag], now: float) -> dict[TopicPartition, float]:
+        """Return for how many seconds each partition that is behind has stood still."""
+        behind = {lag.partition: lag for lag in lags if lag.records}
+        self._since = {
+            partition: known
+            if (known := self._since.get(partition)) is not None and known[0] == lag.position
+            else (lag.position, now)
+            for partition, lag in behind.items()
+        }
+        return {partition: now - since for partition, (_, since) in self._since.items()}
+
+
+class GroupLag:
+    """Asks about one group; keeps its connections. For one thread at a time."""
+
+    def __init__(self, resource: LogPersister, secrets: Secrets, clock: Callable[[], float] = time.monotonic) -> None:
+        self._resource = resource
+        self._secrets = secrets
+        self._clock = clock
+        self._standing_still = StandingStill()
+        self._offsets: OffsetReader | None = None
+        self._missing: tuple[str, ...] = ()
+
+    def ask(self) -> KnownLag | UnknownLag:
+        """Ask Kafka; what goes wrong is the answer, in words that say what to do."""
+        try:
+            return self._known(self._observe())
+        except Exception as error:
+            self.close()
+            return UnknownLag(self._explain(error))
+
+    def close(self) -> None:
+        if self._offsets is not None:
+            with suppress(Exception):  # what is closed because it does not work may not close well
+                self._offsets.close()
+            self._offsets = None
+
+    def _observe(self) -> Observation:
+        kafka = self._resource.spec.kafka
+        if self._offsets is None:
+            limit = int(ASK_SECONDS * 1000)
+            config: dict[str, Any] = client_config(kafka, self._secrets)
+            config |= {"bootstrap_timeout_ms": limit, "request_timeout_ms": limit}
+            self._offsets = OffsetReader(
+                config, self._resource.group_id, read_committed=kafka.isolation_level == "read_committed"
+            )
+        topics = _partitions(self._offsets, kafka)
+        self._missing = tuple(sorted(set(kafka.topics or ()) - topics.keys()))
+        return observe(self._offsets, kafka, topics)
+
+    def _known(self, observation: Observation) -> KnownLag | UnknownLag:
+        if observation.errors:
+            topic = min(observation.errors)
+            more = f" (and {len(observation.errors) - 1} more topics)" if len(observation.errors) > 1 else ""
+            return UnknownLag(f"topic {topic}: {observation.errors[topic]}{more}")
+        spec = self._resource.spec
+        lags = [state.lag for state in observation.partitions]
+        still = self._standing_still.observe(lags, self._clock())
+        stuck = [
+            StuckPartition(lag.partition, lag.records, round(still[lag.partition]))
+            for lag in lags
+            if still.get(lag.partition, 0.0) > target_lag_seconds(spec, lag.partition.topic)
+        ]
+        summary = observation.summary
+        over = sorted(
+            name
+            for name, topic in summary.topics.items()
+            if topic.seconds is not None and topic.seconds > target_lag_seconds(spec, name)
+        )
+        stuck.sort(key=lambda one: (-one.seconds, one.partition))
+        lost = sum(state.lost for state in observation.partitions)
+        return KnownLag(summary, tuple(stuck[:MOST_STUCK]), lost, tuple(over[:MOST_TOPICS]), self._missing)
+
+    def _explain(self, error: Exception) -> str:
+        """Return what a check of the brokers finds, which names address and remedy; else the error itself."""
+        if isinstance(error, ManifestError):
+            return str(error)
+        try:
+            check_broker(self._resource.spec.kafka, self._secrets, self._resource.group_id, seconds=ASK_SECONDS)
+        except (KafkaCheckError, ManifestError) as found:
+            return str(found)
+        except Exception:
+            return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {error}"
+
+
+def _partitions(offsets: OffsetReader, kafka: KafkaSpec) -> Mapping[str, int]:
+    """Return the topics that the manifest selects and that exist, with their numbers of partitions."""
+    topics = kafka.topics if kafka.topics is not None else offsets.topics_matching(kafka.selects)
+    return {name: len(topic.leaders) for name, topic in offsets.describe(topics).items()}
