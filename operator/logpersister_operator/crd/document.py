@@ -10,12 +10,6 @@ from logpersister_operator.crd.structural import Schema, structural
 GROUP, _, VERSION = API_VERSION.partition("/")
 PLURAL: Final = "logpersisters"
 
-_METADATA_RULED: Final = ("name",)
-"""Of the metadata a CRD may say more than Kubernetes only about the name."""
-
-_API_VERSION_DESCRIPTION = "Version of this format."
-_KIND_DESCRIPTION = "Kind of the resource."
-
 
 def definition() -> dict[str, Any]:
     """Return the whole CRD."""
@@ -49,13 +43,13 @@ def definition() -> dict[str, Any]:
 
 
 def _schema() -> Schema:
-    schema = structural(json_schema(with_notes=True))
+    schema = structural(json_schema(with_bounds=True))
     properties = schema["properties"]
     for name in ("apiVersion", "kind"):  # the API server compares them itself
         properties[name] = {"description": properties[name]["description"], "type": "string"}
     metadata = properties["metadata"]["properties"]
     properties["metadata"] = {"type": "object", "properties": {"name": _without(metadata["name"], "description")}}
-    properties["status"] = structural(json_schema(Status, with_notes=True))
+    properties["status"] = structural(json_schema(Status, with_bounds=True))
     schema["required"] = ["spec"]
     return schema
 

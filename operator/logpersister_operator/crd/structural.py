@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from logpersister.manifest.constraint import BOUNDS, MISMATCH
-from logpersister.manifest.rule import VALIDATIONS, cel_literal
+from logpersister.manifest.constraint import BOUNDS
+from logpersister.manifest.rule import VALIDATIONS
 
 Schema = dict[str, Any]
 
@@ -37,7 +37,7 @@ _KEPT = (
 )
 """Keywords that mean the same in both."""
 _SELF = re.compile(r"\bself\b")
-_DROPPED = frozenset({"title", "default", "description", "$defs", "additionalProperties", "required", BOUNDS, MISMATCH})
+_DROPPED = frozenset({"title", "default", "description", "$defs", "additionalProperties", "required", BOUNDS})
 _CONVERTED = frozenset({"$ref", "anyOf", "const", "properties", "items", "propertyNames", "patternProperties"})
 
 
@@ -69,9 +69,9 @@ def _convert(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schem
         found["properties"] = {name: _convert(below, definitions) for name, below in source["properties"].items()}
     elif isinstance(source.get("additionalProperties"), dict):
         found["additionalProperties"] = _convert(source["additionalProperties"], definitions)
-    for pattern, below in source.get("patternProperties", {}).items():  # pydantic puts a key's pattern here
+    for below in source.get("patternProperties", {}).values():  # a pattern of keys, which is among their rules too
         found["additionalProperties"] = _convert(below, definitions)
-        found[VALIDATIONS] = [*found.get(VALIDATIONS, []), *_rules_of_keys(pattern, source["propertyNames"])]
+        found[VALIDATIONS] = [*found.get(VALIDATIONS, []), *_rules_of_keys(source["propertyNames"])]
     return found
 
 
@@ -106,12 +106,9 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\n", "\\n") + '"'
 
 
-def _rules_of_keys(pattern: str, names: Mapping[str, Any]) -> list[dict[str, str]]:
+def _rules_of_keys(names: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return what is said about the keys of a map as rules on the map: a structural schema has no propertyNames."""
     longest = names["maxLength"]
-    said = [
-        {"rule": f"self.size() <= {longest}", "message": f"has a name of more than {longest} characters; shorten it"},
-        {"rule": f"self.matches({cel_literal(pattern)})", "message": names[MISMATCH]},
-        *names.get(VALIDATIONS, []),
-    ]
+    size = {"rule": f"self.size() <= {longest}", "message": f"has a name of more than {longest} characters; shorten it"}
+    said = [size, *names[VALIDATIONS]]
     return [entry | {"rule": f"self.all(key, {_SELF.sub('key', entry['rule'])})"} for entry in said]

@@ -1,0 +1,1 @@
+"""Acting on decisions: the only place that changes anything."""

@@ -1,0 +1,132 @@
+"""One round about one resource: decide, write the status, then act. It may be interrupted between any two writes."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from logpersister_operator.act.events import event_document
+from logpersister_operator.act.status_writer import StatusWriter
+from logpersister_operator.cluster.applied import Applied
+from logpersister_operator.cluster.client import Cluster, ClusterError
+from logpersister_operator.cluster.kinds import LOGPERSISTER, Document, Reference, kind_of
+from logpersister_operator.decide.decision import decide
+from logpersister_operator.metrics import Metrics
+from logpersister_operator.observe.children import Children
+from logpersister_operator.observed import Observed, Plan, ResourceKey
+
+log = structlog.get_logger(__name__)
+
+_NOT_NOW: Final = frozenset({0, 408, 409, 429})
+"""Answers to a write that say nothing about the object: it is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What came of a round."""
+
+    status: Document
+    again_seconds: float | None = None
+    """When the next one should be at the latest, if there is something left to do."""
+
+
+class OutdatedError(Exception):
+    """The resource has changed since it was observed: decide anew."""
+
+
+class Reconciler:
+    """Brings the cluster to what is decided. Keeps only what saves requests; everything else is observed anew."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        children: Children,
+        metrics: Metrics,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._cluster = cluster
+        self._children = children
+        self._metrics = metrics
+        self._applied = Applied()
+        self._writer = StatusWriter(cluster, metrics, clock)
+        self._refusals: dict[ResourceKey, dict[Reference, str]] = {}
+
+    def with_latest_status(self, resource: Document) -> Document:
+        """Return the resource with the status that was written last: a watch may not have told of it yet."""
+        return {**resource, "status": self._writer.latest(resource)}
+
+    def refusals(self, key: ResourceKey) -> dict[Reference, str]:
+        """Return what the API server refused in the last round."""
+        return self._refusals.get(key, {})
+
+    def reconcile(self, observed: Observed) -> Round:
+        """Do one round. Raises ClusterError when the API server does not answer, OutdatedError when it is too late.
+
+        What the API server refuses becomes part of the status: the decision is made once more with the refusal.
+        """
+        plan = decide(observed)
+        again = self._writer.write(observed.resource, plan.status)
+        self._tell(observed, plan)
+        refusals = self._refusals[observed.key] = self._act(observed, plan)
+        if refusals != observed.refusals:
+            informed = replace(observed, resource={**observed.resource, "status": plan.status}, refusals=refusals)
+            plan = decide(informed)
+            again = self._writer.write(observed.resource, plan.status)
+            self._tell(informed, plan)
+        return Round(plan.status, again)
+
+    def forget(self, observed: Observed) -> None:
+        """Forget a resource that is gone."""
+        self._writer.forget(observed.resource)
+        self._refusals.pop(observed.key, None)
+
+    def _act(self, observed: Observed, plan: Plan) -> dict[Reference, str]:
+        """Apply and delete; return what was refused."""
+        changed = [child for child in plan.apply if not self._applied.is_current(child, self._known(observed, child))]
+        if changed or plan.delete:
+            self._look_again(observed)
+        for child in changed:
+            try:
+                made = self._cluster.apply(child)
+            except ClusterError as error:
+                if error.status in _NOT_NOW or error.status >= 500:
+                    raise
+                log.warning(
+                    "child.refused", resource=str(observed.key), child=str(Reference.of(child)), error=str(error)
+                )
+                return {Reference.of(child): str(error)}  # what comes after may need it
+            self._applied.remember(child, made)
+            self._children.seen(made)
+            self._metrics.applied(child["kind"])
+            log.info("child.applied", resource=str(observed.key), child=str(Reference.of(child)))
+        for child in plan.delete:
+            metadata = child["metadata"]
+            self._cluster.delete(kind_of(child["kind"]), metadata["namespace"], metadata["name"], uid=metadata["uid"])
+            self._applied.forget(child)
+            self._metrics.deleted(child["kind"])
+            log.info("child.deleted", resource=str(observed.key), child=str(Reference.of(child)))
+        return {}
+
+    def _known(self, observed: Observed, child: Document) -> Document | None:
+        return observed.children.get(Reference.of(child))
+
+    def _look_again(self, observed: Observed) -> None:
+        """Make sure, before the first write, that this is still about the resource as it is now.
+
+        A watch may be behind: nothing is made for a resource that is being deleted, or for an older spec.
+        """
+        key, metadata = observed.key, observed.resource["metadata"]
+        now = self._cluster.get(LOGPERSISTER, key.namespace, key.name)
+        if now is None or now["metadata"]["uid"] != metadata["uid"] or "deletionTimestamp" in now["metadata"]:
+            raise OutdatedError(f"{key} is gone or about to go")
+        if now["metadata"]["generation"] != metadata["generation"]:
+            raise OutdatedError(f"{key} has changed meanwhile")
+
+    def _tell(self, observed: Observed, plan: Plan) -> None:
+        for event in plan.events:
+            try:
+                self._cluster.post_event(event_document(observed.resource, event, observed.now))
+            except ClusterError as error:  # events are a courtesy: the status says the same
+                log.warning("event.not_posted", resource=str(observed.key), reason=event.reason, error=str(error))

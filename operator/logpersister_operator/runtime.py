@@ -1,0 +1,208 @@
+"""The running operator: what is observed of each resource, and who is woken when it changes."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+import structlog
+from kubernetes.client import ApiClient
+
+from logpersister.manifest import LogPersister
+from logpersister_operator.act.drain import Leaver, drain
+from logpersister_operator.act.reconciler import Reconciler
+from logpersister_operator.cluster.client import ApiServer, Cluster
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.decide.validity import check
+from logpersister_operator.metrics import Metrics
+from logpersister_operator.observe.children import Children, Watches
+from logpersister_operator.observe.inquiries import Inquiries
+from logpersister_operator.observe.lag import GroupLag
+from logpersister_operator.observe.members import MemberReader
+from logpersister_operator.observe.secrets import SecretsRead, read_secrets
+from logpersister_operator.observed import KnownLag, MemberReport, Observed, ResourceKey, UnknownLag
+from logpersister_operator.render.secret_names import secret_names
+from logpersister_operator.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+RESYNC_SECONDS: Final = 300.0
+"""The longest pause between two rounds about a resource, whatever happens or does not."""
+INQUIRY_THREADS: Final = 32
+
+
+@dataclass(slots=True)
+class _Subject:
+    """What is kept of a resource between rounds, only to save questions."""
+
+    secrets: SecretsRead | None = None
+    secrets_of: tuple[str, ...] = ()
+    secrets_until: float = 0.0
+    group: GroupLag | None = None
+    group_of: object = None
+    """What the group was made from: a changed spec or Secret makes a new one."""
+
+
+class Operator:
+    """Everything but `kopf`."""
+
+    def __init__(self, api: ApiClient, settings: Settings, cluster: Cluster | None = None) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.children = Children(self.wake)
+        self._cluster = cluster or ApiServer(api)
+        self._watches = Watches(api, self.children, settings.namespaces)
+        self._reconciler = Reconciler(self._cluster, self.children, self.metrics)
+        self._reader = MemberReader()
+        self._lags: Inquiries[ResourceKey, KnownLag | UnknownLag] = Inquiries(
+            "lag",
+            seconds=settings.lag_seconds,
+            threads=INQUIRY_THREADS,
+            on_answer=self.wake,
+            is_failure=lambda answer: isinstance(answer, UnknownLag),
+        )
+        self._reports: Inquiries[ResourceKey, dict[str, MemberReport]] = Inquiries(
+            "reports",
+            seconds=settings.report_seconds,
+            threads=INQUIRY_THREADS,
+            on_answer=self.wake,
+            is_failure=lambda _: False,
+        )
+        self._wakers: dict[ResourceKey, Callable[[], None]] = {}
+        self._subjects: dict[ResourceKey, _Subject] = {}
+        self._statuses: dict[ResourceKey, Document] = {}
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._watches.start()
+
+    def stop(self) -> None:
+        self._watches.stop()
+        self._lags.close()
+        self._reports.close()
+
+    # who is woken
+
+    def register(self, key: ResourceKey, wake: Callable[[], None]) -> None:
+        """Call ``wake``, from any thread, whenever something about a resource changes."""
+        with self._lock:
+            self._wakers[key] = wake
+            self._subjects.setdefault(key, _Subject())
+        self._reports.put(key, lambda: self._ask_members(key))
+
+    def unregister(self, key: ResourceKey) -> None:
+        """Forget a resource."""
+        self._reports.remove(key)
+        self._lags.remove(key)
+        with self._lock:
+            self._wakers.pop(key, None)
+            self._statuses.pop(key, None)
+            subject = self._subjects.pop(key, None)
+        if subject is not None and subject.group is not None:
+            subject.group.close()
+        self._count_resources()
+
+    def wake(self, key: ResourceKey) -> None:
+        with self._lock:
+            waker = self._wakers.get(key)
+        if waker is not None:
+            waker()
+
+    # rounds
+
+    def reconcile(self, resource: Document) -> float:
+        """Do one round about a resource; return in how many seconds the next one must be at the latest.
+
+        Raises ClusterError and OutdatedError: then it should be soon.
+        """
+        observed = self.observe(resource)
+        began = time.monotonic()
+        outcome = "failed"
+        try:
+            done = self._reconciler.reconcile(observed)
+            outcome = "done"
+        finally:
+            self.metrics.reconciled(outcome, time.monotonic() - began)
+        with self._lock:
+            self._statuses[observed.key] = done.status
+        self._count_resources()
+        limit = min(RESYNC_SECONDS, self.settings.secret_seconds if self._has_secrets(observed.key) else RESYNC_SECONDS)
+        return limit if done.again_seconds is None else min(limit, done.again_seconds)
+
+    def observe(self, resource: Document) -> Observed:
+        """Gather everything that is known of a resource. Raises ClusterError when its Secrets cannot be read."""
+        with_status = self._reconciler.with_latest_status(resource)
+        observed = Observed(datetime.now(UTC), with_status, self.settings.image)
+        key = observed.key
+        observed = replace(
+            observed,
+            children=self.children.of(key),
+            lag=self._lags.answer(key) or observed.lag,
+            reports=self._reports.answer(key) or {},
+            refusals=self._reconciler.refusals(key),
+        )
+        runs = check(observed).runs
+        if runs is None:
+            return observed
+        with self._lock:
+            subject = self._subjects.setdefault(key, _Subject())
+        secrets = self._secrets(subject, key, tuple(secret_names(runs.spec)))
+        self._watch_lag(subject, key, runs, secrets)
+        return replace(observed, secrets=secrets.seen)
+
+    def drain(self, resource: Document, stop: threading.Event) -> None:
+        """Let the members of a resource that is being deleted leave, and forget it."""
+        observed = self.observe(resource)
+        runs = check(observed).runs
+        leaver = None
+        grace = 0.0
+        if runs is not None:
+            subject = self._subjects[observed.key]
+            grace = runs.spec.shutdown_grace.total_seconds()
+            leaver = None if subject.secrets is None else Leaver(runs, subject.secrets.secrets())
+        drain(self._cluster, lambda: self._children_of(observed), leaver, grace_seconds=grace, stop=stop)
+        self._reconciler.forget(observed)
+
+    # questions
+
+    def _children_of(self, observed: Observed) -> Observed:
+        return Observed(datetime.now(UTC), observed.resource, observed.image, self.children.of(observed.key))
+
+    def _secrets(self, subject: _Subject, key: ResourceKey, names: tuple[str, ...]) -> SecretsRead:
+        now = time.monotonic()
+        if subject.secrets is None or subject.secrets_of != names or now >= subject.secrets_until:
+            subject.secrets = read_secrets(self._cluster, key.namespace, names)
+            subject.secrets_of, subject.secrets_until = names, now + self.settings.secret_seconds
+        return subject.secrets
+
+    def _has_secrets(self, key: ResourceKey) -> bool:
+        subject = self._subjects.get(key)
+        return subject is not None and bool(subject.secrets_of)
+
+    def _watch_lag(self, subject: _Subject, key: ResourceKey, resource: LogPersister, secrets: SecretsRead) -> None:
+        made_from = (resource.model_dump_json(), secrets.seen)
+        if subject.group_of != made_from:
+            subject.group, subject.group_of = GroupLag(resource, secrets.secrets()), made_from
+            self._lags.put(key, _asking(subject.group, self.metrics))
+
+    def _ask_members(self, key: ResourceKey) -> dict[str, MemberReport]:
+        observed = Observed(datetime.now(UTC), {"metadata": {}}, "", self.children.of(key))
+        return self._reader.ask({pod["metadata"]["name"]: pod for pod in observed.pods()})
+
+    def _count_resources(self) -> None:
+        with self._lock:
+            statuses = list(self._statuses.values())
+        self.metrics.resources(statuses)
+
+
+def _asking(group: GroupLag, metrics: Metrics) -> Callable[[], KnownLag | UnknownLag]:
+    def ask() -> KnownLag | UnknownLag:
+        answer = group.ask()
+        if isinstance(answer, UnknownLag):
+            metrics.lag_failed()
+        return answer
+
+    return ask

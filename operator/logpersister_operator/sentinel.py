@@ -1,0 +1,42 @@
+"""Whether the operator still gets things done: a task of its own goes the way of every round."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+PERIOD_SECONDS: Final = 10.0
+LIMIT_SECONDS: Final = 120.0
+"""Rounds have deadlines, so a pool that is only busy has room again before that."""
+
+
+class Sentinel:
+    """Sends an empty task through the pool of rounds now and then, and knows when the last one came through."""
+
+    def __init__(self, pool: ThreadPoolExecutor, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._passed = clock()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sentinel", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+
+    def failure(self) -> str | None:
+        """Return why the operator must be restarted; None while it lives."""
+        age = self._clock() - self._passed
+        return f"no round has begun for {age:.0f} s: all threads are blocked" if age > LIMIT_SECONDS else None
+
+    def _run(self) -> None:
+        while not self._ended.wait(PERIOD_SECONDS):
+            passed = threading.Event()
+            self._pool.submit(passed.set)
+            while not passed.wait(1.0):
+                if self._ended.is_set():
+                    return
+            self._passed = self._clock()

@@ -1,0 +1,77 @@
+"""How an operator is set up: by environment variables, which the chart writes."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Self
+
+PREFIX = "LOGPERSISTER_OPERATOR_"
+
+
+class SettingsError(Exception):
+    """A variable that is missing or cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Each is the environment variable ``LOGPERSISTER_OPERATOR_<NAME>``."""
+
+    image: str
+    """Image of members and executors. Every change of it is a new revision of every resource."""
+
+    namespaces: tuple[str, ...] = ()
+    """Namespaces to look after, separated by commas; all of them when empty. Fewer need smaller rights."""
+
+    lag_seconds: float = 30.0
+    """Pause between two questions to Kafka about one group. Shorter shows lag sooner and costs the brokers more."""
+
+    report_seconds: float = 15.0
+    """Pause between two questions to a member. Shorter shows failures sooner."""
+
+    secret_seconds: float = 60.0
+    """How old what is known of Secrets may get: the longest time until a changed one restarts members. Shorter means
+    a request more for each Secret and round."""
+
+    threads: int = 16
+    """Rounds about resources at once. One that waits for the API server holds one of them."""
+
+    health_port: int = 8080
+    """Port of ``/healthz``."""
+
+    metrics_port: int = 9090
+    """Port of ``/metrics``."""
+
+    lease: str = ""
+    """``namespace/name`` of the Lease that the replicas elect their leader by; empty: this is the only replica."""
+
+    log_format: str = "json"
+    """``json``, ``logfmt`` or ``console``."""
+
+    log_level: str = "info"
+    """``debug``, ``info``, ``warning`` or ``error``."""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """Read the variables; raises SettingsError."""
+        found = os.environ if environment is None else environment
+        values: dict[str, object] = {}
+        for setting in fields(cls):
+            name = PREFIX + setting.name.upper()
+            if name in found:
+                values[setting.name] = _value(name, found[name], setting.type)
+        if not values.get("image"):
+            raise SettingsError(f"{PREFIX}IMAGE is not set; set it to the image of members and executors")
+        return cls(**values)  # type: ignore[arg-type]
+
+
+def _value(name: str, text: str, kind: object) -> object:
+    try:
+        if kind is float:
+            return float(text)
+        if kind is int:
+            return int(text)
+    except ValueError:
+        raise SettingsError(f"{name}: {text!r} is not a number; write for example 30") from None
+    if kind is str:
+        return text
+    return tuple(part.strip() for part in text.split(",") if part.strip())
