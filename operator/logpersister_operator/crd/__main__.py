@@ -5,7 +5,11 @@ from pathlib import Path
 
 from logpersister_operator.crd.text import text
 
-if __name__ == "__main__":
-    file = Path(sys.argv[1])
-    file.parent.mkdir(exist_ok=True)
+
+def main(file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

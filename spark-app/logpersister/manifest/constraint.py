@@ -36,8 +36,6 @@ from logpersister.manifest.rule import VALIDATIONS, NotInCel, Rule, cel_literal,
 
 BOUNDS = "x-bounds"
 """Key of our schemas for bounds that JSON schema has no words for: ``6s to 30m``."""
-MISMATCH = "x-mismatch"
-"""Key of our schemas for what to say of a text that does not match its pattern."""
 
 
 class Model(BaseModel):
@@ -90,6 +88,11 @@ class Condition:
         return {"rule": self.cel, "message": f"{self.expectation}; {self.remedy}"}
 
 
+def _matches(text: str, pattern: str, message: str) -> dict[str, str]:
+    """Say in words what the schema's ``pattern`` says to programs: the API server's own message only repeats it."""
+    return {"rule": f"{text}.matches({cel_literal(pattern)})", "message": message}
+
+
 def never(pattern: str, expectation: str, remedy: str) -> Condition:
     """Refuse a text in which a pattern is found."""
     found = compiled(pattern)
@@ -129,16 +132,16 @@ class Text:
         return core_schema.no_info_after_validator_function(self.validate, core_schema.str_schema(strict=True))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        found: JsonSchemaValue = {
+        validations = [condition.validation() for condition in (*self.before, *self.conditions)]
+        return {
             "type": "string",
             "pattern": self.pattern,
             "maxLength": self.longest,
-            MISMATCH: f"{self.expectation}; {self.remedy}",
+            VALIDATIONS: [
+                _matches("self", self.pattern, f"{self.expectation}; {self.remedy}"),
+                *(entry for entry in validations if entry is not None),
+            ],
         }
-        validations = [condition.validation() for condition in (*self.before, *self.conditions)]
-        if any(validations):
-            found[VALIDATIONS] = [entry for entry in validations if entry is not None]
-        return found
 
     def validate(self, value: str) -> str:
         self._check(self.before, value)
@@ -181,14 +184,19 @@ class Whole:
     most: int
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(
-            self._integral, core_schema.int_schema(strict=True, ge=self.least, le=self.most)
-        )
+        return core_schema.int_schema(strict=True, ge=self.least, le=self.most)
 
-    @staticmethod
-    def _integral(value: object) -> object:
-        """Take a float without a fraction: JSON has one kind of number, so the API server takes ``2.0`` too."""
-        return int(value) if isinstance(value, float) and value.is_integer() else value
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        # The rules repeat the bounds in words. They also refuse 2.0, which a schema alone takes for an integer and
+        # rules elsewhere do not.
+        small = f"is too small: at least {self.least} is expected; write {self.least} or more"
+        large = f"is too large: at most {self.most} is expected; write {self.most} or less"
+        return handler(schema) | {
+            VALIDATIONS: [
+                {"rule": f"self >= {self.least}", "message": small},
+                {"rule": f"self <= {self.most}", "message": large},
+            ]
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +222,14 @@ class Size:
             "x-kubernetes-int-or-string": True,
             BOUNDS: f"{self.least} to {self.most}",
             VALIDATIONS: [
+                _matches("string(self)", SIZE_PATTERN, "is not a size; write for example 256Mi (Kubernetes quantity)"),
                 {"rule": self._cel(">=", self.least), "message": "; ".join(self._too_small)},
                 {"rule": self._cel("<=", self.most), "message": "; ".join(self._too_large)},
             ],
         }
 
     def _cel(self, operator: str, bound: str) -> str:
-        # What is no quantity has been told so by the pattern.
+        # What is no quantity has been told so by the first rule.
         return f"!isQuantity(string(self)) || quantity(string(self)).compareTo(quantity('{bound}')) {operator} 0"
 
     @property
@@ -263,17 +272,26 @@ class Duration:
             "pattern": DURATION_PATTERN,
             BOUNDS: f"{self.least} to {self.most}",
             VALIDATIONS: [
-                {"rule": self._cel(">=", self.least), "message": "; ".join(self._too_short)},
+                _matches("self", DURATION_PATTERN, "is not a duration; write for example 15m, 1h30m or 90s"),
+                *(
+                    [{"rule": self._cel(">=", self.least), "message": "; ".join(self._too_short)}]
+                    if self._has_least
+                    else []
+                ),
                 {"rule": self._cel("<=", self.most), "message": "; ".join(self._too_long)},
             ],
         }
 
     def _cel(self, operator: str, bound: str) -> str:
-        # CEL's durations are those of Go, which has no days. What is no duration has been told so by the pattern.
+        # CEL's durations are those of Go, which has no days. What is no duration has been told so by the first rule.
         days = "(self.contains('d') ? int(self.substring(0, self.indexOf('d'))) * 86400000 : 0)"
         rest = "(self.endsWith('d') ? 0 : duration(self.substring(self.indexOf('d') + 1)).getMilliseconds())"
         milliseconds = parse_duration(bound) // timedelta(milliseconds=1)
         return f"!self.matches('^(0|([0-9]+d)?([0-9.]+(h|ms|m|s))*)$') || {days} + {rest} {operator} {milliseconds}"
+
+    @property
+    def _has_least(self) -> bool:
+        return parse_duration(self.least) > timedelta(0)
 
     @property
     def _too_short(self) -> tuple[str, str]:

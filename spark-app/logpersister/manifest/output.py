@@ -42,7 +42,7 @@ TimeZone = Annotated[
             Condition(
                 NotInCel("there are 600 names, and more with each edition of the database"),
                 lambda name: name in _timezones(),
-                "is not a time zone",
+                "is no time zone of the IANA database",
                 "write UTC, or a name of the IANA database such as Europe/Berlin",
             ),
         ),

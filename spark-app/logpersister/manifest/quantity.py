@@ -41,12 +41,7 @@ _LONGEST = timedelta(days=3650)
 
 
 def parse_size(value: object) -> int:
-    """Return the bytes that a quantity means; raise `RefusedError` for anything else, also for parts of a byte.
-
-    A number may be a float without a fraction: JSON has one kind of number, so the API server takes ``1024.0`` too.
-    """
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
+    """Return the bytes that a quantity means; raise `RefusedError` for anything else, also for parts of a byte."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise refuse("is not a size", "write for example 256Mi (Kubernetes quantity)")
     found = _SIZE.fullmatch(str(value))

@@ -37,7 +37,7 @@ class FieldDescription:
 
 def fields() -> list[FieldDescription]:
     """Return every field that a user can set, in the order of the model."""
-    schema = json_schema(with_notes=True)
+    schema = json_schema(with_bounds=True)
     return [field for field in _fields(schema, schema["$defs"], "") if field.path != "status"]
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from logpersister.manifest.constraint import BOUNDS, MISMATCH
+from logpersister.manifest.constraint import BOUNDS
 from logpersister.manifest.quantity import format_duration, format_size
 from logpersister.manifest.resource import LogPersister
 
@@ -29,18 +29,18 @@ class _Generator(GenerateJsonSchema):
         return result
 
 
-def json_schema(model: type[BaseModel] = LogPersister, *, with_notes: bool = False) -> dict[str, Any]:
+def json_schema(model: type[BaseModel] = LogPersister, *, with_bounds: bool = False) -> dict[str, Any]:
     """Return the schema (draft 2020-12, with Kubernetes' extensions) of what `load` accepts.
 
-    For some of it there are no words in a schema; ``with_notes`` adds them as `BOUNDS` and `MISMATCH`.
+    Bounds of sizes and durations have no words in it; ``with_bounds`` adds them as `BOUNDS`, for people.
     """
     schema = model.model_json_schema(by_alias=True, schema_generator=_Generator)
-    return schema if with_notes else _without_notes(schema)
+    return schema if with_bounds else _without_bounds(schema)
 
 
-def _without_notes(schema: Any) -> Any:
+def _without_bounds(schema: Any) -> Any:
     if isinstance(schema, dict):
-        return {key: _without_notes(value) for key, value in schema.items() if key not in (BOUNDS, MISMATCH)}
+        return {key: _without_bounds(value) for key, value in schema.items() if key != BOUNDS}
     if isinstance(schema, list):
-        return [_without_notes(entry) for entry in schema]
+        return [_without_bounds(entry) for entry in schema]
     return schema

@@ -29,13 +29,12 @@ from logpersister.manifest.quantity import (
         ("1Ki", 1024),
         ("256Mi", 256 * 2**20),
         ("2E", 2 * 10**18),
-        (5.0, 5),
         ("7Ei", 7 * 2**60),
     ],
 )
-def test_sizes(text: str | float, size: int) -> None:
+def test_sizes(text: str | int, size: int) -> None:
     assert parse_size(text) == size
-    assert isinstance(text, float) or re.fullmatch(SIZE_PATTERN, str(text))
+    assert re.fullmatch(SIZE_PATTERN, str(text))
 
 
 @pytest.mark.parametrize(
@@ -60,10 +59,11 @@ def test_sizes(text: str | float, size: int) -> None:
         "1.5Gi",
         " 5Mi",
         "5Mi\n",
+        5.0,
         None,
     ],
 )
-def test_not_sizes(text: str | None) -> None:
+def test_not_sizes(text: object) -> None:
     with pytest.raises(RefusedError, match="is not a size"):
         parse_size(text)
 

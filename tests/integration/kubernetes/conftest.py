@@ -1,0 +1,60 @@
+"""Fixtures on a real Kubernetes API server: one for the session, a namespace for each test."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.integration.kubernetes.judge import Judge
+from tests.stack.kubernetes import ApiServer, Client
+from tests.stack.kubernetes.client import Document
+
+CRD_FILE = Path(__file__).parents[3] / "crds" / "logpersisters.yaml"
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_SECONDS = 30
+
+
+@pytest.fixture(scope="session")
+def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """The session's API server. A test that stops it must leave it serving."""
+    with ApiServer(tmp_path_factory.mktemp("kubernetes")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def api(api_server: ApiServer) -> Iterator[Client]:
+    """A client that may do everything."""
+    with api_server.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def crd(api: Client) -> Document:
+    """The definition of LogPersister as it is in ``crds/``, in force."""
+    document: Document = yaml.safe_load(CRD_FILE.read_text())
+    api.create(_DEFINITIONS, document)
+    deadline = time.monotonic() + _SECONDS
+    while "Established" not in _true_conditions(api.get(f"{_DEFINITIONS}/{document['metadata']['name']}")):
+        assert time.monotonic() < deadline, "the definition was not established in time"
+        time.sleep(0.05)
+    return document
+
+
+def _true_conditions(definition: Document) -> set[str]:
+    conditions = definition.get("status", {}).get("conditions") or []
+    return {condition["type"] for condition in conditions if condition["status"] == "True"}
+
+
+@pytest.fixture
+def namespace(api: Client, unique: str) -> str:
+    """A namespace of this test alone."""
+    api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": unique}})
+    return unique
+
+
+@pytest.fixture(scope="session")
+def judge(api: Client, crd: Document) -> Judge:
+    """Who asks the API server and the model about the same documents."""
+    return Judge(api)

@@ -1,0 +1,237 @@
+"""The API server and the model give one answer: on every example, every rule, every constraint of the schema."""
+
+import copy
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+
+from logpersister.manifest.constraint import compiled
+from tests.integration.kubernetes.conftest import CRD_FILE
+from tests.integration.kubernetes.judge import Judge
+from tests.stack.kubernetes.client import Document
+from tests.unit.manifest.documents import changed
+from tests.unit.manifest.rich import RICH
+from tests.unit.manifest.test_rules import ACCEPTED, REFUSED
+
+_KUBERNETES_OWN = ("metadata", "metadata.namespace", "metadata.labels", "metadata.annotations", "status")
+"""What Kubernetes checks by rules of its own, whatever the definition says."""
+
+
+def _is_ours(changes: dict[str, Any]) -> bool:
+    return not set(changes) & set(_KUBERNETES_OWN)
+
+
+OUR_ACCEPTED = [changes for changes in ACCEPTED if _is_ours(changes)]
+OUR_REFUSED = [changes for changes, _ in REFUSED if _is_ours(changes)]
+
+
+@pytest.mark.parametrize("changes", OUR_ACCEPTED, ids=str)
+def test_both_accept(judge: Judge, changes: dict[str, Any]) -> None:
+    verdicts = judge.both(changed(changes))
+    assert verdicts.problems is None, verdicts
+    assert verdicts.causes is None, verdicts
+
+
+@pytest.mark.parametrize("changes", OUR_REFUSED, ids=lambda changes: str(changes)[:100])
+def test_both_refuse(judge: Judge, changes: dict[str, Any]) -> None:
+    verdicts = judge.both(changed(changes))
+    assert verdicts.problems is not None, verdicts
+    if verdicts.only_the_model_can_know:
+        assert verdicts.causes is None, f"the API server knows it too, so it need not be excepted: {verdicts}"
+    else:
+        assert verdicts.causes is not None, verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One value that the schema knows."""
+
+    steps: tuple[str | int, ...]
+    """Where it is in a document; the first entry of lists, any key of maps."""
+    schema: Document
+    required: bool
+
+    @property
+    def path(self) -> str:
+        """As the API server and the model write it: ``spec.kafka.topics[0]``."""
+        text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.steps)
+        return text.removeprefix(".")
+
+    def __str__(self) -> str:
+        return self.path
+
+
+def _nodes(schema: Document, steps: tuple[str | int, ...], *, required: bool = True) -> Iterator[Node]:
+    yield Node(steps, schema, required)
+    for name, below in schema.get("properties", {}).items():
+        yield from _nodes(below, (*steps, name), required=name in schema.get("required", ()))
+    if "items" in schema:
+        yield from _nodes(schema["items"], (*steps, 0))
+
+
+@cache
+def nodes() -> list[Node]:
+    schema = yaml.safe_load(CRD_FILE.read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return list(_nodes(schema["properties"]["spec"], ("spec",)))
+
+
+def _value(document: Any, steps: Sequence[str | int]) -> Any:
+    for step in steps:
+        if isinstance(document, list) and isinstance(step, int):
+            document = document[step] if step < len(document) else None
+        else:
+            document = document.get(step) if isinstance(document, dict) else None
+    return document
+
+
+def _base(node: Node) -> dict[str, Any]:
+    """Return a document that has the node; another entry of the same list may have it."""
+    for document in RICH:
+        for candidate in (document, _with_entries_turned(document)):
+            if _value(candidate, node.steps) is not None:
+                return copy.deepcopy(candidate)
+    raise AssertionError(f"no manifest of rich.py sets {node.path}")
+
+
+def _with_entries_turned(document: dict[str, Any]) -> dict[str, Any]:
+    turned = copy.deepcopy(document)
+    turned["spec"]["output"]["partitionBy"].reverse()
+    return turned
+
+
+def with_value(node: Node, value: Any) -> dict[str, Any]:
+    document = _base(node)
+    above = _value(document, node.steps[:-1])
+    above[node.steps[-1]] = value
+    return document
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A value that breaks one constraint of the schema."""
+
+    node: Node
+    keyword: str
+    value: Any
+
+    def __str__(self) -> str:
+        return f"{self.node.path}-{self.keyword}"
+
+
+_OTHER_TYPE = {"object": "text", "array": "text", "string": 5, "integer": "text", "boolean": "text"}
+_ODD_TEXTS = ("", "\n", "ä", " x", "x\n", "{}")
+
+
+def _violations(node: Node) -> Iterator[Violation]:
+    schema = node.schema
+    current = _value(_base(node), node.steps)
+    if "type" in schema:
+        yield Violation(node, "type", _OTHER_TYPE[schema["type"]])
+    else:
+        yield Violation(node, "type", 1.5)
+    if "enum" in schema:
+        yield Violation(node, "enum", "no-such-word")
+    if "minimum" in schema:
+        yield Violation(node, "minimum", schema["minimum"] - 1)
+    if "maximum" in schema:
+        yield Violation(node, "maximum", schema["maximum"] + 1)
+    if "maxLength" in schema:
+        yield Violation(node, "maxLength", "a" * (schema["maxLength"] + 1))
+    if "minItems" in schema:
+        yield Violation(node, "minItems", current[: schema["minItems"] - 1])
+    if "maxItems" in schema:
+        yield Violation(node, "maxItems", (current * (schema["maxItems"] + 1))[: schema["maxItems"] + 1])
+    if "maxProperties" in schema:
+        yield Violation(node, "maxProperties", {f"spark.{n}": "" for n in range(schema["maxProperties"] + 1)})
+    if "pattern" in schema:
+        pattern = compiled(schema["pattern"])
+        for odd in (odd for odd in _ODD_TEXTS if pattern.search(odd) is None):
+            yield Violation(node, f"pattern {odd!r}", odd)
+    if schema.get("x-kubernetes-list-type") == "set":
+        yield Violation(node, "set", [*current, current[0]])
+
+
+def violations() -> list[Violation]:
+    return [violation for node in nodes() for violation in _violations(node)]
+
+
+@pytest.mark.parametrize("violation", violations(), ids=str)
+def test_both_refuse_what_the_schema_forbids(judge: Judge, violation: Violation) -> None:
+    verdicts = judge.both(with_value(violation.node, violation.value))
+    assert verdicts.causes, verdicts
+    assert verdicts.problems, verdicts
+    path = violation.node.path
+    assert any(cause.field.startswith(path) for cause in verdicts.causes), verdicts
+    assert any(problem.path.startswith(path) for problem in verdicts.problems), verdicts
+
+
+@pytest.mark.parametrize("document", RICH, ids=lambda document: document["metadata"]["name"])
+def test_both_accept_every_field(judge: Judge, document: dict[str, Any]) -> None:
+    verdicts = judge.both(document)
+    assert verdicts.problems is None, verdicts
+    assert verdicts.causes is None, verdicts
+
+
+@pytest.mark.parametrize("node", [node for node in nodes() if node.required and node.steps != ("spec",)], ids=str)
+def test_both_want_what_is_required(judge: Judge, node: Node) -> None:
+    document = _base(node)
+    above = _value(document, node.steps[:-1])
+    del above[node.steps[-1]]
+    if isinstance(above, list):
+        return  # an entry less is no mistake
+    verdicts = judge.both(document)
+    assert verdicts.causes, verdicts
+    assert verdicts.problems, verdicts
+    assert node.path in {cause.field for cause in verdicts.causes}, verdicts
+    assert node.path in {problem.path for problem in verdicts.problems}, verdicts
+
+
+def _limits() -> list[Violation]:
+    found = []
+    for node in nodes():
+        values = [node.schema[keyword] for keyword in ("minimum", "maximum") if keyword in node.schema]
+        found += [Violation(node, f"={value}", value) for value in [*values, *node.schema.get("enum", ())]]
+        if node.schema.get("type") == "integer":
+            found.append(Violation(node, "float", float(_value(_base(node), node.steps))))
+        if "maxLength" in node.schema:
+            found.append(Violation(node, "longest", "a" * node.schema["maxLength"]))
+    return found
+
+
+@pytest.mark.parametrize("limit", _limits(), ids=str)
+def test_both_agree_at_every_limit(judge: Judge, limit: Violation) -> None:
+    verdicts = judge.both(with_value(limit.node, limit.value))
+    assert verdicts.agree, verdicts
+
+
+def test_every_rule_has_a_document_that_it_refuses(judge: Judge) -> None:
+    declared = {
+        (re.sub(r"\[\d+\]", "[]", node.path), _shape(entry["message"]))
+        for node in nodes()
+        for entry in node.schema.get("x-kubernetes-validations", ())
+    }
+    assert len(declared) > 80
+    seen: set[tuple[str, str]] = set()
+    refused = [changed(changes) for changes in OUR_REFUSED] + [with_value(one.node, one.value) for one in violations()]
+    for document in refused:
+        for cause in judge.both(document).causes or ():
+            field = re.sub(r"\[\d+\]", "[]", cause.field)
+            for path, message in declared:
+                if field.startswith(path) and re.search(message, cause.message):
+                    seen.add((path, message))
+    missing = sorted(declared - seen)
+    assert not missing, "\n".join(map(str, missing))
+
+
+def _shape(message: str) -> str:
+    """Return a rule's message as a pattern: names of fields stand for their values when it is told."""
+    pattern = re.escape(message)
+    for field in ("protocol", "format"):
+        name = re.escape(f"{field} {field}")
+        pattern = pattern.replace(name, rf"{field}\ \w+")
+    return pattern

@@ -1,0 +1,117 @@
+"""The definition is what the model says, and what Kubernetes and its users want of one."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from logpersister.manifest.schema import json_schema
+from logpersister_operator.crd.__main__ import main
+from logpersister_operator.crd.document import definition
+from logpersister_operator.crd.structural import structural
+from logpersister_operator.crd.text import text
+from tests.integration.kubernetes.conftest import CRD_FILE
+
+VERSION = definition()["spec"]["versions"][0]
+SCHEMA = VERSION["schema"]["openAPIV3Schema"]
+
+
+def nodes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every value that a schema knows, with its path."""
+    yield path, schema
+    for name, below in schema.get("properties", {}).items():
+        yield from nodes(below, f"{path}.{name}")
+    for keyword in ("items", "additionalProperties"):
+        if keyword in schema:
+            yield from nodes(schema[keyword], f"{path}[]")
+
+
+NODES = dict(nodes(SCHEMA))
+
+
+def test_the_file_is_up_to_date(tmp_path: Any) -> None:
+    assert CRD_FILE.read_text() == text(), "run: make crds"
+    main(tmp_path / "new" / "crd.yaml")
+    assert (tmp_path / "new" / "crd.yaml").read_text() == text()
+
+
+def test_it_is_far_from_the_limit_of_client_side_apply() -> None:
+    # kubectl apply keeps a copy in an annotation, of which all together may have 256 KiB.
+    assert len(json.dumps(definition())) < 100_000
+
+
+def test_it_can_be_read_as_any_yaml() -> None:
+    assert yaml.safe_load(text()) == definition()
+    assert "&id" not in text()
+
+
+@pytest.mark.parametrize("path", [path for path in NODES if path and not path.endswith("[]")])
+def test_every_field_says_what_it_is(path: str) -> None:
+    if path.startswith(".metadata"):
+        return  # Kubernetes' own
+    description = NODES[path]["description"]
+    assert len(description) > 3
+    assert "\n" not in description
+
+
+def test_nothing_has_a_default() -> None:
+    assert [path for path, node in NODES.items() if "default" in node] == []
+
+
+def test_it_is_structural() -> None:
+    forbidden = {"$ref", "$defs", "allOf", "oneOf", "not", "title", "const", "definitions"}
+    for path, node in NODES.items():
+        assert not forbidden & set(node), path
+        assert "type" in node or node.get("x-kubernetes-int-or-string"), path
+        assert not isinstance(node.get("additionalProperties"), bool), path
+        if "anyOf" in node:
+            assert node["x-kubernetes-int-or-string"], path
+        if node.get("type") == "array":
+            assert node["x-kubernetes-list-type"] in {"set", "map", "atomic"}, path
+
+
+def test_everything_that_rules_look_at_has_a_bound() -> None:
+    """Without bounds the API server estimates that rules cost too much."""
+    for path, node in NODES.items():
+        if path.startswith(".spec") and "podtemplate" not in path.lower():  # no rule looks into a pod
+            if node.get("type") == "array":
+                assert "maxItems" in node, path
+            if node.get("type") == "string" and "enum" not in node:
+                assert "maxLength" in node, path
+
+
+def test_no_field_is_a_boolean_to_yaml() -> None:
+    names = {path.rpartition(".")[2] for path in NODES}
+    assert not {"n", "y", "no", "yes", "on", "off", "true", "false", "null"} & {name.lower() for name in names}
+
+
+def test_what_kubectl_prints() -> None:
+    narrow = [column["name"].upper() for column in VERSION["additionalPrinterColumns"] if not column.get("priority")]
+    assert narrow == ["READY", "GEN", "MEMBERS", "LAG", "LAG AGE", "UPLOADED", "FAILURES", "AGE"]
+
+
+def test_there_is_a_status_and_no_scale() -> None:
+    assert VERSION["subresources"] == {"status": {}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "patternProperty": {}},
+        {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        {"type": "object", "properties": {"a": {"oneOf": []}}},
+    ],
+)
+def test_what_no_structural_schema_can_say_is_refused(schema: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="structural schema"):
+        structural(schema)
+
+
+def test_defaults_are_told() -> None:
+    spec = structural(json_schema(with_bounds=True))["properties"]["spec"]["properties"]
+    assert spec["upload"]["properties"]["maxAge"]["description"].endswith("1s to 30d. Default: 15m.")
+    assert spec["storage"]["properties"]["verifyTls"]["description"].endswith("Default: true.")
+    assert spec["output"]["properties"]["text"]["properties"]["delimiter"]["description"].endswith('Default: "\\n".')
+    assert spec["storage"]["properties"]["prefix"]["description"].endswith('Default: "".')

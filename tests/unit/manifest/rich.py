@@ -1,0 +1,95 @@
+"""Manifests that set every field, as far as fields go together."""
+
+from typing import Any
+
+_POD = {
+    "metadata": {"labels": {"team": "data"}, "annotations": {"note": "x"}},
+    "spec": {"nodeSelector": {"disk": "fast"}, "containers": [{"name": "member", "resources": {"limits": {"cpu": 2}}}]},
+}
+
+BY_NAME: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-name", "labels": {"a": "b"}, "annotations": {"c": "d"}},
+    "spec": {
+        "generation": 2,
+        "kafka": {
+            "bootstrapServers": "a:9092,[::1]:9092",
+            "groupId": "group",
+            "topics": ["clicks", "orders"],
+            "startFrom": "2026-11-21T00:00:00Z",
+            "isolationLevel": "read_uncommitted",
+            "onDataLoss": "skip",
+            "clientRack": "eu-west-1a",
+            "sessionTimeout": "1m",
+            "security": {
+                "protocol": "SASL_SSL",
+                "mechanism": "PLAIN",
+                "secretName": "kafka",
+                "verifyHostname": False,
+            },
+        },
+        "storage": {
+            "bucket": "logs",
+            "prefix": "raw/a",
+            "endpoint": "https://s3.example.org:9000",
+            "region": "eu-west-1",
+            "secretName": "s3",
+            "pathStyle": False,
+            "storageClass": "COLD",
+            "encryption": {"type": "KMS", "keyId": "alias/a"},
+            "partSize": "32Mi",
+            "verifyTls": True,
+            "caSecretName": "ca",
+            "checksums": "when_required",
+        },
+        "output": {
+            "format": "text",
+            "compression": "zstd",
+            "text": {"delimiter": "\u001e", "delimiterInValue": "escape", "tombstones": "empty"},
+            "partitionBy": [
+                {"date": {"granularity": "day", "timezone": "Europe/Berlin", "prefix": "day="}},
+                {"offset": {"every": 1000}},
+            ],
+        },
+        "upload": {
+            "maxBytes": "512Mi",
+            "maxAge": "1d",
+            "overrides": [{"topicPattern": "^c", "maxBytes": 1048576, "maxAge": "1h30m"}],
+        },
+        "members": 3,
+        "spark": {
+            "executors": 2,
+            "conf": {"spark.executor.memory": "2g"},
+            "executorPodTemplate": _POD,
+        },
+        "shutdownGrace": "45s",
+        "cycleInterval": "1.5s",
+        "targetLag": "2d",
+        "networkPolicy": "Restricted",
+        "podTemplate": _POD,
+    },
+}
+
+BY_PATTERN: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-pattern"},
+    "spec": {
+        "kafka": {
+            "bootstrapServers": "a:9092",
+            "topicPattern": "^web[.]",
+            "excludeTopicPattern": "test$",
+        },
+        "storage": {"bucket": "logs"},
+        "output": {
+            "format": "sequencefile",
+            "compression": "deflate",
+            "sequencefile": {"key": "messagepack", "compressionType": "record", "tombstones": "skip"},
+            "partitionBy": [{"date": {"granularity": "hour"}}, {"date": {"granularity": "minute"}}],
+        },
+        "spark": {"minExecutors": 1, "maxExecutors": 10},
+    },
+}
+
+RICH = (BY_NAME, BY_PATTERN)
