@@ -42,23 +42,23 @@ class Client:
         self._connection = http.client.HTTPSConnection(host, port, context=context, timeout=timeout)
 
     def get(self, path: str, **query: str) -> Document:
-        return self.request("GET", path, **query)
+        return self.request("GET", path, query=query)
 
     def create(self, path: str, document: Mapping[str, Any], **query: str) -> Document:
         """Create in the collection at ``path``; unknown and repeated fields are refused, as kubectl does it."""
-        return self.request("POST", path, document, **{"fieldValidation": "Strict", **query})
+        return self.request("POST", path, document, query={"fieldValidation": "Strict", **query})
 
     def replace(self, path: str, document: Mapping[str, Any], **query: str) -> Document:
         """Put a whole object in place of what is at ``path``."""
-        return self.request("PUT", path, document, **{"fieldValidation": "Strict", **query})
+        return self.request("PUT", path, document, query={"fieldValidation": "Strict", **query})
 
     def apply(self, path: str, document: Mapping[str, Any], *, manager: str = "test", **query: str) -> Document:
         """Server-side apply."""
         query = {"fieldValidation": "Strict", "fieldManager": manager, "force": "true", **query}
-        return self.request("PATCH", path, document, content_type="application/apply-patch+yaml", **query)
+        return self.request("PATCH", path, document, content_type="application/apply-patch+yaml", query=query)
 
     def delete(self, path: str, **query: str) -> Document:
-        return self.request("DELETE", path, **query)
+        return self.request("DELETE", path, query=query)
 
     def request(
         self,
@@ -67,7 +67,7 @@ class Client:
         document: Mapping[str, Any] | None = None,
         *,
         content_type: str = "application/json",
-        **query: str,
+        query: Mapping[str, str] | None = None,
     ) -> Document:
         """Return the answer; raise `Refused` when it is no."""
         body = None if document is None else json.dumps(document)

@@ -1,0 +1,203 @@
+"""Documents that nobody thought of: valid ones with some values changed, before the API server and the model."""
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from logpersister.manifest.constraint import compiled
+from tests.integration.kubernetes.judge import Judge
+from tests.integration.kubernetes.test_crd_rules import Node, nodes
+from tests.unit.manifest.documents import DOCUMENT, changed
+from tests.unit.manifest.rich import RICH
+
+_REMOVED = object()
+_WORDS = (
+    "",
+    " ",
+    "\n",
+    "a",
+    "A",
+    "ä",
+    "a\n",
+    "\u2028",
+    "a b",
+    "0",
+    "1",
+    "-1",
+    "1Mi",
+    "16Mi",
+    "9223372036854775807",
+    "9223372036854775808",
+    "999999999999999999Ei",
+    "0Ki",
+    "007",
+    "1e3",
+    "1.5Gi",
+    "5Ti",
+    "6Ti",
+    "65536",
+    "65535",
+    "64Ki",
+    "0s",
+    "1s",
+    "1000ms",
+    "999ms",
+    "0.999s",
+    "1.5h",
+    "1d",
+    "30d",
+    "30d1ms",
+    "720h",
+    "1h1h",
+    "1m1h",
+    "9999d999999.999h9999999.999m999999999.999s999999999999ms",
+    "earliest",
+    "2026-02-29T00:00:00Z",
+    "2028-02-29T00:00:00Z",
+    "2026-11-21T24:00:00Z",
+    "2026-11-21T23:59:60Z",
+    "2026-11-21T00:00:00+24:00",
+    "2026-11-21T00:00:00-23:59",
+    "1970-01-01T00:00:00+00:01",
+    "1969-12-31T23:59:59-00:01",
+    "9999-12-31T23:59:59-23:59",
+    "0000-01-01T00:00:00Z",
+    "a:9092",
+    "a:9092,",
+    "[::1]:9092",
+    "[::1%eth0]:09092",
+    "http://a",
+    "https://a.b:65536/",
+    "http://a/?",
+    "http://[::1]/",
+    "a/b",
+    "a//b",
+    "../a",
+    "a/..",
+    "...",
+    "__consumer_offsets",
+    "_logpersister",
+    "a/_logpersister/b",
+    "1.2.3.4",
+    "1.2.3",
+    "a..b",
+    "xn--a",
+    "a--x-s3",
+    "(",
+    "(?i)a",
+    "(?i:a)",
+    "(?P<a>b)",
+    "a{99999999999999999999}",
+    "\\1",
+    "\\x41",
+    "Europe/Berlin",
+    "Mars/Base",
+    "PLAINTEXT",
+    "SSL",
+    "SASL_SSL",
+    "text",
+    "sequencefile",
+    "none",
+    "deflate",
+    "S3",
+)
+_ODD = frozenset({"", " ", "\n", "a\n", "ä", "\u2028"})
+"""Texts on which engines of regular expressions differ."""
+_VALUES = st.one_of(
+    st.sampled_from(_WORDS),
+    st.sampled_from([None, True, False, 0, 1, -1, 2, 5, 1.0, 1.5, 5242880, 5242879, 2**31, 2**53 + 1, 2**63, [], {}]),
+    st.sampled_from([[None], [""], [{}], ["a", "a"], {"a": None}, {"spark.a": "b"}, {"spark.master": "a"}]),
+    st.from_regex(r"[0-9]{1,4}(\.[0-9]{1,4})?(d|h|m|s|ms|Ki|Mi|Gi|k|M)?", fullmatch=True),
+    st.text(max_size=20).filter(lambda text: "\x00" not in text),
+)
+_SCHEMA = [node for node in nodes() if len(node.steps) > 1]
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> dict[str, Any]:
+    """A valid document of which one to three values are another, are gone, or are those of another valid one."""
+    document: dict[str, Any] = copy.deepcopy(draw(st.sampled_from([DOCUMENT, *RICH])))
+    for node in draw(st.lists(st.sampled_from(_SCHEMA), min_size=1, max_size=3)):
+        value = draw(st.one_of(st.just(_REMOVED), _of_others(node), _fitting(node), _VALUES))
+        _put(document, node.steps, value)
+    return document
+
+
+def _of_others(node: Node) -> st.SearchStrategy[Any]:
+    found = [copy.deepcopy(value) for value in (_at(document, node.steps) for document in RICH) if value is not None]
+    return st.sampled_from(found or [_REMOVED])
+
+
+def _fitting(node: Node) -> st.SearchStrategy[Any]:
+    """Values that the schema alone would let through, most of the time."""
+    schema = node.schema
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    if "pattern" in schema and not schema["pattern"].startswith("^[^"):
+        pattern = schema["pattern"].removesuffix("$") + r"\Z"
+        return st.from_regex(pattern, alphabet=st.characters(max_codepoint=126))
+    if schema.get("type") == "integer":
+        return st.integers(schema.get("minimum", 0) - 1, schema.get("maximum", 2**40) + 1)
+    if schema.get("type") == "boolean":
+        return st.booleans()
+    return _VALUES
+
+
+def _at(document: Any, steps: tuple[str | int, ...]) -> Any:
+    for step in steps:
+        try:
+            document = document[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return document
+
+
+def _put(document: Any, steps: tuple[str | int, ...], value: Any) -> None:
+    """Set, or remove, what is at a path; make the mappings above it; leave a document where it cannot be."""
+    for step in steps[:-1]:
+        if isinstance(document, dict) and isinstance(step, str):
+            document = document.setdefault(step, {})
+        elif isinstance(document, list) and isinstance(step, int) and step < len(document):
+            document = document[step]
+        else:
+            return
+    last = steps[-1]
+    if isinstance(document, dict) and isinstance(last, str):
+        document[last] = value
+        if value is _REMOVED:
+            del document[last]
+    elif isinstance(document, list) and isinstance(last, int) and value is not _REMOVED:
+        document[last:] = [value]
+
+
+@settings(
+    deadline=None,
+    max_examples=400,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(mutated())
+@example(changed({"spec.kafka.startFrom": "2026-02-30T00:00:00Z"}))
+@example(changed({"spec.storage.partSize": 5242880.0}))
+def test_both_agree(judge: Judge, document: dict[str, Any]) -> None:
+    verdicts = judge.both(document)
+    assert verdicts.agree, verdicts
+
+
+@pytest.mark.parametrize("word", _WORDS, ids=repr)
+def test_both_agree_on_every_text(judge: Judge, word: str) -> None:
+    """Each of the words in each field whose pattern lets it through; the oddest ones in each field."""
+    disagreements = []
+    for node in _SCHEMA:
+        may_fit = compiled(node.schema.get("pattern", "")).search(word) is not None
+        if node.schema.get("pattern") and (may_fit or word in _ODD):
+            for base in RICH:
+                if _at(base, node.steps) is not None:
+                    document = copy.deepcopy(base)
+                    _put(document, node.steps, word)
+                    verdicts = judge.both(document)
+                    if not verdicts.agree:
+                        disagreements.append((node.path, str(verdicts)))
+    assert not disagreements, disagreements
