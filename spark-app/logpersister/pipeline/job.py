@@ -5,10 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
+import structlog
 from pyspark import SparkContext
 
 from logpersister.pipeline.equipment import run
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
+
+log = structlog.get_logger(__name__)
 
 POOLS = 64
 """Jobs get their scheduler pools in turn: a fair share each. Spark never forgets a pool, so their number is bounded."""
@@ -49,11 +52,18 @@ class SparkJobs:
 
     def cancel(self) -> None:
         """Stop what runs: it stays promised and will be executed again."""
-        self._context.cancelAllJobs()
+        try:
+            self._context.cancelAllJobs()
+        except Exception as error:  # Spark's JVM is gone, and its jobs with it
+            log.warning("spark.not_cancelled", error=repr(error))
 
     def close(self) -> None:
+        """Stop Spark. One whose JVM is gone has stopped already: the member must end in order all the same."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        self._context.stop()
+        try:
+            self._context.stop()
+        except Exception as error:
+            log.warning("spark.not_stopped", error=repr(error))
 
     def _run(self, tasks: list[TaskSpec]) -> JobResult:
         with self._lock:

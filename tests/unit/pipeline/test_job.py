@@ -1,8 +1,10 @@
 import pickle
+from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.work import ObjectWritten, RangeOutcome, TaskSpec, WorkError
 from logpersister.ranges import Range, TopicPartition
 from tests.unit.pipeline.fakes import work
@@ -36,3 +38,19 @@ def test_tasks_go_to_spark_as_they_are() -> None:
 def test_an_outcome_sums_up_its_objects() -> None:
     outcome = RangeOutcome(work().range, (ObjectWritten("a", 100, 3), ObjectWritten("b", 50, 2)))
     assert (outcome.stored_bytes, outcome.records) == (150, 5)
+
+
+class GoneContext:
+    """Spark whose JVM was killed."""
+
+    def cancelAllJobs(self) -> None:  # noqa: N802 - pyspark's name
+        raise ConnectionRefusedError
+
+    def stop(self) -> None:
+        raise ConnectionRefusedError
+
+
+def test_a_member_whose_jvm_is_gone_can_end_in_order() -> None:
+    jobs = SparkJobs(cast("Any", GoneContext()), 1)
+    jobs.cancel()
+    jobs.close()
