@@ -3,11 +3,11 @@
 A member that ends is started again under its name. One that says by ``/healthz`` that only a restart helps gets it.
 """
 
-import random
 import signal
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from tests.integration.harness.process import MemberProcess
 _RESTART_SECONDS = 1.0
 """Pause before a member that has ended by itself is started again."""
 _FENCED = 5
+_MEANINGS = {0: "done", 1: "it could not do its work", 3: "broker or bucket were away when it started"}
 """Exit code of a member whose name another process has taken."""
 
 
@@ -55,7 +56,7 @@ class Crew:
     ghosts: list[tuple[Place, MemberProcess]] = field(default_factory=list)
     """Processes that were frozen while another one took their name; they must end by themselves."""
     former: list[MemberProcess] = field(default_factory=list)
-    unexpected: list[str] = field(default_factory=list)
+    unexpected: Counter[str] = field(default_factory=Counter)
     """Ends that nobody had asked for."""
 
     def add(self, name: str, manifest: Path) -> Place:
@@ -89,7 +90,7 @@ class Crew:
                 self.former.append(ghost)
                 self.chronicle.tell("ghost.ended", f"the former {place.name} has ended with {ghost.code}")
                 if ghost.code != _FENCED:
-                    self.unexpected.append(f"the former {place.name}: exit code {ghost.code} instead of {_FENCED}")
+                    self.unexpected[f"a process whose name was taken ended with {ghost.code}, not {_FENCED}"] += 1
 
     def _start(self, place: Place) -> None:
         place.started += 1
@@ -106,7 +107,7 @@ class Crew:
         fine = process.code == 0 or (process.code == -signal.SIGTERM and process.address is None)  # it had not begun
         self.chronicle.tell("member.ended", f"{place.name} with exit code {process.code}", log=process.log.name)
         if not (asked and fine):
-            self.unexpected.append(f"{place.name}: exit code {process.code}, see {process.log.name}")
+            self.unexpected[_told(process.code, asked=asked)] += 1
         if not asked and place.start_at is None:
             place.start_at = time.monotonic() + _RESTART_SECONDS
 
@@ -177,6 +178,11 @@ class Crew:
                 member.clean_up()
 
 
+def _told(code: int | None, *, asked: bool) -> str:
+    meaning = f" ({_MEANINGS[code]})" if code in _MEANINGS else ""
+    return f"a member ended with exit code {code}{meaning}" + (" when it was told to stop" if asked else "")
+
+
 def is_ready(member: MemberProcess) -> bool:
     return _answers(member, "/readyz") == 200
 
@@ -214,10 +220,6 @@ def _kill(process: psutil.Process) -> None:
         process.kill()
     except psutil.NoSuchProcess:
         return
-
-
-def pick(places: list[Place], chance: random.Random) -> Place | None:
-    return chance.choice(places) if places else None
 
 
 def describe(places: list[Place]) -> Iterator[str]:

@@ -83,7 +83,7 @@ def _s3(what: str, requests: Sequence[str], share: tuple[float, float] = (0.2, 1
             requests=chance.choice(requests),
             share=chance.uniform(*share),
             after=chance.choice((0, 300, chance.randrange(5_000), chance.randrange(6_000_000))),
-            seconds=chance.uniform(2, 9),
+            seconds=chance.uniform(3, 10),
             seed=chance.randrange(1 << 32),
         )
 

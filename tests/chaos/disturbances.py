@@ -260,7 +260,7 @@ class S3Fault(Disturbance):
         return f"s3-{self.what}"
 
     def ready(self, stage: Stage) -> bool:
-        return "s3" not in stage.busy
+        return "s3" not in stage.busy and stage.is_uploading  # a fault that nobody meets disturbs nobody
 
     def begin(self, stage: Stage) -> str:
         stage.busy.add("s3")
@@ -303,7 +303,7 @@ class S3Refuses(Disturbance):
         return "s3-refuses"
 
     def ready(self, stage: Stage) -> bool:
-        return "s3" not in stage.busy
+        return "s3" not in stage.busy and stage.is_uploading
 
     def begin(self, stage: Stage) -> str:
         stage.busy.add("s3")

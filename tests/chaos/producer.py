@@ -4,11 +4,12 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from kafka import KafkaProducer
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, KafkaTimeoutError
 
 from tests.chaos.ledger import Ledger, Written
 
@@ -19,6 +20,7 @@ _BURST_BYTES = 200_000
 """A burst of random bytes, which no compression makes smaller, is more than one part of a multipart upload."""
 _TRANSACTION_MS = 10_000
 """When the broker aborts a transaction that its producer has left open."""
+_END_MS = 20_000
 _DRAIN_SECONDS = 60
 
 
@@ -136,7 +138,8 @@ class Producers:
                 self._ledger.count("producers opened again")
                 self._close(producer)
                 producer = self._open(compression_type="gzip")
-        producer.flush(timeout=_DRAIN_SECONDS)
+        with suppress(KafkaTimeoutError):  # what was not acknowledged by now is not in the ledger
+            producer.flush(timeout=_DRAIN_SECONDS)
         self._close(producer)
 
     def _burst(self, producer: KafkaProducer, chance: random.Random, values: Values) -> None:
@@ -216,11 +219,11 @@ class Producers:
         if chance.random() < 0.1:
             self._stopping.wait(chance.uniform(0.5, 3))
         if fate == "committed":
-            producer.commit_transaction()
+            _end(producer, producer._transaction_manager.begin_commit())
             self._ledger.acknowledged(written)
         else:
             if fate == "aborted":
-                producer.abort_transaction()
+                _end(producer, producer._transaction_manager.begin_abort())
             self._ledger.aborted(written)
         self._ledger.count(f"transactions {fate}")
 
@@ -264,11 +267,21 @@ class Producers:
                     raise
 
     def _close(self, producer: KafkaProducer | None) -> None:
-        if producer is not None:
-            try:
-                producer.close(timeout=2)
-            except KafkaError:
-                self._ledger.count("producers closed badly")
+        if producer is None:
+            return
+        try:
+            producer.close(timeout=2)
+        except KafkaError:  # it has records left, and would try to send them until the process ends
+            self._ledger.count("producers given up")
+            producer._sender.force_close()
+            producer._closed = True
+
+
+def _end(producer: KafkaProducer, result: Any) -> None:
+    """Wait for the end of a transaction; kafka-python's own ``commit_transaction`` may wait for ever."""
+    producer._sender.wakeup()
+    if not result.wait(timeout_ms=_END_MS):
+        raise KafkaTimeoutError("the transaction does not end")
 
 
 def _written(metadata: Any, value: bytes | None) -> Written:

@@ -207,7 +207,7 @@ class _Run:
         report.skipped = dict(self._skipped)
         report.faults_met = dict(sorted(stage.met.items()))
         report.counts = watch.counts()
-        report.remarks = stage.crew.unexpected
+        report.remarks = [f"{number} times {what}" for what, number in stage.crew.unexpected.items()]
         life = watch.longest_life()
         report.longest_life = life.document() if life is not None else None
         for group, pace in watch.paces.items():

@@ -79,7 +79,7 @@ class Settings:
     """Disturbances go on for at least so long."""
     crews: Mapping[str, int] = field(default_factory=lambda: {TEXT.name: 2, FILES.name: 1})
     """Members by output."""
-    pause: tuple[float, float] = (0.5, 6.0)
+    pause: tuple[float, float] = (1.0, 8.0)
     """Seconds between the beginnings of two disturbances."""
     settle_seconds: float = 240.0
     """How long the lag may take to be worked off in the end."""

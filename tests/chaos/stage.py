@@ -3,6 +3,7 @@
 import os
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -24,6 +25,7 @@ from tests.stack.topics import create_topic
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+_LATELY_SECONDS = 1.5
 _PROPERTIES = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
 
 
@@ -43,6 +45,8 @@ class Stage:
     """Past the proxy."""
     crew: Crew = field(init=False)
     manifests: dict[str, Path] = field(default_factory=dict)
+    uploaded_at: float = 0.0
+    """Monotonic seconds of the last request that put records into the bucket."""
     busy: set[str] = field(default_factory=set)
     """What is being disturbed: ``broker``, ``s3``."""
     counts: Counter[str] = field(default_factory=Counter)
@@ -85,6 +89,7 @@ class Stage:
         self._stack.callback(self.s3.close)
         self.s3.create_bucket(Bucket=BUCKET)
         self.proxy = self._stack.enter_context(FaultProxy(self.minio.port, http=True))
+        self.proxy.inject(Fault(matches=self._note_upload, times=None))
         for topic in TOPICS:
             create_topic(self.kafka.bootstrap, topic.name, partitions=topic.partitions)
         members = self.directory / "members"
@@ -101,6 +106,16 @@ class Stage:
         self.manifests[output.name] = manifest
         for number in range(1, self.settings.crews[output.name] + 1):
             self.crew.add(f"{output.name}-{number}", manifest)
+
+    def _note_upload(self, line: str) -> bool:
+        if is_upload(line):
+            self.uploaded_at = time.monotonic()
+        return False
+
+    @property
+    def is_uploading(self) -> bool:
+        """Whether records are on their way into the bucket just now."""
+        return time.monotonic() - self.uploaded_at < _LATELY_SECONDS
 
     def at_next_upload(self, seconds: float) -> bool:
         """Wait for a request that puts records into the bucket; return whether one came within ``seconds``."""
