@@ -1,6 +1,7 @@
 """The operator's process."""
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -31,7 +32,9 @@ def main() -> int:
     except SettingsError as error:
         sys.stderr.write(f"logpersister-operator: {error}\n")
         return 2
+
     logs.configure(cast("logs.LogFormat", settings.log_format), cast("logs.LogLevel", settings.log_level))
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # a broker that is away is told in the status
     load_cluster()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -39,7 +42,7 @@ def main() -> int:
     try:
         with lead(settings.lease, identity=f"{socket.gethostname()}-{os.getpid()}", stop=stop) as leading:
             if leading:
-                run(settings, stop)
+                run(settings)
     except Lost:
         log.error("leader.lost")  # noqa: TRY400 - another replica goes on; this one begins anew
         return 1
@@ -54,8 +57,8 @@ def load_cluster() -> None:
         config.load_kube_config()
 
 
-def run(settings: Settings, stop: threading.Event) -> None:
-    """Run the operator until it is told to stop."""
+def run(settings: Settings) -> None:
+    """Run the operator until a signal comes."""
     registry = kopf.OperatorRegistry()
     with ThreadPoolExecutor(settings.threads, thread_name_prefix="round") as pool:
         operator, sentinel = Operator(client.ApiClient(), settings), Sentinel(pool)
@@ -71,7 +74,6 @@ def run(settings: Settings, stop: threading.Event) -> None:
                     namespaces=settings.namespaces,
                     liveness_endpoint=f"http://0.0.0.0:{settings.health_port}/healthz",
                     standalone=True,
-                    stop_flag=stop,
                 )
             )
         finally:

@@ -48,6 +48,10 @@ def register(registry: kopf.OperatorRegistry, operator: Operator, pool: ThreadPo
         configure(settings)
         operator.start()
 
+    @kopf.on.login(registry=registry)
+    async def login(**options: Any) -> kopf.ConnectionInfo | None:
+        return kopf.login_via_client(**options)
+
     @kopf.on.cleanup(registry=registry)
     async def stop(**_: Any) -> None:
         await asyncio.get_running_loop().run_in_executor(None, operator.stop)

@@ -1,5 +1,7 @@
 """One of several replicas leads, by a Lease; the others wait to take over."""
 
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +31,7 @@ def lead(lease: str, *, identity: str, stop: threading.Event) -> Iterator[bool]:
 
     Without a lease there is only this one.
 
-    When the lease is lost, ``stop`` is set, which must end the block; then Lost is raised.
+    When the lease is lost, the process gets SIGTERM, which must end the block; then Lost is raised.
     """
     if not lease:
         yield True
@@ -40,11 +42,11 @@ def lead(lease: str, *, identity: str, stop: threading.Event) -> Iterator[bool]:
     def started() -> None:
         log.info("leader.elected", identity=identity, lease=lease)
         leading.set()
-        stop.wait()
+        threading.Event().wait()  # as long as this returns not, the lease is renewed
 
     def stopped() -> None:
         lost.set()
-        stop.set()
+        os.kill(os.getpid(), signal.SIGTERM)
 
     election = LeaderElection(
         Config(

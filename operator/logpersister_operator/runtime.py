@@ -31,6 +31,8 @@ log = structlog.get_logger(__name__)
 RESYNC_SECONDS: Final = 300.0
 """The longest pause between two rounds about a resource, whatever happens or does not."""
 INQUIRY_THREADS: Final = 32
+MISSING_SECRET_SECONDS: Final = 5.0
+"""How soon a Secret that is missing is looked for again: somebody is about to create it."""
 
 
 @dataclass(slots=True)
@@ -129,8 +131,8 @@ class Operator:
         with self._lock:
             self._statuses[observed.key] = done.status
         self._count_resources()
-        limit = min(RESYNC_SECONDS, self.settings.secret_seconds if self._has_secrets(observed.key) else RESYNC_SECONDS)
-        return limit if done.again_seconds is None else min(limit, done.again_seconds)
+        pauses = [RESYNC_SECONDS, self._until_secrets(observed.key)]
+        return min(pauses if done.again_seconds is None else [*pauses, done.again_seconds])
 
     def observe(self, resource: Document) -> Observed:
         """Gather everything that is known of a resource. Raises ClusterError when its Secrets cannot be read."""
@@ -175,12 +177,17 @@ class Operator:
         now = time.monotonic()
         if subject.secrets is None or subject.secrets_of != names or now >= subject.secrets_until:
             subject.secrets = read_secrets(self._cluster, key.namespace, names)
-            subject.secrets_of, subject.secrets_until = names, now + self.settings.secret_seconds
+            seconds = MISSING_SECRET_SECONDS if subject.secrets.seen.missing else self.settings.secret_seconds
+            subject.secrets_of, subject.secrets_until = names, now + seconds
         return subject.secrets
 
-    def _has_secrets(self, key: ResourceKey) -> bool:
-        subject = self._subjects.get(key)
-        return subject is not None and bool(subject.secrets_of)
+    def _until_secrets(self, key: ResourceKey) -> float:
+        """Return in how many seconds the Secrets of a resource must be looked at again."""
+        with self._lock:
+            subject = self._subjects.get(key)
+        if subject is None or not subject.secrets_of:
+            return RESYNC_SECONDS
+        return max(0.0, subject.secrets_until - time.monotonic())
 
     def _watch_lag(self, subject: _Subject, key: ResourceKey, resource: LogPersister, secrets: SecretsRead) -> None:
         made_from = (resource.model_dump_json(), secrets.seen)

@@ -14,7 +14,6 @@ FIELD_MANAGER: Final = "logpersister-operator"
 REQUEST_SECONDS: Final = 10.0
 
 _APPLY: Final = "application/apply-patch+yaml"
-_MERGE: Final = "application/merge-patch+json"
 _JSON: Final = "application/json"
 
 
@@ -104,15 +103,15 @@ class ApiServer:
         method, url, headers, _, post = self._api.param_serialize(
             method, path, query_params=list((query or {}).items()), header_params=headers, auth_settings=["BearerToken"]
         )
-        text = None if body is None else json.dumps(body)
+        content = json.dumps(body) if content_type == _APPLY else body  # bodies of JSON the client writes itself
         try:
-            response = self._api.call_api(method, url, headers, text, post, _request_timeout=self._seconds)
-            content = response.read()
+            response = self._api.call_api(method, url, headers, content, post, _request_timeout=self._seconds)
+            answer = response.read()
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise ClusterError(f"{method} {path}: the API server did not answer: {error}") from error
         if not 200 <= response.status < 300:
-            raise ClusterError(f"{method} {path}: {_reason(content, response.status)}", response.status)
-        return dict(json.loads(content)) if content else {}
+            raise ClusterError(f"{method} {path}: {_reason(answer, response.status)}", response.status)
+        return dict(json.loads(answer)) if answer else {}
 
 
 def _reason(content: bytes, status: int) -> str:

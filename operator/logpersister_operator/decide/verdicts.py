@@ -113,7 +113,7 @@ def uploads_succeeding(reports: Mapping[str, MemberReport], now: datetime, *, is
 def lag_within_target(lag: KnownLag | UnknownLag, *, is_paused: bool) -> Verdict:
     aspect = Aspect.LAG_WITHIN_TARGET
     if isinstance(lag, UnknownLag):
-        return unknown(aspect, "Unknown", f"the lag is not known: {lag.message}")
+        return unknown(aspect, "LagUnknown", f"the lag is not known: {lag.message}")
     summary = lag.summary
     behind = f"{plural(summary.records, 'record')} behind"
     age = f"{behind}, the oldest {duration(summary.seconds)} old" if summary.records else "nothing waits"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import structlog
 from kubernetes import client
-from kubernetes.informer import ADDED, DELETED, MODIFIED, SharedInformer
+from kubernetes.informer import ADDED, DELETED, ERROR, MODIFIED, SharedInformer
 
 from logpersister_operator.cluster.kinds import Document, Kind, Reference, kind_of
 from logpersister_operator.observed import ResourceKey
@@ -116,6 +116,9 @@ class Watches:
         )
         for event in (ADDED, MODIFIED):
             informer.add_event_handler(event, lambda found: self._children.seen(self._document(kind, found)))
+        informer.add_event_handler(
+            ERROR, lambda error: log.warning("watch.interrupted", kind=kind.name, error=str(error)[:500])
+        )
         informer.add_event_handler(DELETED, lambda found: self._children.gone(self._document(kind, found)))
         return informer
 

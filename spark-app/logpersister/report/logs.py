@@ -33,6 +33,7 @@ _LIBRARY_LEVELS: Final = {
     "boto3": logging.WARNING,
     "s3transfer": logging.WARNING,
     "urllib3": logging.ERROR,  # each retried connection is a warning there; ours count and report retries
+    "kubernetes.informer": logging.CRITICAL,  # a traceback a lost connection; the operator says it in a line
     "kafka.net.selector": logging.ERROR,  # says of each long step that it was long; on a busy machine all are
     "py4j": logging.WARNING,
     "pyspark": logging.WARNING,
