@@ -47,8 +47,7 @@ class Application:
 
     @property
     def has_executors(self) -> bool:
-        spark = self.resource.spec.spark
-        return spark.executors > 0 or spark.dynamic_executors is not None
+        return self.resource.spec.spark.has_executors
 
     def account_name(self, component: str) -> str:
         return f"{self.name}-{component}"

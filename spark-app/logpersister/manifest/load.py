@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from logpersister.manifest import document as yaml_document
 from logpersister.manifest.problems import LineOf, ManifestError, PathStep, Problem, problems_of
@@ -46,20 +47,34 @@ def _validate(document: Any, source: str | None, line_of: LineOf) -> LogPersiste
         problem = Problem("", "is not a mapping", "begin with apiVersion, kind, metadata and spec")
         raise ManifestError([problem], source)
     try:
-        return LogPersister.model_validate(_without_nulls(document), by_alias=True, by_name=False)
+        return LogPersister.model_validate(_without_nulls(document, LogPersister), by_alias=True, by_name=False)
     except ValidationError as error:
         problems = problems_of(error.errors(include_url=False), fields_at, line_of)
     # Outside the except block: pydantic's error holds the values, and must not be the context of ours.
     raise ManifestError(problems, source)
 
 
-def _without_nulls(value: Any) -> Any:
-    """Drop fields that are null: Kubernetes does the same, so a field set to nothing has its default."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(entry) for key, entry in value.items() if entry is not None}
+def _without_nulls(value: Any, model: type[BaseModel] | None) -> Any:
+    """Drop fields that are null: Kubernetes does the same, so a field set to nothing has its default.
+
+    ``model`` is what the value should be, None for a map. An unknown field stays, to be told; so does what is below a
+    field that may hold anything, where null has a meaning of its own.
+    """
     if isinstance(value, list):
-        return [_without_nulls(entry) for entry in value]
-    return value
+        return [_without_nulls(entry, model) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    kept: dict[Any, Any] = {}
+    for key, entry in value.items():
+        field = None if model is None else _field_at(model, key)
+        if entry is None:
+            if model is not None and field is None:
+                kept[key] = None
+        elif field is None or Any in get_args(field.annotation):
+            kept[key] = entry
+        else:
+            kept[key] = _without_nulls(entry, next(_models_in(field.annotation), None))
+    return kept
 
 
 def fields_at(steps: Sequence[PathStep], model: type[BaseModel] = LogPersister) -> list[str]:
@@ -67,12 +82,16 @@ def fields_at(steps: Sequence[PathStep], model: type[BaseModel] = LogPersister) 
     for step in steps:
         if isinstance(step, int):
             continue
-        field = next((field for name, field in model.model_fields.items() if step in (name, field.alias)), None)
+        field = _field_at(model, step)
         below = None if field is None else next(_models_in(field.annotation), None)
         if below is None:
             return []
         model = below
     return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _field_at(model: type[BaseModel], step: object) -> FieldInfo | None:
+    return next((field for name, field in model.model_fields.items() if step in (name, field.alias)), None)
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

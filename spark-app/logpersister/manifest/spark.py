@@ -99,6 +99,11 @@ class SparkSpec(Model):
     it."""
 
     @property
+    def has_executors(self) -> bool:
+        """Whether executor pods do the work, and not the member's own process."""
+        return self.executors > 0 or self.dynamic_executors is not None
+
+    @property
     def dynamic_executors(self) -> tuple[int, int] | None:
         """Fewest and most executors of dynamic allocation; none when their number is fixed."""
         if self.max_executors is None:

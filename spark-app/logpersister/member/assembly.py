@@ -72,9 +72,7 @@ def assemble(
         store = stack.enter_context(open_store(spec.storage, secrets))
         reader = open_reader(resource, secrets)
         stack.callback(reader.close)
-        spark = start_spark(
-            f"logpersister {resource.name}", spec.spark.conf, executors=spec.spark.executors, cores=cores
-        )
+        spark = start_spark(f"logpersister {resource.name}", spec.spark, cores)
         jobs = SparkJobs(spark, MOST_JOBS)
         stack.callback(jobs.close)
         group = Membership(config, _membership(resource, instance_id), on_poll=on_poll, on_change=wake.set)
@@ -89,18 +87,19 @@ def assemble(
         yield Assembly(group, offsets, jobs, Cycle(resource, revision, world, listener=listener, wake=wake))
 
 
-def watch_spark(jobs: SparkJobs, probe: Probe) -> None:
-    """Let the probe beat, from a thread of its own, as long as Spark's JVM answers."""
-    threading.Thread(target=_ask_spark, args=(jobs, probe), name="spark-health", daemon=True).start()
+def watch_spark(jobs: SparkJobs, probe: Probe, on_executors: Callable[[int | None], None]) -> None:
+    """Let the probe beat, from a thread of its own, as long as Spark's JVM answers; tell how many executors it has."""
+    threading.Thread(target=_ask_spark, args=(jobs, probe, on_executors), name="spark-health", daemon=True).start()
 
 
-def _ask_spark(jobs: SparkJobs, probe: Probe) -> None:
+def _ask_spark(jobs: SparkJobs, probe: Probe, on_executors: Callable[[int | None], None]) -> None:
     while True:
         try:
             if not jobs.answers():
                 probe.stop()
                 return
             probe.beat()
+            on_executors(jobs.executors)
         except Exception as error:
             probe.fail(f"Spark does not answer: {error!r}")
             return

@@ -97,7 +97,7 @@ def run_member(
         )
         group_probe.watch(assembly.group.thread)
         stop.listen()
-        watch_spark(assembly.jobs, health.probe("spark", SPARK_LIMIT, START_LIMIT))
+        watch_spark(assembly.jobs, health.probe("spark", SPARK_LIMIT, START_LIMIT), board.executors)
         member = Member(resource, assembly, reports, board, metrics, health, readiness, stop)
         try:
             code = member.run(until_current=options.until_current)

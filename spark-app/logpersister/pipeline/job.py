@@ -43,6 +43,14 @@ class SparkJobs:
         """How many tasks run at once, by what Spark has now."""
         return max(1, self._context.defaultParallelism)
 
+    @property
+    def executors(self) -> int | None:
+        """How many executors Spark has now; None when it runs inside this process."""
+        context = self._context
+        if context.master.startswith("local"):
+            return None
+        return int(context._jsc.sc().getExecutorMemoryStatus().size()) - 1  # noqa: SLF001 - the driver is in it, too
+
     def submit(self, tasks: Sequence[TaskSpec]) -> "Future[JobResult]":
         return self._threads.submit(self._run, list(tasks))
 

@@ -6,13 +6,15 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
 from importlib.resources import files
 from typing import IO, Any
 
 import structlog
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
+
+from logpersister.manifest.spark import SparkSpec
+from logpersister.pipeline.kubernetes import executor_settings
 
 log = structlog.get_logger(__name__)
 
@@ -24,14 +26,16 @@ KEPT_JOBS = 20
 """Finished jobs that Spark remembers for displays which nobody looks at; its default of 1,000 lets the heap grow."""
 
 
-def start_spark(name: str, conf: Mapping[str, str], *, executors: int, cores: int | None = None) -> SparkContext:
-    """Start Spark: inside this process when ``executors`` is 0, otherwise against the Kubernetes that we run in.
+def start_spark(name: str, spec: SparkSpec, cores: int | None = None) -> SparkContext:
+    """Start Spark: inside this process unless executors are wanted, then against the Kubernetes that we run in.
 
     Args:
         name: of the application, for Spark's own displays.
-        conf: the user's own settings (``spec.spark.conf``).
-        executors: executor pods.
+        spec: ``spec.spark`` of the manifest.
         cores: how many tasks run at once in this process; all cores of the machine unless given.
+
+    Raises:
+        NotInPodError: executors are wanted, and this process is no pod.
     """
     os.environ["PYSPARK_PYTHON"] = sys.executable  # workers must have our packages
     settings = {
@@ -47,16 +51,16 @@ def start_spark(name: str, conf: Mapping[str, str], *, executors: int, cores: in
         "spark.ui.retainedTasks": str(KEPT_JOBS * 10),
     }
     java_options = f"{JVM_OPTIONS} -Dlog4j2.configurationFile={files(__package__) / 'log4j2.properties'}"
-    if executors == 0:
+    if spec.has_executors:
+        settings |= executor_settings(spec, os.environ)
+    else:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {
             "spark.master": f"local[{cores or '*'}]",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
         }
-    else:
-        settings["spark.executor.instances"] = str(executors)
-    settings |= conf
+    settings |= spec.conf
     for process in ("driver", "executor"):  # the user's own options come last, so they win
         option = f"spark.{process}.extraJavaOptions"
         settings[option] = f"{java_options} {settings.get(option, '')}".strip()

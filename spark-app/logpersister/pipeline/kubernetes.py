@@ -1,0 +1,83 @@
+"""Spark's settings for a driver that is a pod and makes executor pods: client mode on Kubernetes.
+
+What the pod is told by its environment (the operator writes it): `REQUIRED`. Names of settings: Spark's "Running on
+Kubernetes". Pure.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from logpersister.manifest.spark import SparkSpec
+
+DRIVER_PORT: Final = 7078
+BLOCK_MANAGER_PORT: Final = 7079
+"""Executors connect to both of the driver; fixed, so that network policies can name them."""
+EXECUTOR_CONTAINER: Final = "executor"
+REQUIRED: Final[Mapping[str, str]] = {
+    "POD_NAME": "name of this pod: executors are owned by it, and go with it",
+    "POD_IP": "its address, which executors connect to",
+    "POD_NAMESPACE": "where executors are made",
+    "LOGPERSISTER_EXECUTOR_IMAGE": "image of executors",
+    "LOGPERSISTER_EXECUTOR_TEMPLATE": "file with the pod that they are made from",
+    "LOGPERSISTER_EXECUTOR_ACCOUNT": "their service account",
+    "KUBERNETES_SERVICE_HOST": "the API server, which every pod is told",
+    "KUBERNETES_SERVICE_PORT": "its port",
+}
+
+_MEMORY: Final[Mapping[str, str]] = {
+    # An executor's JVM passes bytes on and holds none; its Python workers are outside of its heap.
+    "spark.executor.memory": "512m",
+    "spark.executor.memoryOverhead": "768m",
+    "spark.executor.cores": "1",
+}
+
+
+class NotInPodError(Exception):
+    """Executors are wanted, and this process is no pod that could make them."""
+
+
+def executor_settings(spark: SparkSpec, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of Spark for executor pods; raises `NotInPodError`."""
+    missing = sorted(REQUIRED.keys() - environment.keys())
+    if missing:
+        raise NotInPodError(
+            f"spec.spark asks for executor pods, and this process was not started by the operator: {missing[0]} is not "
+            f"set ({REQUIRED[missing[0]]}); set spec.spark.executors to 0 to run outside of Kubernetes"
+        )
+    host = environment["KUBERNETES_SERVICE_HOST"]
+    address = f"[{host}]" if ":" in host else host
+    pod = environment["POD_NAME"]
+    return {
+        "spark.master": f"k8s://https://{address}:{environment['KUBERNETES_SERVICE_PORT']}",
+        "spark.submit.deployMode": "client",
+        "spark.driver.host": environment["POD_IP"],
+        # Not 0.0.0.0: executors connect to what the driver binds to (SPARK-58748).
+        "spark.driver.bindAddress": environment["POD_IP"],
+        "spark.driver.port": str(DRIVER_PORT),
+        "spark.driver.blockManager.port": str(BLOCK_MANAGER_PORT),
+        "spark.kubernetes.namespace": environment["POD_NAMESPACE"],
+        "spark.kubernetes.driver.pod.name": pod,
+        "spark.kubernetes.executor.podNamePrefix": pod,
+        "spark.kubernetes.executor.podTemplateFile": environment["LOGPERSISTER_EXECUTOR_TEMPLATE"],
+        "spark.kubernetes.executor.podTemplateContainerName": EXECUTOR_CONTAINER,
+        "spark.kubernetes.executor.container.image": environment["LOGPERSISTER_EXECUTOR_IMAGE"],
+        "spark.kubernetes.authenticate.executor.serviceAccountName": environment["LOGPERSISTER_EXECUTOR_ACCOUNT"],
+        "spark.kubernetes.executor.deleteOnTermination": "true",
+        # A node that is drained: its executor takes no new tasks, and the running ones end or are tried elsewhere.
+        "spark.decommission.enabled": "true",
+        **_MEMORY,
+        **_number_of_executors(spark),
+    }
+
+
+def _number_of_executors(spark: SparkSpec) -> dict[str, str]:
+    if spark.dynamic_executors is None:
+        return {"spark.executor.instances": str(spark.executors)}
+    fewest, most = spark.dynamic_executors
+    return {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.shuffleTracking.enabled": "true",  # there is no shuffle, and no service for it
+        "spark.dynamicAllocation.minExecutors": str(fewest),
+        "spark.dynamicAllocation.initialExecutors": str(fewest),
+        "spark.dynamicAllocation.maxExecutors": str(most),
+    }

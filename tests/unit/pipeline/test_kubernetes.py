@@ -1,0 +1,40 @@
+"""Spark's settings in a pod: what the operator's rendering and the member agree on."""
+
+import pytest
+
+from logpersister.manifest.spark import SparkSpec
+from logpersister.pipeline.kubernetes import REQUIRED, NotInPodError, executor_settings
+
+POD = dict.fromkeys(REQUIRED, "x") | {
+    "POD_NAME": "clicks-0a1b2c3d4e5f-0",
+    "POD_IP": "10.244.0.7",
+    "KUBERNETES_SERVICE_HOST": "10.96.0.1",
+    "KUBERNETES_SERVICE_PORT": "443",
+}
+
+
+def test_a_fixed_number_of_executors() -> None:
+    settings = executor_settings(SparkSpec(executors=2), POD)
+    assert settings["spark.executor.instances"] == "2"
+    assert "spark.dynamicAllocation.enabled" not in settings
+    assert settings["spark.master"] == "k8s://https://10.96.0.1:443"
+    assert settings["spark.driver.bindAddress"] == settings["spark.driver.host"] == "10.244.0.7"
+    assert settings["spark.kubernetes.driver.pod.name"] == "clicks-0a1b2c3d4e5f-0"
+
+
+def test_executors_by_load() -> None:
+    settings = executor_settings(SparkSpec(min_executors=1, max_executors=5), POD)
+    assert settings["spark.dynamicAllocation.minExecutors"] == "1"
+    assert settings["spark.dynamicAllocation.maxExecutors"] == "5"
+    assert "spark.executor.instances" not in settings
+
+
+def test_an_api_server_with_an_ipv6_address() -> None:
+    settings = executor_settings(SparkSpec(executors=1), POD | {"KUBERNETES_SERVICE_HOST": "fd00::1"})
+    assert settings["spark.master"] == "k8s://https://[fd00::1]:443"
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_outside_of_a_pod_it_says_what_is_missing(name: str) -> None:
+    with pytest.raises(NotInPodError, match=f"{name} is not set .* spec.spark.executors to 0"):
+        executor_settings(SparkSpec(executors=1), {key: value for key, value in POD.items() if key != name})
