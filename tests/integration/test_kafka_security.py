@@ -3,10 +3,9 @@
 import base64
 import json
 import logging
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from logpersister.manifest.secrets import Secrets
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.secured import KMS_KEY, SecuredMinio
 from tests.stack import KafkaBroker, MinioServer
+from tests.stack.identity_provider import identity_provider
 from tests.stack.topics import create_topic, produce
 
 if TYPE_CHECKING:
@@ -156,51 +156,23 @@ def test_a_stored_token(broker: KafkaBroker, secrets: Secrets, secrets_dir: Path
     assert values(kafka, secrets) == [b"one", b"two"]
 
 
-@pytest.fixture
-def identity_provider() -> Iterator[tuple[str, list[float]]]:
-    """Issues tokens that are valid for two seconds; yields its address and when it was asked."""
-    asked: list[float] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            asked.append(time.monotonic())
-            answer = json.dumps({"access_token": unsigned_token(seconds=60), "expires_in": 2}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (as the base class names it)
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/token", asked
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_fetched_tokens_are_renewed_while_connected(
-    broker: KafkaBroker, secrets: Secrets, secrets_dir: Path, identity_provider: tuple[str, list[float]]
-) -> None:
-    url, asked = identity_provider
-    for key, value in (("token-url", url), ("client-id", "logs"), ("client-secret", "s")):
-        (secrets_dir / "login" / key).write_text(value)
-    kafka = spec(broker, "SASL_PLAINTEXT OAUTHBEARER login")
-    consumer = KafkaConsumer(TOPIC, **client_config(kafka, secrets), auto_offset_reset="earliest")
-    try:
-        deadline = time.monotonic() + 30
-        started = time.monotonic()
-        while time.monotonic() < deadline and not any(when > started + 2 for when in asked):
-            consumer.poll(timeout_ms=100)  # the broker asks for a new login after three seconds
-        assert any(when > started + 2 for when in asked)
-        consumer.seek_to_beginning()
-        assert consumer.poll(timeout_ms=5000)
-    finally:
-        consumer.close()
+def test_fetched_tokens_are_renewed_while_connected(broker: KafkaBroker, secrets: Secrets, secrets_dir: Path) -> None:
+    with identity_provider() as provider:
+        provider.answer, provider.token = {"expires_in": 2}, partial(unsigned_token, seconds=60)
+        for key, value in (("token-url", provider.url), ("client-id", "logs"), ("client-secret", "s")):
+            (secrets_dir / "login" / key).write_text(value)
+        kafka = spec(broker, "SASL_PLAINTEXT OAUTHBEARER login")
+        consumer = KafkaConsumer(TOPIC, **client_config(kafka, secrets), auto_offset_reset="earliest")
+        try:
+            deadline = time.monotonic() + 30
+            started = time.monotonic()
+            while time.monotonic() < deadline and not any(when > started + 2 for when in provider.times):
+                consumer.poll(timeout_ms=100)  # the broker asks for a new login after three seconds
+            assert any(when > started + 2 for when in provider.times)
+            consumer.seek_to_beginning()
+            assert consumer.poll(timeout_ms=5000)
+        finally:
+            consumer.close()
 
 
 REFUSALS = [

@@ -8,6 +8,8 @@ import pytest
 
 from tests.integration.harness.bucket import StoredObject
 from tests.integration.harness.scene import Scene
+from tests.integration.harness.spark_log import SparkLog
+from tests.integration.harness.verification import Verify, kinds
 from tests.integration.harness.workload import number
 
 CreateTopic = Callable[..., str]
@@ -16,22 +18,15 @@ DAY_MS = 86_400_000
 NOON_MS = int(datetime(2026, 3, 28, 12, tzinfo=UTC).timestamp() * 1000)
 
 
-def test_stores_everything_once_and_ends(scene: Scene, topic: CreateTopic, tmp_path: Path) -> None:
+def test_stores_everything_once_and_ends(scene: Scene, topic: CreateTopic, tmp_path: Path, verify: Verify) -> None:
     clicks, orders, empty = topic(3), topic(1), topic(2)
     scene.workload.write(clicks, 2_000, partitions=[0, 1, 2], timestamp=lambda n: NOON_MS + n % 3 * DAY_MS)
     scene.workload.write(orders, 500, timestamp=lambda _: NOON_MS)
-    events = tmp_path / "spark-events"
-    events.mkdir()
+    spark_log = SparkLog(tmp_path)
     manifest = scene.manifest(
         kafka={"topics": [clicks, orders, empty]},
         output={"partitionBy": [{"date": {"granularity": "day"}}]},
-        spark={
-            "conf": {
-                "spark.eventLog.enabled": "true",
-                "spark.eventLog.dir": events.as_uri(),
-                "spark.eventLog.compress": "false",
-            }
-        },
+        spark={"conf": spark_log.conf},
     )
 
     member = scene.run_until_current(manifest)
@@ -45,9 +40,12 @@ def test_stores_everything_once_and_ends(scene: Scene, topic: CreateTopic, tmp_p
     written = member.events("range.written")
     assert sum(event["records"] for event in written) == 6_500
     assert member.events("member.stopped", exit_code=0)
-    assert "4 ranges in" in "".join(log.read_text() for log in events.rglob("*") if log.is_file()), "one Spark job"
+    assert "4 ranges in" in spark_log.text(), "one Spark job"
     for one in objects:
         assert_facts(one, scene.group.name)
+    document = verify(manifest, "--deep")
+    assert (document["ok"], document["complete"], kinds(document)) == (True, True, {})
+    assert {one["topic"]: one["compared"] for one in document["topics"]} == {clicks: 6_000, orders: 500, empty: 0}
 
     again = scene.run_until_current(manifest)
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify, kinds
 from tests.readers.messagepack import decode_map
 from tests.stack.topics import (
     Record,
@@ -51,7 +52,7 @@ def test_start_at_a_time_and_folders_of_a_time_zone(scene: Scene, topic: CreateT
     assert {(one.start, one.extension) for one in objects} == {(30, ".txt.zst")}
 
 
-def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str) -> None:
+def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str, verify: Verify) -> None:
     """A long-running member: topics and partitions join, or are left out, and each has the limits of its topic."""
     names = ("fast", "slow", "large", "private", "late.fast")
     fast, slow, large, private, late = (f"{unique}.{name}" for name in names)
@@ -102,6 +103,8 @@ def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str) -> None:
 
     member.terminate()
     assert member.wait_end() == 0
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
 
 
 def test_isolation_level_group_prefix_and_sequence_files(scene: Scene, topic: CreateTopic, unique: str) -> None:

@@ -12,6 +12,7 @@ from kafka import KafkaProducer
 from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
+from tests.integration.harness.spark_log import SparkLog
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.topics import create_topic
 
@@ -41,19 +42,12 @@ def test_a_trickle_in_2000_partitions(
     topics = [f"trickle-{number}" for number in range(TOPICS)]
     for name in topics:
         create_topic(many_partitions.bootstrap, name, partitions=len(PARTITIONS))
-    spark_events = tmp_path / "spark-events"
-    spark_events.mkdir()
+    spark_log = SparkLog(tmp_path)
     with Scene(tmp_path, many_partitions, s3, bucket=bucket, endpoint=minio.endpoint, group="trickle") as scene:
         manifest = scene.manifest(
             kafka={"topicPattern": "trickle-.*", "sessionTimeout": "45s"},
             cycleInterval="2s",
-            spark={
-                "conf": {
-                    "spark.eventLog.enabled": "true",
-                    "spark.eventLog.dir": spark_events.as_uri(),
-                    "spark.eventLog.compress": "false",
-                }
-            },
+            spark={"conf": spark_log.conf},
         )
         member = scene.member(manifest)
         sizes: list[dict[str, int]] = []
@@ -66,7 +60,7 @@ def test_a_trickle_in_2000_partitions(
 
         assert_exactly_once(scene.bucket.objects(), scene.workload.produced(*topics))
         assert_flat(sizes)
-        jobs = re.findall(r"(\d+) ranges in (\d+) tasks", "".join(file.read_text() for file in files(spark_events)))
+        jobs = re.findall(r"(\d+) ranges in (\d+) tasks", spark_log.text())
         ranges = {int(ranges) for ranges, _ in jobs}
         assert max(ranges) >= 1_000, f"small ranges share jobs: {sorted(ranges)}"
         assert max(int(tasks) for _, tasks in jobs) <= 8, "and tasks"
@@ -98,7 +92,3 @@ def assert_flat(sizes: list[dict[str, int]]) -> None:
     warm = sizes[WARM_AFTER]
     for kind, size in sizes[-1].items():
         assert size <= 1.1 * warm[kind], f"{kind} grows: {[round(one[kind] / 1e6) for one in sizes]} MB"
-
-
-def files(folder: Path) -> Iterator[Path]:
-    return (file for file in folder.rglob("*") if file.is_file())

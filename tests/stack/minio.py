@@ -39,6 +39,9 @@ class MinioServer(Server):
         self.wait(timeout)
         return self.endpoint
 
+    authority: Path | None = None
+    """PEM of who signed its certificate, where it speaks TLS."""
+
     def client(self) -> "S3Client":
         """Return boto3's client of this server; the caller closes it."""
         return boto3.client(
@@ -47,6 +50,7 @@ class MinioServer(Server):
             region_name=self.region,
             aws_access_key_id=self.access_key,
             aws_secret_access_key=self.secret_key,
+            verify=str(self.authority) if self.authority else None,
             config=Config(s3={"addressing_style": "path"}, retries={"mode": "standard", "max_attempts": 5}),
         )
 

@@ -5,16 +5,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import boto3
 
 from tests.stack import MinioServer
 from tests.stack.ports import LOOPBACK
 from tests.stack.tls import Certificates
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 KMS_KEY = "test-key"
 _KMS_SECRET = "OSMM+vkKUTCvQs9YL/CVMIMt43HFhkUpqJxTmGl6rYw="
@@ -27,20 +21,11 @@ class SecuredMinio(MinioServer):
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
         self.certificates = Certificates(directory / "tls")
+        self.authority = self.certificates.authority
 
     @property
     def endpoint(self) -> str:
         return f"https://{LOOPBACK}:{self.port}"
-
-    def client(self) -> "S3Client":
-        return boto3.client(
-            "s3",
-            endpoint_url=self.endpoint,
-            region_name=self.region,
-            aws_access_key_id=self.access_key,
-            aws_secret_access_key=self.secret_key,
-            verify=str(self.certificates.authority),
-        )
 
     def write_secret(self, secrets_dir: Path, name: str = "s3") -> Path:
         """Write keys and authority as one Secret, to be named by ``secretName`` and ``caSecretName``."""

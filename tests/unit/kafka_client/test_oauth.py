@@ -1,13 +1,8 @@
 """Tokens: from the Secret, or from an identity provider that is asked anew in time."""
 
-import json
 import pickle
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qs
 
 import pytest
 from kafka.net.sasl import get_sasl_mechanism
@@ -15,45 +10,15 @@ from kafka.net.sasl import get_sasl_mechanism
 from logpersister.kafka_client.oauth import ClientCredentials, StoredToken, TokenError, token_provider
 from logpersister.manifest import ManifestError
 from logpersister.manifest.secrets import Secrets
+from tests.stack.identity_provider import IdentityProvider, identity_provider
 
 SECRET = "hunter2-very-secret"
 
 
-@dataclass
-class Provider:
-    """An identity provider that answers as it is told, and keeps what it was asked."""
-
-    url: str = ""
-    status: int = 200
-    answer: object = field(default_factory=lambda: {"access_token": "token-{n}", "expires_in": 100})
-    asked: list[dict[str, list[str]]] = field(default_factory=list)
-
-
 @pytest.fixture
-def provider() -> Iterator[Provider]:
-    state = Provider()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            state.asked.append(parse_qs(body))
-            answer = json.dumps(state.answer).replace("{n}", str(len(state.asked))).encode()
-            self.send_response(state.status)
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (as the base class names it)
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    state.url = f"http://127.0.0.1:{server.server_port}/token"
-    yield state
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def provider() -> Iterator[IdentityProvider]:
+    with identity_provider() as serving:
+        yield serving
 
 
 def secrets(**values: str) -> Secrets:
@@ -77,7 +42,7 @@ def test_a_stored_token_is_read_at_each_login(tmp_path: Path) -> None:
     assert mechanism.auth_bytes() == b"n,,\x01auth=Bearer two\x01\x01"
 
 
-def test_client_credentials(provider: Provider) -> None:
+def test_client_credentials(provider: IdentityProvider) -> None:
     found = token_provider("k", credentials(provider.url, scope="kafka logs"))
     assert found.token() == "token-1"
     assert provider.asked == [
@@ -90,7 +55,7 @@ def test_client_credentials(provider: Provider) -> None:
     ]
 
 
-def test_a_token_is_kept_for_most_of_its_life(provider: Provider) -> None:
+def test_a_token_is_kept_for_most_of_its_life(provider: IdentityProvider) -> None:
     now = [1000.0]
     found = ClientCredentials("k", credentials(provider.url), clock=lambda: now[0])
     assert [found.token(), found.token()] == ["token-1", "token-1"]
@@ -102,7 +67,7 @@ def test_a_token_is_kept_for_most_of_its_life(provider: Provider) -> None:
 
 
 @pytest.mark.parametrize("lifetime", [None, "soon", {}])
-def test_a_lifetime_that_is_not_said(provider: Provider, lifetime: object) -> None:
+def test_a_lifetime_that_is_not_said(provider: IdentityProvider, lifetime: object) -> None:
     provider.answer = {"access_token": "token-{n}", "expires_in": lifetime}
     now = [0.0]
     found = ClientCredentials("k", credentials(provider.url), clock=lambda: now[0])
@@ -124,7 +89,9 @@ def test_a_lifetime_that_is_not_said(provider: Provider, lifetime: object) -> No
         (200, ["token"], "gave no access_token"),
     ],
 )
-def test_refusals_are_named_without_secrets(provider: Provider, status: int, answer: object, expected: str) -> None:
+def test_refusals_are_named_without_secrets(
+    provider: IdentityProvider, status: int, answer: object, expected: str
+) -> None:
     provider.status, provider.answer = status, answer
     with pytest.raises(TokenError) as caught:
         token_provider("k", credentials(provider.url)).token()
@@ -138,7 +105,7 @@ def test_a_provider_that_is_away_is_named() -> None:
         token_provider("k", credentials("http://127.0.0.1:1/token")).token()
 
 
-def test_a_failure_is_not_kept(provider: Provider) -> None:
+def test_a_failure_is_not_kept(provider: IdentityProvider) -> None:
     found = token_provider("k", credentials(provider.url))
     provider.status = 503
     with pytest.raises(TokenError):

@@ -1,0 +1,64 @@
+"""An identity provider on loopback that issues tokens for client credentials (RFC 6749, 4.4), as it is told."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
+
+from tests.stack.ports import LOOPBACK
+
+
+@dataclass
+class IdentityProvider:
+    """What it answers, and what it was asked."""
+
+    url: str = ""
+    status: int = 200
+    answer: object = field(default_factory=lambda: {"access_token": "token-{n}", "expires_in": 100})
+    """JSON; ``{n}`` in it becomes the number of the request, from 1 on."""
+    token: Callable[[], str] | None = None
+    """Makes the access token of each answer, in place of the one in `answer`."""
+    asked: list[dict[str, list[str]]] = field(default_factory=list)
+    """The forms that were sent."""
+    times: list[float] = field(default_factory=list)
+    """When, by `time.monotonic`."""
+
+    def _respond(self, form: str) -> bytes:
+        self.times.append(time.monotonic())
+        self.asked.append(parse_qs(form))
+        answer = self.answer
+        if self.token is not None and isinstance(answer, dict):
+            answer = {**answer, "access_token": self.token()}
+        return json.dumps(answer).replace("{n}", str(len(self.asked))).encode()
+
+
+@contextmanager
+def identity_provider() -> Iterator[IdentityProvider]:
+    """Serve until the end of the block."""
+    provider = IdentityProvider()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = provider._respond(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            self.send_response(provider.status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (as the base class names it)
+            pass
+
+    server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    provider.url = f"http://{LOOPBACK}:{server.server_port}/token"
+    try:
+        yield provider
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
