@@ -47,7 +47,7 @@ class SparkJobs:
     def executors(self) -> int | None:
         """How many executors Spark has now; None when it runs inside this process."""
         context = self._context
-        if context.master.startswith("local"):
+        if (context.master or "").startswith("local"):
             return None
         return int(context._jsc.sc().getExecutorMemoryStatus().size()) - 1  # noqa: SLF001 - the driver is in it, too
 
