@@ -106,6 +106,7 @@ ACCEPTED: list[dict[str, Any]] = [
     {"spec.podTemplate": {}},
     {"spec.podTemplate": {"metadata": {"labels": {"a": "b"}}, "spec": {"anything": [{"goes": 1.5}, None]}}},
     # null is the same as not set
+    {"metadata": {"name": "a", "creationTimestamp": None}, "spec.podTemplate": {"spec": None, "metadata": None}},
     {K + "groupId": None, "spec.output": None, S + "pathStyle": None, "spec.spark": {"conf": {"spark.a": None}}},
 ]
 
@@ -142,6 +143,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"spec.shutdownGrace": 30}, "spec.shutdownGrace: 30 is not a duration; write for example 15m, 1h30m or 90s"),
     ({"spec.cycleInterval": "99ms"}, "is too short: at least 100ms is expected; write 100ms or more"),
     ({"spec.cycleInterval": "301s"}, "is too long"),
+    ({"spec.memebrs": None}, "spec.memebrs: is an unknown field; did you mean members?"),
     ({"spec.frobnicate": 1}, "spec.frobnicate: is an unknown field; known here: generation, kafka, storage, output"),
     # kafka
     ({"spec.kafka": REMOVE}, "spec.kafka: is missing"),

@@ -1,0 +1,181 @@
+"""What people see of it: kubectl applies, compares, prints and explains."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logpersister_operator.crd.status import (
+    Condition,
+    DataLoss,
+    Lag,
+    Loss,
+    Member,
+    Members,
+    PartitionLag,
+    Rebalance,
+    Status,
+    Summary,
+    UploadFailure,
+    Uploads,
+)
+from tests.integration.kubernetes.judge import COLLECTION
+from tests.stack import artifacts
+from tests.stack.kubernetes import ApiServer, Client, Refused
+from tests.unit.manifest.documents import DOCUMENT, changed
+from tests.unit.manifest.rich import RICH
+
+pytestmark = pytest.mark.usefixtures("crd")
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
+Kubectl = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def kubectl(api_server: ApiServer, namespace: str, tmp_path: Path) -> Kubectl:
+    """``kubectl("get", "lp")`` in the namespace of the test."""
+    program = [str(artifacts.go_program("kubectl")), f"--kubeconfig={api_server.kubeconfig}"]
+
+    def run(*arguments: str, document: Any = None) -> "subprocess.CompletedProcess[str]":
+        command = [*program, f"--cache-dir={tmp_path / 'kubectl'}", f"--namespace={namespace}", *arguments]
+        text = None if document is None else json.dumps(document)
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+
+    return run
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_examples_are_applied_as_they_are(kubectl: Kubectl, example: Path, tmp_path: Path) -> None:
+    file = tmp_path / example.name
+    file.write_text(re.sub(r"(?m)^  namespace: .*\n", "", example.read_text()))
+    applied = kubectl("apply", "-f", str(file))
+    assert applied.returncode == 0, applied.stderr
+    assert applied.stdout.endswith("created\n")
+    assert kubectl("apply", "-f", str(file)).stdout.endswith("unchanged\n")
+    compared = kubectl("diff", "-f", str(file))
+    assert (compared.returncode, compared.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("document", [DOCUMENT, *RICH], ids=lambda document: document["metadata"]["name"])
+def test_what_is_stored_is_what_was_written(api: Client, namespace: str, document: dict[str, Any]) -> None:
+    """Nothing is added: whoever compares with Git finds no difference, and applies again without a new version."""
+    path = f"{COLLECTION.format(namespace)}/{document['metadata']['name']}"
+    stored = api.apply(path, document)
+    assert stored["spec"] == document["spec"]
+    again = api.apply(path, document)
+    assert again["metadata"]["resourceVersion"] == stored["metadata"]["resourceVersion"]
+
+
+def test_what_is_printed(kubectl: Kubectl, api: Client, namespace: str) -> None:
+    path = COLLECTION.format(namespace)
+    stored = api.create(path, DOCUMENT)
+    now = datetime(2026, 11, 21, tzinfo=UTC)
+    status = Status(
+        observed_generation=1,
+        generation=3,
+        revision="0123456789ab",
+        conditions=(Condition(type="Ready", status="True", reason="Storing", message="a", last_transition_time=now),),
+        uploads=Uploads(objects=1, bytes=2, failures=7, failures_last_hour=0),
+        summary=Summary(members="2/3", lag="1200", lag_age="42s", uploaded="1.2GiB", state="Storing records"),
+    )
+    document = stored | {"status": status.model_dump(mode="json", by_alias=True, exclude_none=True)}
+    api.replace(f"{path}/clicks-backup/status", document)
+    head, row = kubectl("get", "lp").stdout.splitlines()
+    assert re.split(r"  +", head.strip()) == (
+        ["NAME", "READY", "GEN", "MEMBERS", "LAG", "LAG AGE", "UPLOADED", "FAILURES", "AGE"]
+    )
+    assert row.split()[:-1] == ["clicks-backup", "True", "3", "2/3", "1200", "42s", "1.2GiB", "7"]
+    wide = kubectl("get", "logpersister", "--output=wide").stdout
+    assert "Storing records" in wide
+    assert "0123456789ab" in wide
+    assert kubectl("get", "logpersister", "clicks-backup").returncode == 0
+
+
+def test_the_status_is_another_door(api: Client, namespace: str) -> None:
+    path = COLLECTION.format(namespace)
+    stored = api.create(path, DOCUMENT | {"status": {"generation": 5}})
+    assert "status" not in stored
+    changed_spec = changed({"spec.members": 9, "status": {"generation": 6}}) | {"metadata": stored["metadata"]}
+    answer = api.replace(f"{path}/clicks-backup/status", changed_spec)
+    assert answer["status"] == {"generation": 6}
+    assert "members" not in answer["spec"]
+    with pytest.raises(Refused, match="not found"):
+        api.get(f"{path}/clicks-backup/scale")
+
+
+def test_a_status_as_full_as_it_can_be_is_taken(api: Client, namespace: str) -> None:
+    """Nothing that the operator's model can hold is refused by the definition."""
+    path = COLLECTION.format(namespace)
+    stored = api.create(path, DOCUMENT)
+    status = full_status()
+    answer = api.replace(f"{path}/clicks-backup/status", stored | {"status": status})
+    assert answer["status"] == status
+
+
+def full_status() -> dict[str, Any]:
+    now = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    worst = [PartitionLag(topic="t" * 249, partition=n, records=2**62, seconds=2**31, stuck=True) for n in range(10)]
+    failure = UploadFailure(reason="S3", message="m" * 4096, topic="t", partition=1, start=2, end=3, time=now)
+    kinds = ("Ready", "Reconciling", "Stalled", "SpecValid", "UploadsSucceeding", "LagWithinTarget", "Paused")
+    full = Status(
+        observed_generation=1,
+        generation=1,
+        revision="a" * 12,
+        group_id="g",
+        conditions=tuple(
+            Condition(
+                type=kind,
+                status="Unknown",
+                reason="Because",
+                message="m" * 1000,
+                last_transition_time=now,
+                observed_generation=1,
+            )
+            for kind in kinds
+        ),
+        lag=Lag(records=1, seconds=2, partitions=3, behind=4, worst=tuple(worst), observed=now),
+        uploads=Uploads(
+            objects=1, bytes=2**60, records=3, last=now, failures=1, failures_last_hour=1, last_failure=failure
+        ),
+        members=Members(
+            desired=1000,
+            ready=999,
+            list=tuple(
+                Member(name=f"clicks-{n}", ready=True, partitions=1, executors=2, revision="a") for n in range(50)
+            ),
+        ),
+        rebalance=Rebalance(state="Stable", group_generation=5, count=6, last=now),
+        data_loss=DataLoss(
+            records=1,
+            ranges=10,
+            latest=tuple(Loss(topic="t", partition=1, start=n, end=n + 1, held=True, time=now) for n in range(10)),
+        ),
+        summary=Summary(members="1/1", lag="1", lag_age="1s", uploaded="1B", state="x"),
+    )
+    document: dict[str, Any] = full.model_dump(mode="json", by_alias=True)
+    return document
+
+
+def test_every_field_is_explained(kubectl: Kubectl) -> None:
+    everything = kubectl("explain", "lp", "--recursive")
+    assert everything.returncode == 0, everything.stderr
+    explained = kubectl("explain", "lp.spec.upload.maxAge").stdout
+    assert "1s to 30d. Default: 15m." in explained
+    assert "enum: S3, KMS" in kubectl("explain", "lp.spec.storage.encryption").stdout
+
+
+def test_a_mistake_is_told_in_words(kubectl: Kubectl) -> None:
+    said = kubectl(
+        "create", "-f", "-", document=changed({"spec.upload": {"maxAge": "1 hour", "maxBytes": "1Ki"}})
+    ).stderr
+    assert "is not a duration; write for example 15m, 1h30m or 90s" in said
+    assert "is too small: at least 64Ki is expected; write 64Ki or more" in said
+    said = kubectl("create", "-f", "-", document=changed({"spec.memebrs": 2})).stderr
+    assert 'unknown field "spec.memebrs"' in said
+    said = kubectl("create", "-f", "-", document=changed({"spec.kafka.security": {"protocol": "SASL_SSL"}})).stderr
+    assert "spec.kafka.security.mechanism: Required value: is missing: protocol SASL_SSL needs a way to log in" in said
