@@ -14,7 +14,7 @@ UV := .cache/uv/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest unit model chaos bench format crds lock clean distclean
+.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest golden unit model chaos bench format crds lock clean distclean
 
 help: ## show the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ rust: setup ## style, lints and tests of the native decoder
 
 pytest: setup ## all Python tests with coverage (ARGS='-k name' for some)
 	@$(BIN)/pytest --cov $(ARGS)
+
+golden: setup ## write the children of the operator anew into the files that tests compare with
+	@UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/kubernetes/test_golden.py
 
 unit: setup ## only the fast tests, without coverage
 	@$(BIN)/pytest tests/unit $(ARGS)

@@ -61,6 +61,7 @@ def _with_template(app: Application, component: str, spec: Document, user: PodTe
 def _pod(app: Application, component: str, container: Document, volumes: list[Document]) -> Document:
     return {
         "serviceAccountName": app.account_name(component),
+        "enableServiceLinks": False,  # an environment variable for each Service of the namespace helps nobody
         "securityContext": {
             "runAsNonRoot": True,
             "runAsUser": USER,
@@ -90,6 +91,7 @@ def _container(name: str, app: Application) -> Document:
             {"name": DIRECTORY_VARIABLE, "value": SECRETS_DIRECTORY},
         ],
         "resources": _RESOURCES,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,

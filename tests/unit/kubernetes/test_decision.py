@@ -1,0 +1,344 @@
+"""From what is observed to what is to be done, as a resource lives."""
+
+from typing import Any
+
+import pytest
+
+from logpersister_operator.cluster.kinds import Document, Reference
+from logpersister_operator.crd.status import Status
+from logpersister_operator.decide.decision import decide
+from logpersister_operator.observed import MemberReport, SecretsSeen, StuckPartition, UnknownLag
+from tests.unit.kubernetes.samples import (
+    CLICKS,
+    Life,
+    by_reference,
+    condition,
+    failure,
+    lag,
+    observed,
+    pod,
+    report,
+    resource,
+    verdict,
+    waiting,
+)
+
+
+def kinds(documents: Any) -> list[str]:
+    return [document["kind"] for document in documents]
+
+
+# the life of a resource
+
+
+def test_a_new_resource_gets_its_children_in_the_order_of_need() -> None:
+    plan = decide(observed())
+    assert kinds(plan.apply) == ["ServiceAccount", "ConfigMap", "Service", "PodDisruptionBudget", "StatefulSet"]
+    assert verdict(plan, "Ready") == ("False", "MembersNotReady")
+    assert verdict(plan, "Reconciling") == ("True", "StartingMembers")
+    assert not plan.delete
+    assert not plan.events, "that members are not ready at once is no news"
+
+
+def test_it_is_ready_when_all_members_are() -> None:
+    life = Life(resource(members=2))
+    life.step()
+    life.get_ready()
+    plan = life.step(lag=lag())
+    assert verdict(plan, "Ready") == ("True", "MembersReady")
+    assert verdict(plan, "Reconciling") == ("False", "UpToDate")
+    assert verdict(plan, "Stalled")[0] == "False"
+    assert [event.reason for event in plan.events] == ["MembersReady", "WithinTarget"]
+    assert plan.status["members"] == {"desired": 2, "ready": 2, "list": []}
+
+
+def test_at_rest_the_same_is_decided_again() -> None:
+    life = Life()
+    life.step()
+    life.get_ready()
+    first, second = life.step(lag=lag()), life.step(lag=lag())
+    assert first.status == second.status
+    assert first.apply == second.apply
+    assert not second.events
+
+
+def test_labels_and_annotations_of_the_resource_are_not_copied() -> None:
+    plan = decide(observed(resource(annotations={"argocd.argoproj.io/tracking-id": "x"})))
+    assert "argo" not in str(plan.apply)
+
+
+def test_a_new_revision_takes_over_when_it_is_ready() -> None:
+    life = Life(resource(members=2))
+    life.step()
+    life.get_ready()
+    (old,) = life.revisions()
+    life.change(output={"compression": "zstd"})
+    plan = life.step()
+    assert life.revisions() == {old: 2, plan.status["revision"]: 2}, "both run, in one group"
+    assert verdict(plan, "Reconciling") == ("True", "StartingMembers")
+    assert Reference("ConfigMap", f"clicks-backup-{old}") in life.children, "the old members may still start again"
+    life.get_ready(plan.status["revision"])
+    plan = life.step()
+    assert life.revisions() == {plan.status["revision"]: 2}
+    assert kinds(plan.delete) == ["StatefulSet", "ConfigMap"]
+    assert verdict(life.step(), "Ready")[0] == "True"
+
+
+def test_a_new_revision_that_never_gets_ready_leaves_the_old_one_alone() -> None:
+    life = Life()
+    life.step()
+    life.get_ready()
+    (old,) = life.revisions()
+    life.change(output={"compression": "zstd"})
+    for _ in range(3):
+        plan = life.step()
+    assert old in life.revisions()
+    bad = pod("clicks-backup-x-0", containerStatuses=[waiting("ErrImageNeverPull", "not there")])
+    plan = decide(life.observed())
+    life.children |= by_reference([bad])
+    plan = life.step()
+    assert old in life.revisions()
+    assert verdict(plan, "Stalled") == ("True", "ImageUnavailable")
+    assert verdict(plan, "Ready") == ("False", "ImageUnavailable")
+
+
+def test_going_back_is_instant() -> None:
+    life = Life()
+    life.step()
+    life.get_ready()
+    before = life.resource["spec"]
+    (old,) = life.revisions()
+    life.change(output={"compression": "zstd"})
+    life.step()
+    life.change(output=before.get("output", {}))
+    life.step()
+    assert life.revisions() == {old: 1}
+
+
+def test_the_number_of_members_makes_no_new_revision() -> None:
+    life = Life()
+    life.step()
+    life.get_ready()
+    (revision,) = life.revisions()
+    life.change(members=5)
+    life.step()
+    assert life.revisions() == {revision: 5}
+
+
+def test_pause_and_resume() -> None:
+    life = Life(resource(members=3))
+    life.step()
+    life.get_ready()
+    (revision,) = life.revisions()
+    life.annotate(**{"logpersister.dev/paused": "true"})
+    plan = life.step(lag=lag(records=10, seconds=99_999, stuck=(StuckPartition(CLICKS, 10, 9_999),)))
+    assert life.revisions() == {revision: 0}
+    assert verdict(plan, "Paused") == ("True", "Paused")
+    assert verdict(plan, "Ready") == ("False", "Paused")
+    assert verdict(plan, "LagWithinTarget") == ("Unknown", "Paused"), "it is wanted that it grows"
+    assert "Paused" in [event.reason for event in plan.events]
+    life.annotate()
+    life.step()
+    assert life.revisions() == {revision: 3}
+
+
+def test_a_policy_that_is_no_longer_wanted_goes() -> None:
+    life = Life(resource(networkPolicy="Restricted"))
+    life.step()
+    assert Reference("NetworkPolicy", "clicks-backup") in life.children
+    life.change(networkPolicy="None")
+    life.step()
+    assert Reference("NetworkPolicy", "clicks-backup") not in life.children
+
+
+# what stands in the way
+
+
+def test_an_invalid_spec_leaves_the_last_valid_one_running() -> None:
+    life = Life()
+    life.step()
+    life.get_ready()
+    (revision,) = life.revisions()
+    life.change(output={"compression": "rar"})
+    plan = life.step()
+    assert life.revisions() == {revision: 1}
+    assert verdict(plan, "SpecValid") == ("False", "Invalid")
+    assert f"revision {revision} goes on" in condition(plan, "SpecValid")["message"]
+    assert verdict(plan, "Stalled") == ("True", "SpecInvalid")
+    assert verdict(plan, "Ready") == ("False", "SpecInvalid")
+    assert plan.status["revision"] == revision
+    life.change(output={"compression": "gzip"})
+    assert verdict(life.step(), "SpecValid")[0] == "True"
+
+
+def test_an_invalid_spec_from_the_beginning_runs_nothing() -> None:
+    plan = decide(observed(resource(upload={"maxAge": "soon"})))
+    assert not plan.apply
+    assert "nothing runs" in condition(plan, "SpecValid")["message"]
+    assert [event.warning for event in plan.events] == [True, True]
+
+
+def test_a_generation_that_falls_is_refused() -> None:
+    life = Life()
+    life.change(generation=3)
+    life.step()
+    life.change(generation=2)
+    plan = life.step()
+    assert verdict(plan, "SpecValid") == ("False", "Invalid")
+    assert plan.status["generation"] == 3
+
+
+def test_without_its_secret_nothing_new_starts_and_nothing_old_stops() -> None:
+    missing = SecretsSeen(missing=("Secret s3",))
+    plan = decide(observed(secrets=missing))
+    assert not plan.apply
+    assert verdict(plan, "Stalled") == ("True", "SecretMissing")
+    assert "Secret s3" in condition(plan, "Ready")["message"]
+    life = Life()
+    life.step()
+    life.get_ready()
+    life.change(output={"compression": "zstd"})
+    plan = life.step(secrets=missing)
+    assert not plan.apply
+    assert not plan.delete
+
+
+def test_a_changed_secret_replaces_the_pods_and_makes_no_revision() -> None:
+    life = Life()
+    life.step()
+    (revision,) = life.revisions()
+    plan = life.step(secrets=SecretsSeen(digest="fedcba9876543210"))
+    assert life.revisions().keys() == {revision}
+    template = plan.apply[-1]["spec"]["template"]
+    assert template["metadata"]["annotations"]["logpersister.dev/secrets-digest"] == "fedcba9876543210"
+
+
+def test_what_the_api_server_refuses_is_told() -> None:
+    refused = {Reference("StatefulSet", "clicks-backup-x"): "spec.template: Invalid value"}
+    plan = decide(observed(refusals=refused))
+    assert verdict(plan, "Stalled") == ("True", "Refused")
+    assert "StatefulSet clicks-backup-x: spec.template: Invalid value" in condition(plan, "Stalled")["message"]
+
+
+CRASH = {"terminated": {"exitCode": 2, "reason": "Error", "message": "line\nspec.kafka: nothing listens there\n"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "text"),
+    [
+        ({"containerStatuses": [waiting("ImagePullBackOff", "denied")]}, "ImageUnavailable", "denied"),
+        (
+            {"containerStatuses": [waiting("CrashLoopBackOff", restarts=4, last=CRASH)]},
+            "MemberCrashing",
+            "exit code 2; it said: spec.kafka: nothing listens there",
+        ),
+        (
+            {"containerStatuses": [waiting("CreateContainerConfigError", "no Secret x")]},
+            "PodNotStartable",
+            "no Secret x",
+        ),
+        (
+            {
+                "conditions": [
+                    {
+                        "type": "PodScheduled",
+                        "status": "False",
+                        "message": "0/3 nodes are available",
+                        "lastTransitionTime": "2026-11-21T11:00:00Z",
+                    }
+                ]
+            },
+            "Unschedulable",
+            "0/3 nodes",
+        ),
+    ],
+)
+def test_what_ails_a_pod(status: Document, reason: str, text: str) -> None:
+    plan = decide(observed(children=by_reference([pod("clicks-backup-x-0", **status)])))
+    assert verdict(plan, "Stalled") == ("True", reason)
+    assert text in condition(plan, "Stalled")["message"]
+
+
+def test_a_pod_that_only_starts_ails_nothing() -> None:
+    plan = decide(observed(children=by_reference([pod("clicks-backup-x-0")])))
+    assert verdict(plan, "Stalled")[0] == "False"
+
+
+# what members and Kafka say
+
+
+def test_a_failing_upload_is_told_with_its_place_and_readiness_stays() -> None:
+    life = Life()
+    life.step()
+    life.get_ready()
+    plan = life.step(reports={"clicks-backup-x-0": report([failure()])}, lag=lag())
+    assert verdict(plan, "UploadsSucceeding") == ("False", "Unauthorized")
+    message = condition(plan, "UploadsSucceeding")["message"]
+    assert "check the keys" in message
+    assert "clicks partition 3 offsets 100 to 200" in message
+    assert verdict(plan, "Ready")[0] == "True", "the members are there; it is the bucket that refuses"
+    assert plan.status["uploads"]["lastFailure"]["partition"] == 3
+    assert [event.reason for event in plan.events if event.warning] == ["Unauthorized"]
+
+
+def test_a_failure_of_some_time_ago_is_past() -> None:
+    plan = decide(observed(reports={"a": report([failure("2026-11-21T11:50:00.000Z")])}))
+    assert verdict(plan, "UploadsSucceeding") == ("True", "Succeeding")
+    assert plan.status["uploads"]["lastFailure"]["time"].startswith("2026-11-21T11:50:00"), "it is not forgotten"
+
+
+def test_a_failure_of_kafka_is_no_failure_of_an_upload() -> None:
+    plan = decide(observed(reports={"a": report([failure(upload=False)])}))
+    assert verdict(plan, "UploadsSucceeding")[0] == "True"
+
+
+def test_members_that_do_not_answer_are_unknown() -> None:
+    plan = decide(observed(reports={"a": MemberReport(None, "ConnectTimeout")}))
+    assert verdict(plan, "UploadsSucceeding") == ("Unknown", "NoMemberAnswers")
+    assert "uploads" not in plan.status
+
+
+def test_the_reports_of_members_add_up() -> None:
+    plan = decide(observed(reports={"a": report(), "b": report(), "c": MemberReport(None, "gone")}))
+    assert plan.status["uploads"]["objects"] == 20
+    assert plan.status["rebalance"]["groupGeneration"] == 3
+
+
+def test_an_unknown_lag_is_never_zero() -> None:
+    plan = decide(observed(lag=UnknownLag("broker-1:9092: connection refused")))
+    assert verdict(plan, "LagWithinTarget") == ("Unknown", "LagUnknown")
+    assert "connection refused" in condition(plan, "LagWithinTarget")["message"]
+    assert "lag" not in plan.status
+    assert plan.status["summary"]["lag"] == "Unknown"
+
+
+def test_a_lag_over_its_target() -> None:
+    plan = decide(observed(lag=lag(records=1_000, seconds=3_600.0, over_target=("clicks",))))
+    assert verdict(plan, "LagWithinTarget") == ("False", "Behind")
+    assert "1,000 records behind, the oldest 1h00m old" in condition(plan, "LagWithinTarget")["message"]
+    assert plan.status["lag"]["worst"][0]["partition"] == 3
+
+
+def test_a_stuck_partition_is_named() -> None:
+    plan = decide(observed(lag=lag(records=7, seconds=9_000.0, stuck=(StuckPartition(CLICKS, 7, 8_000),))))
+    assert verdict(plan, "LagWithinTarget") == ("False", "PartitionStuck")
+    assert "clicks-3 has stood still for 2h13m with 7 records" in condition(plan, "LagWithinTarget")["message"]
+    assert plan.status["lag"]["worst"][0]["stuck"] is True
+
+
+def test_times_of_transition_stay_while_messages_change() -> None:
+    life = Life()
+    life.step(lag=lag(records=1, seconds=1.0))
+    first = condition(life.step(lag=lag(records=2, seconds=2.0)), "LagWithinTarget")
+    plan = decide(life.observed(lag=lag(records=3, seconds=3.0)))
+    second = condition(plan, "LagWithinTarget")
+    assert first["message"] != second["message"]
+    assert first["lastTransitionTime"] == second["lastTransitionTime"]
+
+
+def test_every_status_is_one_that_the_crd_allows() -> None:
+    bad = [pod("clicks-backup-x-0", containerStatuses=[waiting("CrashLoopBackOff", restarts=9)])]
+    plan = decide(
+        observed(children=by_reference(bad), reports={"clicks-backup-x-0": report([failure()])}, lag=lag(9, 9.0))
+    )
+    assert Status.model_validate(plan.status).members is not None
