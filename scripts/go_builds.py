@@ -13,6 +13,7 @@ _MODULES = Path(__file__).resolve().parents[1] / "tests" / "stack" / "kubernetes
 
 KUBERNETES = "v1.34.4"
 HELM = "v3.19.5"
+KUBECONFORM = "v0.7.0"
 
 _KUBERNETES_VERSION = " ".join(
     f"-X {package}.gitVersion={KUBERNETES} -X {package}.gitMajor=1 -X {package}.gitMinor=34"
@@ -94,6 +95,7 @@ GO_BUILDS = (
     GoBuild(
         "kubeconform",
         "kubeconform, a Go build of some seconds",
-        "github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0",
+        f"github.com/yannh/kubeconform/cmd/kubeconform@{KUBECONFORM}",
+        variables=f"-X main.version={KUBECONFORM}",
     ),
 )
