@@ -127,7 +127,7 @@ def mutated(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def _of_others(node: Node) -> st.SearchStrategy[Any]:
-    found = [copy.deepcopy(value) for value in (_at(document, node.steps) for document in RICH) if value is not None]
+    found = [value for value in (_at(document, node.steps) for document in RICH) if value is not None]
     return st.sampled_from(found or [_REMOVED])
 
 
@@ -166,11 +166,11 @@ def _put(document: Any, steps: tuple[str | int, ...], value: Any) -> None:
             return
     last = steps[-1]
     if isinstance(document, dict) and isinstance(last, str):
-        document[last] = value
-        if value is _REMOVED:
-            del document[last]
+        document.pop(last, None)
+        if value is not _REMOVED:
+            document[last] = copy.deepcopy(value)  # drawn values are shared
     elif isinstance(document, list) and isinstance(last, int) and value is not _REMOVED:
-        document[last:] = [value]
+        document[last:] = [copy.deepcopy(value)]
 
 
 @settings(
