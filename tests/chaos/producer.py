@@ -274,6 +274,7 @@ class Producers:
         except KafkaError:  # it has records left, and would try to send them until the process ends
             self._ledger.count("producers given up")
             producer._sender.force_close()
+            producer._unregister_cleanup()
             producer._closed = True
 
 

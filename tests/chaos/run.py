@@ -71,6 +71,7 @@ class _Run:
             self._disturb()
             rest = self._settle()
         finally:
+            self._producers.ask_to_stop()
             self._watch.stop()
             self._take_numbers()
         problems = rest + self._examine()
