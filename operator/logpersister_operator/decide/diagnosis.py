@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.decide.reasons import Reason
 
 PATIENCE: Final = timedelta(seconds=60)
 """How long a pod may wait for a node before that is called a problem: an autoscaler needs its time."""
@@ -48,7 +49,7 @@ def _of_pod(pod: Document, now: datetime) -> Ailment | None:
         return None
     for condition in status.get("conditions") or []:
         if condition["type"] == "PodScheduled" and condition["status"] == "False" and _lasts(condition, now):
-            return Ailment("Unschedulable", f"pod {name} waits for a node: {condition.get('message', '')}")
+            return Ailment(Reason.UNSCHEDULABLE, f"pod {name} waits for a node: {condition.get('message', '')}")
     for container in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
         found = _of_container(name, container)
         if found is not None:
@@ -60,11 +61,13 @@ def _of_container(pod: str, container: Mapping[str, Any]) -> Ailment | None:
     waiting = (container.get("state") or {}).get("waiting") or {}
     reason, message = waiting.get("reason", ""), waiting.get("message", "")
     if reason in _IMAGE_REASONS:
-        return Ailment("ImageUnavailable", f"pod {pod} cannot get its image {container['image']}: {reason} {message}")
+        return Ailment(
+            Reason.IMAGE_UNAVAILABLE, f"pod {pod} cannot get its image {container['image']}: {reason} {message}"
+        )
     if reason in _CONFIG_REASONS:
-        return Ailment("PodNotStartable", f"pod {pod} cannot start: {message or reason}")
+        return Ailment(Reason.POD_NOT_STARTABLE, f"pod {pod} cannot start: {message or reason}")
     if reason == "CrashLoopBackOff" or container.get("restartCount", 0) >= MANY_RESTARTS:
-        return Ailment("MemberCrashing", f"pod {pod} ends again and again: {_last_words(container)}")
+        return Ailment(Reason.MEMBER_CRASHING, f"pod {pod} ends again and again: {_last_words(container)}")
     return None
 
 

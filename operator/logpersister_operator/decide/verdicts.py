@@ -9,11 +9,16 @@ from logpersister.report.human import duration, number, plural
 from logpersister_operator.cluster.kinds import Reference
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, unknown, yes
 from logpersister_operator.decide.diagnosis import Ailment
+from logpersister_operator.decide.reasons import Reason, upload_reason
 from logpersister_operator.decide.validity import Validity
 from logpersister_operator.observed import KnownLag, MemberReport, UnknownLag
 
 FAILING_FOR: Final = timedelta(minutes=3)
 """How long an upload failure counts as present: a member tries again within two minutes."""
+
+
+_ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED})
+"""With these, members that are ready run something else than the spec says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +39,16 @@ class Progress:
 
 def spec_valid(validity: Validity, running: str | None) -> Verdict:
     if validity.valid:
-        return yes(Aspect.SPEC_VALID, "Valid", "the spec is valid")
+        return yes(Aspect.SPEC_VALID, Reason.VALID, "the spec is valid")
     goes_on = "nothing runs" if validity.runs is None else f"revision {running} goes on with the last valid spec"
-    return no(Aspect.SPEC_VALID, "Invalid", f"{validity.problems}; {goes_on}")
+    return no(Aspect.SPEC_VALID, Reason.SPEC_INVALID, f"{validity.problems}; {goes_on}")
 
 
 def paused(*, is_paused: bool) -> Verdict:
     if is_paused:
         message = "paused by annotation: no member runs; remove the annotation logpersister.dev/paused to go on"
-        return yes(Aspect.PAUSED, "Paused", message)
-    return no(Aspect.PAUSED, "Active", "not paused")
+        return yes(Aspect.PAUSED, Reason.PAUSED, message)
+    return no(Aspect.PAUSED, Reason.ACTIVE, "not paused")
 
 
 def hindrance(
@@ -51,44 +56,46 @@ def hindrance(
 ) -> Ailment | None:
     """Return what somebody must do something about before the wanted spec can run; the first that there is."""
     if not validity.valid:
-        return Ailment("SpecInvalid", validity.problems)
+        return Ailment(Reason.SPEC_INVALID, validity.problems)
     if missing:
-        return Ailment("SecretMissing", f"missing: {', '.join(missing)}; create it, or correct the name in the spec")
+        return Ailment(
+            Reason.SECRET_MISSING, f"missing: {', '.join(missing)}; create it, or correct the name in the spec"
+        )
     if refusals:
         reference, message = min(refusals.items())
-        return Ailment("Refused", f"the API server refuses {reference}: {message}")
+        return Ailment(Reason.REFUSED, f"the API server refuses {reference}: {message}")
     return ailment
 
 
 def ready(progress: Progress, hindered: Ailment | None) -> Verdict:
     """Whether all members of the wanted revision are in the group: the machinery, not the flow of records."""
     if progress.paused:
-        return no(Aspect.READY, "Paused", "paused: no member runs")
-    if hindered is not None and not (progress.complete and hindered.reason not in ("SpecInvalid", "Refused")):
+        return no(Aspect.READY, Reason.PAUSED, "paused: no member runs")
+    if hindered is not None and (not progress.complete or hindered.reason in _ABOUT_THE_SPEC):
         return no(Aspect.READY, hindered.reason, hindered.message)
     if progress.complete:
-        return yes(Aspect.READY, "MembersReady", f"{plural(progress.wanted, 'member')} ready")
-    return no(Aspect.READY, "MembersNotReady", f"{progress.ready} of {plural(progress.wanted, 'member')} ready")
+        return yes(Aspect.READY, Reason.MEMBERS_READY, f"{plural(progress.wanted, 'member')} ready")
+    return no(Aspect.READY, Reason.MEMBERS_NOT_READY, f"{progress.ready} of {plural(progress.wanted, 'member')} ready")
 
 
 def reconciling(progress: Progress, hindered: Ailment | None) -> Verdict:
     if hindered is not None:
-        return no(Aspect.RECONCILING, "Stalled", "waits for somebody to act: see condition Stalled")
+        return no(Aspect.RECONCILING, Reason.STALLED, "waits for somebody to act: see condition Stalled")
     if progress.paused and progress.ready:
-        return yes(Aspect.RECONCILING, "Pausing", f"{plural(progress.ready, 'member')} about to leave")
+        return yes(Aspect.RECONCILING, Reason.PAUSING, f"{plural(progress.ready, 'member')} about to leave")
     if progress.paused:
-        return no(Aspect.RECONCILING, "Paused", "paused: no member runs")
+        return no(Aspect.RECONCILING, Reason.PAUSED, "paused: no member runs")
     if progress.complete:
-        return no(Aspect.RECONCILING, "UpToDate", f"revision {progress.revision} runs as the spec says")
+        return no(Aspect.RECONCILING, Reason.UP_TO_DATE, f"revision {progress.revision} runs as the spec says")
     message = f"{progress.ready} of {plural(progress.wanted, 'member')} of revision {progress.revision} ready"
     if progress.ready < progress.wanted:
-        return yes(Aspect.RECONCILING, "StartingMembers", message)
-    return yes(Aspect.RECONCILING, "RemovingOldRevision", f"{message}; the old revision leaves")
+        return yes(Aspect.RECONCILING, Reason.STARTING_MEMBERS, message)
+    return yes(Aspect.RECONCILING, Reason.REMOVING_OLD_REVISION, f"{message}; the old revision leaves")
 
 
 def stalled(hindered: Ailment | None) -> Verdict:
     if hindered is None:
-        return no(Aspect.STALLED, "Progressing", "nothing stands in the way")
+        return no(Aspect.STALLED, Reason.PROGRESSING, "nothing stands in the way")
     return yes(Aspect.STALLED, hindered.reason, hindered.message)
 
 
@@ -97,28 +104,28 @@ def uploads_succeeding(reports: Mapping[str, MemberReport], now: datetime, *, is
     aspect = Aspect.UPLOADS_SUCCEEDING
     documents = [report.document for report in reports.values() if report.document is not None]
     if is_paused and not documents:
-        return unknown(aspect, "Paused", "paused: nothing is uploaded")
+        return unknown(aspect, Reason.PAUSED, "paused: nothing is uploaded")
     if not documents:
         silent = next((f"{name}: {report.error}" for name, report in sorted(reports.items())), "no member runs")
-        return unknown(aspect, "NoMemberAnswers", silent)
+        return unknown(aspect, Reason.NO_MEMBER_ANSWERS, silent)
     newest = newest_failure(reports)
     if newest is None or now - datetime.fromisoformat(newest["time"]) > FAILING_FOR:
-        return yes(aspect, "Succeeding", "no upload has failed in the last minutes")
+        return yes(aspect, Reason.SUCCEEDING, "no upload has failed in the last minutes")
     where = f"{newest['topic']} partition {newest['partition']} offsets {newest['start']} to {newest['end']}"
     hour = sum(document["uploads"]["failuresLastHour"] for document in documents)
     message = f"{newest['message']} ({where}; {plural(hour, 'failure')} in the last hour); it is tried again"
-    return no(aspect, _word(newest["kind"]), message)
+    return no(aspect, upload_reason(newest["kind"]), message)
 
 
 def lag_within_target(lag: KnownLag | UnknownLag, *, is_paused: bool) -> Verdict:
     aspect = Aspect.LAG_WITHIN_TARGET
     if isinstance(lag, UnknownLag):
-        return unknown(aspect, "LagUnknown", f"the lag is not known: {lag.message}")
+        return unknown(aspect, Reason.LAG_UNKNOWN, f"the lag is not known: {lag.message}")
     summary = lag.summary
     behind = f"{plural(summary.records, 'record')} behind"
     age = f"{behind}, the oldest {duration(summary.seconds)} old" if summary.records else "nothing waits"
     if is_paused:
-        return unknown(aspect, "Paused", f"paused; {age}")
+        return unknown(aspect, Reason.PAUSED, f"paused; {age}")
     if lag.stuck:
         worst = lag.stuck[0]
         more = f" (and {len(lag.stuck) - 1} more)" if len(lag.stuck) > 1 else ""
@@ -126,13 +133,13 @@ def lag_within_target(lag: KnownLag | UnknownLag, *, is_paused: bool) -> Verdict
             f"partition {worst.partition} has stood still for {duration(worst.seconds)} with "
             f"{number(worst.records)} records waiting{more}"
         )
-        return no(aspect, "PartitionStuck", message)
+        return no(aspect, Reason.PARTITION_STUCK, message)
     if lag.over_target:
         topics = ", ".join(lag.over_target)
-        return no(aspect, "Behind", f"{age}, which is more than the target of {topics}")
+        return no(aspect, Reason.BEHIND, f"{age}, which is more than the target of {topics}")
     if lag.missing_topics:
-        return yes(aspect, "TopicsMissing", f"{age}; no such topic yet: {', '.join(lag.missing_topics)}")
-    return yes(aspect, "WithinTarget", age)
+        return yes(aspect, Reason.TOPICS_MISSING, f"{age}; no such topic yet: {', '.join(lag.missing_topics)}")
+    return yes(aspect, Reason.WITHIN_TARGET, age)
 
 
 def newest_failure(reports: Mapping[str, MemberReport]) -> Mapping[str, Any] | None:
@@ -145,8 +152,3 @@ def newest_failure(reports: Mapping[str, MemberReport]) -> Mapping[str, Any] | N
         if error["upload"]
     ]
     return max(failures, key=lambda error: str(error["time"]), default=None)
-
-
-def _word(kind: str) -> str:
-    """``missing-bucket`` as the reason of a condition: ``MissingBucket``."""
-    return "".join(part.capitalize() for part in kind.split("-"))

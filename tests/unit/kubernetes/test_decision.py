@@ -162,7 +162,7 @@ def test_an_invalid_spec_leaves_the_last_valid_one_running() -> None:
     life.change(output={"compression": "rar"})
     plan = life.step()
     assert life.revisions() == {revision: 1}
-    assert verdict(plan, "SpecValid") == ("False", "Invalid")
+    assert verdict(plan, "SpecValid") == ("False", "SpecInvalid")
     assert f"revision {revision} goes on" in condition(plan, "SpecValid")["message"]
     assert verdict(plan, "Stalled") == ("True", "SpecInvalid")
     assert verdict(plan, "Ready") == ("False", "SpecInvalid")
@@ -184,7 +184,7 @@ def test_a_generation_that_falls_is_refused() -> None:
     life.step()
     life.change(generation=2)
     plan = life.step()
-    assert verdict(plan, "SpecValid") == ("False", "Invalid")
+    assert verdict(plan, "SpecValid") == ("False", "SpecInvalid")
     assert plan.status["generation"] == 3
 
 

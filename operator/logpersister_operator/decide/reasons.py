@@ -1,0 +1,46 @@
+"""Reasons of conditions: one word for programs. docs/status.md says of each what it means and what to do."""
+
+from enum import StrEnum
+from typing import Final
+
+
+class Reason(StrEnum):
+    """Every reason but those of failing uploads, which are the storage's kinds of errors: `upload_reason`."""
+
+    # nothing to do
+    MEMBERS_READY = "MembersReady"
+    UP_TO_DATE = "UpToDate"
+    VALID = "Valid"
+    PROGRESSING = "Progressing"
+    SUCCEEDING = "Succeeding"
+    WITHIN_TARGET = "WithinTarget"
+    ACTIVE = "Active"
+    # on the way
+    MEMBERS_NOT_READY = "MembersNotReady"
+    STARTING_MEMBERS = "StartingMembers"
+    REMOVING_OLD_REVISION = "RemovingOldRevision"
+    PAUSED = "Paused"
+    PAUSING = "Pausing"
+    # somebody must act
+    SPEC_INVALID = "SpecInvalid"
+    SECRET_MISSING = "SecretMissing"  # noqa: S105 - a word
+    REFUSED = "Refused"
+    STALLED = "Stalled"
+    IMAGE_UNAVAILABLE = "ImageUnavailable"
+    MEMBER_CRASHING = "MemberCrashing"
+    POD_NOT_STARTABLE = "PodNotStartable"
+    UNSCHEDULABLE = "Unschedulable"
+    # about the flow of records
+    NO_MEMBER_ANSWERS = "NoMemberAnswers"
+    LAG_UNKNOWN = "LagUnknown"
+    BEHIND = "Behind"
+    PARTITION_STUCK = "PartitionStuck"
+    TOPICS_MISSING = "TopicsMissing"
+
+
+UNKNOWN_KIND: Final = "Other"
+
+
+def upload_reason(kind: str) -> str:
+    """``missing-bucket`` as the reason of a condition: ``MissingBucket``."""
+    return "".join(part.capitalize() for part in kind.split("-")) or UNKNOWN_KIND
