@@ -29,6 +29,7 @@ class Place:
     """A member by name: the processes that have it, one after the other."""
 
     name: str
+    group: str
     manifest: Path
     process: MemberProcess | None = None
     start_at: float | None = None
@@ -59,8 +60,8 @@ class Crew:
     unexpected: Counter[str] = field(default_factory=Counter)
     """Ends that nobody had asked for."""
 
-    def add(self, name: str, manifest: Path) -> Place:
-        place = Place(name, manifest, start_at=time.monotonic())
+    def add(self, group: str, which: str, manifest: Path) -> Place:
+        place = Place(f"{group}-{which}", group, manifest, start_at=time.monotonic())
         self.places.append(place)
         return place
 

@@ -1,6 +1,8 @@
 """What can go wrong, one class each. All choices are made when one is dealt (`deck`), none when it happens."""
 
+import os
 import random
+import signal
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -88,7 +90,7 @@ class Kill(OfMember):
 
     def begin(self, stage: Stage) -> str:
         crew, place = stage.crew, self.chosen(stage)
-        met = self.at_upload and stage.at_next_upload(_UPLOAD_SECONDS)
+        met = self.at_upload and stage.at_next_upload(place.group, _UPLOAD_SECONDS)
         if met:
             time.sleep(self.delay)
         moment = f" {self.delay * 1000:.0f} ms into an upload" if met else ""
@@ -116,7 +118,7 @@ class KillWorkers(OfMember):
     def begin(self, stage: Stage) -> str:
         place = self.chosen(stage)
         if self.at_upload:
-            stage.at_next_upload(_UPLOAD_SECONDS)
+            stage.at_next_upload(place.group, _UPLOAD_SECONDS)
         return f"{stage.crew.kill_workers(place)} processes of {place.name}"
 
 
@@ -141,12 +143,12 @@ class Freeze(OfMember):
         process = self._process = place.process
         assert process is not None
         if self.at_upload:
-            stage.at_next_upload(_UPLOAD_SECONDS)
+            stage.at_next_upload(place.group, _UPLOAD_SECONDS)
         place.frozen = True
         if self.all_of_it:
             process.freeze()
         else:
-            process.processes()[0].suspend()
+            os.kill(process.pid, signal.SIGSTOP)
         if self.replaced:
             stage.crew.replace_frozen(place)
         what = "all of" if self.all_of_it else "the driver of"
@@ -195,7 +197,7 @@ class Join(Disturbance):
         outputs = stage.settings.outputs
         output = outputs[int(self.which * len(outputs))]
         number = stage.counts["join"]
-        self._place = stage.crew.add(f"{output.name}-guest-{number}", stage.manifests[output.name])
+        self._place = stage.crew.add(output.name, f"guest-{number}", stage.manifests[output.name])
         return f"{self._place.name} for {self.seconds:.1f} s"
 
     def end(self, stage: Stage) -> str:

@@ -105,7 +105,7 @@ class Stage:
         manifest.write_text(yaml.safe_dump(document, sort_keys=False))
         self.manifests[output.name] = manifest
         for number in range(1, self.settings.crews[output.name] + 1):
-            self.crew.add(f"{output.name}-{number}", manifest)
+            self.crew.add(output.name, str(number), manifest)
 
     def _note_upload(self, line: str) -> bool:
         if is_upload(line):
@@ -117,12 +117,12 @@ class Stage:
         """Whether records are on their way into the bucket just now."""
         return time.monotonic() - self.uploaded_at < _LATELY_SECONDS
 
-    def at_next_upload(self, seconds: float) -> bool:
-        """Wait for a request that puts records into the bucket; return whether one came within ``seconds``."""
+    def at_next_upload(self, group: str, seconds: float) -> bool:
+        """Wait until a member of ``group`` begins to put records; return whether one does within ``seconds``."""
         came = threading.Event()
 
         def watches(line: str) -> bool:
-            if is_upload(line):
+            if is_upload(line) and f"/{BUCKET}/{group}/" in line:
                 came.set()
             return False
 
