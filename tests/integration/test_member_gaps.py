@@ -13,9 +13,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.integration.harness.bucket import assert_exactly_once
+from tests.integration.harness.logs import write_compacted
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
-from tests.integration.reading import write_compacted
 from tests.stack.topics import Record, Transaction, alter_topic, end_offsets, produce, read_all, transaction
 
 CreateTopic = Callable[..., str]

@@ -1,6 +1,6 @@
 """Reads topics with Spark's own Kafka source, in a process of its own: the jars must be there when its JVM starts.
 
-    python -m tests.integration.spark_source BOOTSTRAP ISOLATION OUTPUT TOPIC...
+    python -m tests.integration.reader.spark_source BOOTSTRAP ISOLATION OUTPUT TOPIC...
 
 writes every record of the topics into one Arrow file. It shares no code with what it is compared with.
 """

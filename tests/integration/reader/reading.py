@@ -1,7 +1,6 @@
-"""What the tests of the reader share: reading everything, and topics that are hard to read."""
+"""What the tests of the reader share: reading everything, by the reader and by kafka-python's consumer."""
 
 import itertools
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,12 +10,18 @@ from logpersister.pipeline.reader import KafkaReader, RangeRead, ReaderSettings,
 from logpersister.pipeline.reader.settings import KIB, MIB
 from logpersister.ranges import Range, TopicPartition
 from tests.stack import KafkaBroker
-from tests.stack.topics import Record, alter_topic, end_offsets, produce, read_all, transaction
+from tests.stack.topics import Record, end_offsets, read_all
 
 SMALL = ReaderSettings(
     headers=True, buffer_bytes=256 * KIB, request_bytes=64 * KIB, partition_bytes=4 * KIB, decode_bytes=8 * KIB
 )
 """Many requests and pieces even for small topics."""
+
+USER, PASSWORD = "alice", "correct-horse-battery"
+"""Who may log in to the broker of these tests."""
+
+Open = Callable[..., KafkaReader]
+MakeTopic = Callable[..., str]
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -83,63 +88,3 @@ def produce_numbers(broker: KafkaBroker, topic: str, count: int, codec: str, pro
         *("--topic", topic, "--num-records", str(count), "--payload-monotonic", "--throughput", "-1"),
         *("--producer-props", *(f"{key}={value}" for key, value in settings.items())),
     )
-
-
-def write_transactions(bootstrap: str, topic: str, *, rounds: int = 6) -> None:
-    """Committed and aborted transactions, of one and of several producers at once, between other records.
-
-    Six rounds leave 880 of 1420 records committed.
-    """
-
-    def some(what: str, count: int) -> list[Record]:
-        return [
-            Record(
-                f"{what} {number}".encode() * 20, f"{number}".encode(), timestamp=1_000 + number, headers=[("h", b"")]
-            )
-            for number in range(count)
-        ]
-
-    produce(bootstrap, topic, some("before", 50))
-    for round_number in range(rounds):
-        with transaction(bootstrap, f"{topic}-a") as first, transaction(bootstrap, f"{topic}-b") as second:
-            for part in range(3):
-                first.produce(topic, some(f"first {round_number} {part}", 40))
-                second.produce(topic, some(f"second {round_number} {part}", 30))
-            produce(bootstrap, topic, some(f"between {round_number}", 10))
-            if round_number % 2:
-                first.abort()
-            if round_number % 3 == 0:
-                second.abort()
-    produce(bootstrap, topic, some("after", 50), compression="gzip")
-
-
-def write_compacted(bootstrap: str, topic: str, *, padding: bytes = b"") -> None:
-    """Write a topic (``cleanup.policy=compact``) and wait until compaction left holes in it.
-
-    The broker must have a short ``log.cleaner.backoff.ms``.
-    """
-    alter_topic(
-        bootstrap, topic, {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}
-    )
-    for round_number in range(8):
-        written = [
-            Record(
-                None if number % 11 == 0 else f"{round_number} {number}".encode() * 5 + padding,
-                f"{number % 37}".encode(),
-            )
-            for number in range(200)
-        ]
-        produce(bootstrap, topic, written, batch_size=2_000)
-        time.sleep(0.15)  # older than segment.ms, so that the next write begins a new segment
-
-    def compacted() -> bool:
-        return len(read_all(bootstrap, topic)[0]) < 500
-
-    wait_until(compacted, 60)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.1)

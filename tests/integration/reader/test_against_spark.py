@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from logpersister.pipeline.reader import KafkaReader, ReaderSettings, ReadRequest
-from tests.integration import reading
-from tests.integration.reading import SMALL
-from tests.integration.spark_source import read_by_spark
+from tests.integration.harness.logs import write_compacted, write_transactions
+from tests.integration.reader import reading
+from tests.integration.reader.reading import SMALL
+from tests.integration.reader.spark_source import read_by_spark
 from tests.stack import KafkaBroker
 from tests.stack.topics import Record, alter_topic, create_topic, produce
 
@@ -40,15 +41,15 @@ def _write_odd(bootstrap: str, topic: str) -> None:
 
 def _write_transactions(bootstrap: str, topic: str) -> None:
     produce(bootstrap, topic, [replace(record, partition=number % 2) for number, record in enumerate(ODD)])
-    reading.write_transactions(bootstrap, topic, rounds=2)
+    write_transactions(bootstrap, topic, rounds=2)
 
 
 def _write_compacted_transactions(bootstrap: str, topic: str) -> None:
     """What cleaners leave of transactions: empty batches, markers without records, holes."""
     alter_topic(bootstrap, topic, {"segment.ms": "100"})
-    reading.write_transactions(bootstrap, topic, rounds=2)
+    write_transactions(bootstrap, topic, rounds=2)
     time.sleep(0.15)  # older than segment.ms, so that the next write begins a new segment
-    reading.write_compacted(bootstrap, topic)
+    write_compacted(bootstrap, topic)
 
 
 LOGS = {
@@ -58,8 +59,8 @@ LOGS = {
         )
         for codec in reading.CODECS
     },
-    "compacted": Log(reading.write_compacted, {"cleanup.policy": "compact"}),
-    "compacted-gzip": Log(reading.write_compacted, {"cleanup.policy": "compact", "compression.type": "gzip"}),
+    "compacted": Log(write_compacted, {"cleanup.policy": "compact"}),
+    "compacted-gzip": Log(write_compacted, {"cleanup.policy": "compact", "compression.type": "gzip"}),
     "compacted-transactions": Log(_write_compacted_transactions, {"cleanup.policy": "compact"}),
     "log-append-time": Log(_write_odd, {"message.timestamp.type": "LogAppendTime"}),
 }

@@ -1,0 +1,1 @@
+"""The store on a real S3 server."""

@@ -1,0 +1,105 @@
+"""What the store finds in a bucket, and what groups note there."""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from logpersister.ranges import Range, TopicPartition
+from logpersister.storage.errors import StorageError
+from logpersister.storage.facts import ForeignObjectError
+from logpersister.storage.losses import Loss, list_losses, record_loss
+from logpersister.storage.revisions import get_revision, put_revision
+from logpersister.storage.store import ObjectStore
+from tests.integration.storage.writing import (
+    GROUP,
+    PART,
+    begin,
+    content,
+    facts_of,
+    key_of,
+    keys,
+    read,
+    write_in_pieces,
+)
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+def test_documents_come_back_and_the_same_document_is_the_same_bytes(
+    store: ObjectStore, s3: "S3Client", bucket: str
+) -> None:
+    assert store.get_json("raw/x.json") is None
+    store.put_json("raw/x.json", {"b": 1, "a": "ü"})
+    once = read(s3, bucket, "raw/x.json")
+    store.put_json("raw/x.json", {"a": "ü", "b": 1})
+    assert read(s3, bucket, "raw/x.json") == once
+    assert store.get_json("raw/x.json") == {"a": "ü", "b": 1}
+    s3.put_object(Bucket=bucket, Key="raw/y.json", Body=b"[1]")
+    with pytest.raises(StorageError, match="expected a JSON object"):
+        store.get_json("raw/y.json")
+
+
+def test_listings_go_over_pages_and_the_inventory_leaves_out_what_is_not_ours(
+    store: ObjectStore, s3: "S3Client", bucket: str
+) -> None:
+    _list_in_pages_of(10, store)
+    for start in range(25):
+        s3.put_object(Bucket=bucket, Key=key_of(start), Body=b"")
+    s3.put_object(Bucket=bucket, Key="raw/clicks/README.txt", Body=b"")
+    s3.put_object(Bucket=bucket, Key="raw/clicks2/1_0_00000000000000000000.txt", Body=b"")
+    listed = [listed.key for listed in store.list_objects("raw/clicks/")]
+    assert len(listed) == 26
+    assert listed == sorted(listed)
+    assert [name.start for name, _ in store.inventory("clicks")] == list(range(25))
+    assert len(list(store.list_objects("raw/clicks/1_0_", start_after=key_of(19)))) == 5
+    assert len(list(store.list_objects())) == 27
+
+
+def _list_in_pages_of(keys_: int, store: ObjectStore) -> None:
+    def limit(params: dict[str, Any], **_: object) -> None:
+        params["MaxKeys"] = keys_
+
+    store._connection.client.meta.events.register("before-parameter-build.s3.ListObjectsV2", limit)
+
+
+def test_a_foreign_object_and_a_lost_facts_document_are_told_apart(
+    store: ObjectStore, s3: "S3Client", bucket: str
+) -> None:
+    assert store.facts(key_of(0)) is None
+    assert store.metadata(key_of(0)) is None
+    s3.put_object(Bucket=bucket, Key=key_of(0), Body=b"", Metadata={"group": "x"})
+    with pytest.raises(ForeignObjectError, match="was not written by logpersister"):
+        store.facts(key_of(0))
+    writer = begin(store, 100)
+    write_in_pieces(writer, content(PART))
+    writer.finish(facts_of(100))
+    (document,) = [key for key in keys(s3, bucket) if "/facts/" in key]
+    s3.delete_object(Bucket=bucket, Key=document)
+    with pytest.raises(ForeignObjectError, match="facts document is missing"):
+        store.facts(key_of(100))
+
+
+def test_groups_that_share_a_prefix_are_found(store: ObjectStore) -> None:
+    assert list(store.groups()) == []
+    put_revision(store, "a/b", "0123456789ab", {})
+    put_revision(store, "zwölf", "0123456789ab", {})
+    assert list(store.groups()) == ["a/b", "zwölf"]
+
+
+def test_a_revision_is_stored_once_and_never_changed(store: ObjectStore) -> None:
+    assert get_revision(store, GROUP, "0123456789ab") is None
+    put_revision(store, GROUP, "0123456789ab", {"spec": {"generation": 1}})
+    put_revision(store, GROUP, "0123456789ab", {"spec": {"generation": 1}})
+    assert get_revision(store, GROUP, "0123456789ab") == {"spec": {"generation": 1}}
+    with pytest.raises(StorageError, match="another document stands under the hash"):
+        put_revision(store, GROUP, "0123456789ab", {"spec": {"generation": 2}})
+
+
+def test_losses_are_recorded_once_each(store: ObjectStore) -> None:
+    lost = Loss(Range(TopicPartition("clicks", 3), 10, 20), "qD4s_Q-w", "lost", 1, "0123456789ab")
+    skipped = Loss(Range(TopicPartition("clicks", 3), 30, 40), None, "skipped", 1, "0123456789ab")
+    for loss in (lost, skipped, lost):
+        record_loss(store, GROUP, loss)
+    assert list(list_losses(store, GROUP)) == [lost, skipped]
+    assert list(list_losses(store, "another")) == []
