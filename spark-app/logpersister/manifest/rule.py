@@ -10,6 +10,7 @@ default that the model gives it; ``$before.generation`` is the same of the resou
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -85,9 +86,11 @@ def change_rule(cel: str, expectation: str, remedy: str, *at: PathStep) -> Calla
     return lambda method: Rule(cel, Finding(expectation, remedy, at), method, is_change=True)
 
 
-def rules_of(model: type[BaseModel]) -> list[Rule]:
+@cache
+def rules_of(model: type[BaseModel]) -> tuple[Rule, ...]:
     """Return the rules that a model declares, in its order."""
-    return [value for base in reversed(model.__mro__) for value in vars(base).values() if isinstance(value, Rule)]
+    members = (value for base in reversed(model.__mro__) for value in vars(base).values())
+    return tuple(value for value in members if isinstance(value, Rule))
 
 
 def validations_of(model: type[BaseModel]) -> list[dict[str, str]]:
