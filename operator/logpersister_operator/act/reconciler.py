@@ -105,6 +105,7 @@ class Reconciler:
             metadata = child["metadata"]
             self._cluster.delete(kind_of(child["kind"]), metadata["namespace"], metadata["name"], uid=metadata["uid"])
             self._applied.forget(child)
+            self._children.gone(child)  # the watch will say so, too, unless it misses it
             self._metrics.deleted(child["kind"])
             log.info("child.deleted", resource=str(observed.key), child=str(Reference.of(child)))
         return {}

@@ -58,8 +58,8 @@ def is_paused(observed: Observed) -> bool:
 
 
 def _application(observed: Observed, resource: LogPersister) -> Application:
-    return Application(
-        resource=resource,
+    return Application.of(
+        resource,
         namespace=observed.key.namespace,
         uid=observed.resource["metadata"]["uid"],
         image=observed.image,

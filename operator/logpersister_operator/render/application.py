@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
@@ -24,17 +24,19 @@ class Application:
     uid: str
     """Of the resource: its children are owned by that very one, not by another of the same name."""
     image: str
+    revision: str
+    """12 hexadecimal digits over the spec as far as it defines what is written, and the image."""
     secrets_digest: str = ""
     """Changes when a Secret that the resource names changes."""
+
+    @classmethod
+    def of(cls, resource: LogPersister, *, namespace: str, uid: str, image: str, secrets_digest: str) -> Self:
+        """Return the application that a resource is with an image."""
+        return cls(resource, namespace, uid, image, revision_of(resource, image).hash, secrets_digest)
 
     @property
     def name(self) -> str:
         return self.resource.name
-
-    @property
-    def revision(self) -> str:
-        """12 hexadecimal digits over the spec as far as it defines what is written, and the image."""
-        return revision_of(self.resource, self.image).hash
 
     @property
     def revision_name(self) -> str:

@@ -1,0 +1,182 @@
+"""An API server in memory that crashes its client between any two writes, hides events, and tells old news.
+
+Those are the three ways to break a controller of "Automatic reliability testing for cluster management controllers"
+(Sieve, OSDI 2022). What a real API server does is tested against a real one.
+"""
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from logpersister_operator.cluster.kinds import Document, Kind, Reference
+from logpersister_operator.observe.children import Children
+from logpersister_operator.observed import ResourceKey
+
+
+class Crash(BaseException):
+    """The operator is killed."""
+
+
+@dataclass
+class Faults:
+    """What goes wrong; numbers count from 1, 0 is never."""
+
+    crash_at: int = 0
+    """The write at which the operator is killed."""
+    crash_after: bool = False
+    """Whether that write still happens."""
+    hide: int = 0
+    """The event that the watch loses."""
+    delay: int = 0
+    """How many events the watch is behind."""
+
+
+@dataclass
+class FakeCluster:
+    """Keeps objects, and tells `children` of them as a watch does."""
+
+    faults: Faults = field(default_factory=Faults)
+    objects: dict[Reference, Document] = field(default_factory=dict)
+    children: Children | None = None
+    writes: int = 0
+    events_told: int = 0
+    _versions: int = 100
+    _pending: list[tuple[str, Document]] = field(default_factory=list)
+
+    # what users do
+
+    def put_resource(self, document: Document) -> None:
+        """Create the resource, or change its spec."""
+        reference = Reference.of(document)
+        known = self.objects.get(reference)
+        metadata = {**document["metadata"], "resourceVersion": self._next_version()}
+        if known is not None:
+            metadata["generation"] = known["metadata"]["generation"] + (known["spec"] != document["spec"])
+        self.objects[reference] = {**document, "metadata": metadata, "status": (known or {}).get("status", {})}
+
+    def get_members_ready(self) -> None:
+        """Let every StatefulSet have what it wants."""
+        for reference, one in self.objects.items():
+            if reference.kind == "StatefulSet":
+                status = {
+                    "observedGeneration": one["metadata"]["generation"],
+                    "readyReplicas": one["spec"]["replicas"],
+                }
+                if one.get("status") != status:
+                    self._store({**one, "status": status})
+
+    def resync(self) -> None:
+        """Tell everything anew, as a watch does now and then."""
+        assert self.children is not None
+        self.flush()
+        known = {reference for key in {_key(one) for one in self._ours()} for reference in self.children.of(key)}
+        for one in self._ours():
+            self.children.seen(copy.deepcopy(one))
+            known.discard(Reference.of(one))
+        for key in {_key(one) for one in self._ours()}:
+            for reference, child in self.children.of(key).items():
+                if reference in known:
+                    self.children.gone(child)
+
+    def flush(self) -> None:
+        """Let the watch catch up."""
+        while self._pending:
+            self._tell(*self._pending.pop(0))
+
+    # what the operator does: the protocol Cluster
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Document | None:
+        found = self.objects.get(Reference(kind.name, name))
+        return copy.deepcopy(found)
+
+    def apply(self, document: Document) -> Document:
+        return self._write(lambda: self._apply(document))
+
+    def apply_status(self, document: Document) -> Document:
+        return self._write(lambda: self._apply_status(document))
+
+    def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None:
+        self._write(lambda: self._delete(Reference(kind.name, name), uid))
+
+    def post_event(self, document: Document) -> None:
+        self._write(lambda: document)
+
+    # inside
+
+    def _write(self, effect: Callable[[], Document]) -> Document:
+        self.writes += 1
+        crashes = self.writes == self.faults.crash_at
+        if crashes and not self.faults.crash_after:
+            raise Crash
+        made = effect()
+        if crashes:
+            raise Crash
+        return made
+
+    def _apply(self, document: Document) -> Document:
+        known = self.objects.get(Reference.of(document))
+        metadata: dict[str, Any] = copy.deepcopy(document["metadata"])
+        if known is None:
+            metadata |= {"uid": f"uid-{self._next_version()}", "generation": 1}
+        else:
+            changed = _content(known) != _content(document)
+            metadata |= {
+                "uid": known["metadata"]["uid"],
+                "generation": known["metadata"]["generation"] + changed,
+                "resourceVersion": known["metadata"]["resourceVersion"],
+            }
+            if not changed and _labels(known) == _labels(document):
+                return copy.deepcopy(known)  # nothing is written, as on a real server
+        status = {} if known is None else {"status": known["status"]} if "status" in known else {}
+        return self._store({**copy.deepcopy(document), **status, "metadata": metadata})
+
+    def _apply_status(self, document: Document) -> Document:
+        known = self.objects[Reference.of(document)]
+        assert known["metadata"]["uid"] == document["metadata"]["uid"]
+        known["status"] = copy.deepcopy(document["status"])
+        known["metadata"]["resourceVersion"] = self._next_version()
+        return copy.deepcopy(known)
+
+    def _delete(self, reference: Reference, uid: str | None) -> Document:
+        found = self.objects.get(reference)
+        if found is not None and uid in (None, found["metadata"]["uid"]):
+            del self.objects[reference]
+            self._emit("gone", found)
+        return {}
+
+    def _store(self, document: Document) -> Document:
+        document["metadata"]["resourceVersion"] = self._next_version()
+        self.objects[Reference.of(document)] = document
+        self._emit("seen", document)
+        return copy.deepcopy(document)
+
+    def _emit(self, what: str, document: Document) -> None:
+        self.events_told += 1
+        if self.events_told != self.faults.hide:
+            self._pending.append((what, copy.deepcopy(document)))
+        while len(self._pending) > self.faults.delay:
+            self._tell(*self._pending.pop(0))
+
+    def _tell(self, what: str, document: Document) -> None:
+        if self.children is not None:
+            (self.children.seen if what == "seen" else self.children.gone)(document)
+
+    def _ours(self) -> Iterator[Document]:
+        return (one for one in self.objects.values() if one["kind"] != "LogPersister")
+
+    def _next_version(self) -> str:
+        self._versions += 1
+        return str(self._versions)
+
+
+def _key(document: Document) -> ResourceKey:
+    return ResourceKey(document["metadata"]["namespace"], document["metadata"]["labels"]["logpersister.dev/resource"])
+
+
+def _content(document: Document) -> Document:
+    return {name: value for name, value in document.items() if name not in ("metadata", "status")}
+
+
+def _labels(document: Document) -> object:
+    return document["metadata"].get("labels"), document["metadata"].get("ownerReferences")

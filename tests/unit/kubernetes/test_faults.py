@@ -1,0 +1,192 @@
+"""However the operator is interrupted and whatever it overlooks: the end is always the same."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from logpersister_operator.act.reconciler import OutdatedError, Reconciler
+from logpersister_operator.cluster.kinds import Document, Reference
+from logpersister_operator.metrics import Metrics
+from logpersister_operator.observe.children import Children
+from logpersister_operator.observed import Observed, ResourceKey, SecretsSeen
+from tests.unit.kubernetes.fake_cluster import Crash, FakeCluster, Faults
+from tests.unit.kubernetes.samples import IMAGE, NOW, lag, resource
+
+KEY = ResourceKey("logs", "clicks-backup")
+RESOURCE = Reference("LogPersister", "clicks-backup")
+MOST_ROUNDS = 60
+
+
+class Play:
+    """A resource's life with an operator that may be killed, started again, and misinformed."""
+
+    def __init__(self, faults: Faults | None = None) -> None:
+        self.cluster = FakeCluster(faults or Faults())
+        self.document = resource(members=2)
+        self.starts = 0
+        self._start()
+
+    def _start(self) -> None:
+        self.starts += 1
+        self.time = 0.0
+        self.cluster.children = Children(lambda _: None)
+        self.cluster.resync()
+        self.reconciler = Reconciler(self.cluster, self.cluster.children, Metrics(), lambda: self.time)
+
+    def live(self) -> None:
+        """Go through everything that a user may do to a resource."""
+        for change in CHANGES:
+            change(self.document)
+            self.cluster.put_resource(copy.deepcopy(self.document))
+            self._settle()
+
+    def _settle(self) -> None:
+        """Do rounds, with members getting ready and the watch catching up, until nothing is left to do."""
+        quiet = 0
+        for _ in range(MOST_ROUNDS):
+            before = self.cluster.writes
+            self._round()
+            if self.cluster.writes == before:
+                self.cluster.get_members_ready()
+                self.cluster.resync()
+                quiet += 1
+            else:
+                quiet = 0
+            self.time += 20.0
+            if quiet > 2:
+                return
+        pytest.fail("it never comes to rest")
+
+    def _round(self) -> None:
+        assert self.cluster.children is not None
+        document = self.cluster.objects[RESOURCE]
+        observed = Observed(
+            NOW,
+            self.reconciler.with_latest_status(copy.deepcopy(document)),
+            IMAGE,
+            children=self.cluster.children.of(KEY),
+            secrets=SecretsSeen("0123"),
+            lag=lag(),
+            refusals=self.reconciler.refusals(KEY),
+        )
+        try:
+            self.reconciler.reconcile(observed)
+        except Crash:
+            self._start()
+        except OutdatedError:
+            pass
+
+    def end(self) -> dict[Reference, Any]:
+        """Return what is there in the end, without the numbers that the API server gives."""
+        return {reference: _essence(one) for reference, one in sorted(self.cluster.objects.items())}
+
+
+def _essence(document: Document) -> Any:
+    metadata = {name: document["metadata"].get(name) for name in ("name", "labels", "ownerReferences")}
+    status = copy.deepcopy(document.get("status", {}))
+    for one in status.get("conditions", []):
+        del one["lastTransitionTime"]
+    status.pop("observedGeneration", None)
+    return {**document, "metadata": metadata, "status": status}
+
+
+def spec(**sections: Any) -> Callable[[Document], None]:
+    return lambda document: document["spec"].update(sections)
+
+
+def annotate(value: str) -> Callable[[Document], None]:
+    return lambda document: document["metadata"].update(annotations={"logpersister.dev/paused": value})
+
+
+CHANGES: list[Callable[[Document], None]] = [
+    spec(),
+    spec(output={"compression": "zstd"}),
+    spec(members=3, networkPolicy="Restricted"),
+    spec(spark={"executors": 2}),
+    spec(output={"compression": "rar"}),
+    annotate("true"),
+    spec(output={"compression": "none"}, networkPolicy="None"),
+    annotate("false"),
+    spec(spark={"executors": 0}, generation=2),
+]
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> Play:
+    play = Play()
+    play.live()
+    return play
+
+
+def test_an_undisturbed_life(undisturbed: Play) -> None:
+    end = undisturbed.end()
+    assert sorted(reference.kind for reference in end) == [
+        "ConfigMap",
+        "LogPersister",
+        "PodDisruptionBudget",
+        "Service",
+        "ServiceAccount",
+        "StatefulSet",
+    ]
+    conditions = {one["type"]: one["status"] for one in end[RESOURCE]["status"]["conditions"]}
+    assert conditions["Ready"] == "True"
+    assert undisturbed.cluster.writes > 60
+
+
+@pytest.mark.parametrize("crash_after", [False, True], ids=["before", "after"])
+def test_killed_at_any_write(undisturbed: Play, crash_after: bool) -> None:
+    for number in range(1, undisturbed.cluster.writes + 1):
+        play = Play(Faults(crash_at=number, crash_after=crash_after))
+        play.live()
+        assert play.starts == 2, f"write {number} did not come"
+        assert play.end() == undisturbed.end(), f"killed at write {number}"
+
+
+def test_any_event_may_be_lost(undisturbed: Play) -> None:
+    for number in range(1, undisturbed.cluster.events_told + 1):
+        play = Play(Faults(hide=number))
+        play.live()
+        assert play.end() == undisturbed.end(), f"event {number} was lost"
+
+
+@pytest.mark.parametrize("delay", range(1, 12))
+def test_old_news(undisturbed: Play, delay: int) -> None:
+    play = Play(Faults(delay=delay))
+    play.live()
+    assert play.end() == undisturbed.end()
+
+
+def test_at_rest_nothing_is_written(undisturbed: Play) -> None:
+    before = undisturbed.cluster.writes
+    for _ in range(5):
+        undisturbed._round()
+    assert undisturbed.cluster.writes == before
+
+
+def test_drift_is_repaired() -> None:
+    play = Play()
+    play.cluster.put_resource(copy.deepcopy(play.document))
+    play._settle()
+    before = play.end()
+    (reference,) = (one for one in play.cluster.objects if one.kind == "StatefulSet")
+    changed = copy.deepcopy(play.cluster.objects[reference])
+    changed["spec"]["replicas"] = 7
+    changed["metadata"]["generation"] += 1
+    play.cluster._store(changed)
+    del play.cluster.objects[Reference("Service", "clicks-backup-members")]
+    play.cluster.resync()
+    play._settle()
+    assert play.end() == before
+
+
+def test_nothing_is_made_for_a_resource_that_is_about_to_go() -> None:
+    play = Play()
+    play.cluster.put_resource(copy.deepcopy(play.document))
+    stale = copy.deepcopy(play.cluster.objects[RESOURCE])
+    play.cluster.objects[RESOURCE]["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z"
+    observed = Observed(NOW, stale, IMAGE, secrets=SecretsSeen("0123"))
+    with pytest.raises(OutdatedError):
+        play.reconciler.reconcile(observed)
+    assert {reference.kind for reference in play.cluster.objects} == {"LogPersister"}
