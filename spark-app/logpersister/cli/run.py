@@ -2,8 +2,10 @@
 
 import argparse
 
+from kafka.errors import KafkaError
+
 from logpersister.cli import check, context
-from logpersister.cli.exits import CommandError, Exit
+from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.cli.progress import ProgressReporter
 from logpersister.member.process import MemberOptions, run_member
 from logpersister.report import logs
@@ -29,3 +31,5 @@ def run(arguments: argparse.Namespace) -> int:
             return run_member(resource, secrets, options, progress.watch)
     except BindError as error:
         raise CommandError(str(error), Exit.INVALID) from error
+    except KafkaError as error:  # before the first round, which would have tried again
+        raise UnreachableError(f"spec.kafka: the brokers have gone since they were checked ({error})") from error
