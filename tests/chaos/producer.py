@@ -121,7 +121,7 @@ class Producers:
     def _steady(self, chance: random.Random) -> None:
         values = Values(chance)
         topics = [topic for topic in TOPICS if topic.share]
-        producer = self._open(compression_type="gzip")
+        producer = self._open_steady()
         next_burst = time.monotonic() + 2
         owed = 0.0
         while not self._stopping.wait(_TICK_SECONDS):
@@ -137,7 +137,7 @@ class Producers:
             except KafkaError:
                 self._ledger.count("producers opened again")
                 self._close(producer)
-                producer = self._open(compression_type="gzip")
+                producer = self._open_steady()
         with suppress(KafkaTimeoutError):  # what was not acknowledged by now is not in the ledger
             producer.flush(timeout=_DRAIN_SECONDS)
         self._close(producer)
@@ -240,6 +240,10 @@ class Producers:
                 return
 
     # clients
+
+    def _open_steady(self) -> KafkaProducer:
+        # Idempotent ones may refuse everything for minutes after the broker was killed. Twice in Kafka is two records.
+        return self._open(compression_type="gzip", enable_idempotence=False)
 
     def _open_transactional(self) -> KafkaProducer:
         producer = self._open(transactional_id="chaos", transaction_timeout_ms=_TRANSACTION_MS)
