@@ -1,5 +1,6 @@
 """What came out of a run, for people and for programs."""
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -59,7 +60,7 @@ class Report:
         }
 
     def text(self) -> str:
-        return "\n".join(self._lines()) + "\n"
+        return "".join(f"{_wrapped(line)}\n" for line in self._lines())
 
     def _lines(self) -> Iterator[str]:
         yield f"seed            {self.seed}"
@@ -92,6 +93,10 @@ _VERDICTS = {
     Verdict.TROUBLE: "nothing is proven: the harness had trouble",
 }
 _MOST = 20
+
+
+def _wrapped(line: str) -> str:
+    return textwrap.fill(line, 120, subsequent_indent=" " * 16, break_on_hyphens=False, break_long_words=False)
 
 
 def _counted(numbers: Mapping[str, int]) -> str:

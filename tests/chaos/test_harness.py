@@ -4,6 +4,7 @@ import ast
 import json
 from itertools import islice
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.chaos.deck import deal
 from tests.chaos.disturbances import Kill
 from tests.chaos.report import Report, Verdict
 from tests.chaos.settings import FILES, TEXT
-from tests.chaos.watch import Life, Pace, Sample
+from tests.chaos.watch import Life, Pace, Sample, Watch
 
 PAUSE = (0.5, 6.0)
 HERE = Path(__file__).parent
@@ -80,6 +81,16 @@ def test_a_life_is_summed_up() -> None:
     document = life.document()
     assert document["seconds"] == 100
     assert document["descriptors"] == {"first": 14, "median": 60, "max": 110, "last": 106}
+
+
+def test_what_members_count_is_summed_up_over_their_lives() -> None:
+    watch = Watch(cast("Any", None), Chronicle(), "b:1", ["text"])
+    failures = 'logpersister_range_failures_total{kind="task"}'
+    watch.lives = {
+        "1": Life("text-1", "1", metrics={failures: 2.0, "logpersister_rebalances_total": 1.0, "other": 5.0}),
+        "2": Life("text-1", "2", metrics={failures: 3.0, "logpersister_lost_partitions_total": 0.0}),
+    }
+    assert watch.counts() == {"range failures (task)": 5, "rebalances": 1}
 
 
 def test_a_report_says_how_it_ended() -> None:

@@ -1,5 +1,6 @@
 """Measures while it happens: what members count, what they hold open, how far the groups have come."""
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -174,8 +175,15 @@ class Watch:
         for life in self.lives.values():
             for name, value in life.metrics.items():
                 if name.startswith(_COUNTED) and value:
-                    sums[name.removeprefix("logpersister_")] += int(value)
+                    sums[_plain(name)] += int(value)
         return dict(sorted(sums.items()))
 
     def longest_life(self) -> Life | None:
         return max(self.lives.values(), key=lambda life: life.seconds, default=None)
+
+
+def _plain(series: str) -> str:
+    """Return ``range failures (task)`` for ``logpersister_range_failures_total{kind="task"}``."""
+    name = series.partition("{")[0].removeprefix("logpersister_").removesuffix("_total").replace("_", " ")
+    labels = ", ".join(re.findall(r'"([^"]*)"', series))
+    return f"{name} ({labels})" if labels else name
