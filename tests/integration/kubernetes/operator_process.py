@@ -1,0 +1,198 @@
+"""The operator as a process of its own, for one namespace, beside a real API server."""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tests.integration.harness.waiting import eventually
+from tests.stack import reaper
+from tests.stack.kubernetes import ApiServer, Client, Refused
+from tests.stack.kubernetes.client import Document
+from tests.stack.ports import LOOPBACK, free_port
+
+IMAGE = "registry.example/logpersister:0.1.0"
+_QUICK = {"LAG_SECONDS": "1", "REPORT_SECONDS": "1", "SECRET_SECONDS": "2"}
+_STOP_SECONDS = 30
+
+
+class OperatorProcess:
+    """Starts, stops and kills the operator; its log is a file of JSON lines."""
+
+    def __init__(self, server: ApiServer, directory: Path, namespace: str, **settings: str) -> None:
+        self.log = directory / "operator.log"
+        self._health, self._metrics = free_port(), free_port()
+        ours = {
+            "IMAGE": IMAGE,
+            "NAMESPACES": namespace,
+            "HEALTH_PORT": str(self._health),
+            "METRICS_PORT": str(self._metrics),
+            **_QUICK,
+            **settings,
+        }
+        variables = {f"LOGPERSISTER_OPERATOR_{name}": value for name, value in ours.items()}
+        self._environment = {**os.environ, "KUBECONFIG": str(server.kubeconfig), **variables}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Self:
+        with self.log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "logpersister_operator"],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        reaper.register(self._process.pid)
+        return self
+
+    def stop(self) -> int:
+        """End it in order; return the exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        try:
+            return self._process.wait(_STOP_SECONDS)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        reaper.forget(self._process.pid)
+
+    def healthz(self) -> int:
+        """Return the HTTP status of the liveness probe; 0 without an answer."""
+        return self._get(self._health, "/healthz")[0]
+
+    def metrics(self) -> dict[str, float]:
+        lines = (line for line in self._get(self._metrics, "/metrics")[1].splitlines() if not line.startswith("#"))
+        return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        lines = (json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{"))
+        return [line for line in lines if line.get("event") == name]
+
+    def tail(self) -> str:
+        return "\n".join(line[:500] for line in self.log.read_text(errors="replace").splitlines()[-30:])
+
+    def _get(self, port: int, path: str) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://{LOOPBACK}:{port}{path}", timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, ""
+        except OSError:
+            return 0, ""
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+
+class Resource:
+    """One LogPersister on a real API server, and its children; StatefulSets get ready when the test says so."""
+
+    def __init__(self, api: Client, namespace: str, name: str, explain: Callable[[], str]) -> None:
+        self._api = api
+        self.namespace = namespace
+        self.name = name
+        self._explain = explain
+        self.path = f"/apis/logpersister.dev/v1alpha1/namespaces/{namespace}/logpersisters/{name}"
+
+    def apply(self, spec: Mapping[str, Any], **annotations: str) -> None:
+        """Apply the spec, and the annotations, as ``kubectl apply --server-side`` does."""
+        metadata = {"name": self.name, "namespace": self.namespace, "annotations": annotations}
+        document = {"apiVersion": "logpersister.dev/v1alpha1", "kind": "LogPersister", "metadata": metadata}
+        self._api.apply(self.path, {**document, "spec": spec})
+
+    def get(self) -> Document | None:
+        return _or_none(lambda: self._api.get(self.path))
+
+    def status(self) -> Mapping[str, Any]:
+        return (self.get() or {}).get("status") or {}
+
+    def condition(self, kind: str) -> Mapping[str, Any]:
+        return next((one for one in self.status().get("conditions", []) if one["type"] == kind), {})
+
+    def wait(self, kind: str, status: str, reason: str) -> Mapping[str, Any]:
+        """Wait for a condition; return it."""
+        expected = (status, reason)
+
+        def met() -> bool:
+            found = self.condition(kind)
+            return (found.get("status"), found.get("reason")) == expected
+
+        eventually(
+            f"{kind} is {status}, {reason}", met, seconds=60, explain=lambda: f"{self.status()}\n{self._explain()}"
+        )
+        return self.condition(kind)
+
+    def eventually(self, what: str, condition: Callable[[], Any]) -> Any:
+        return eventually(what, condition, seconds=60, explain=lambda: f"{self.status()}\n{self._explain()}")
+
+    def children(self, group: str, plural: str) -> dict[str, Document]:
+        """Return the children of a kind by name."""
+        path = f"/{group}/namespaces/{self.namespace}/{plural}"
+        found = self._api.get(path, labelSelector=f"logpersister.dev/resource={self.name}")["items"]
+        return {one["metadata"]["name"]: one for one in found}
+
+    def stateful_sets(self) -> dict[str, Document]:
+        return self.children("apis/apps/v1", "statefulsets")
+
+    def wait_stateful_sets(self, count: int) -> dict[str, Document]:
+        """Wait until there are so many; return them."""
+        self.eventually(f"{count} StatefulSets", lambda: len(self.stateful_sets()) == count)
+        return self.stateful_sets()
+
+    def get_ready(self, name: str, *, collisions: int = 0) -> None:
+        """Do what the controller of StatefulSets does when all pods are ready: there is none here."""
+        found = self.stateful_sets()[name]
+        status = {
+            "replicas": found["spec"]["replicas"],
+            "readyReplicas": found["spec"]["replicas"],
+            "observedGeneration": found["metadata"]["generation"],
+            "collisionCount": collisions,
+        }
+        path = f"/apis/apps/v1/namespaces/{self.namespace}/statefulsets/{name}"
+        self._api.apply(
+            f"{path}/status",
+            {
+                "apiVersion": "apps/v1",
+                "kind": "StatefulSet",
+                "metadata": {"name": name, "namespace": self.namespace},
+                "status": status,
+            },
+            manager="statefulset-controller",
+        )
+
+    def touch_children(self) -> None:
+        """Change something of a child that nobody minds: its controller notes how many replicas it has seen."""
+        for name in self.stateful_sets():
+            self.get_ready(name, collisions=1)
+
+    def delete(self) -> None:
+        self._api.delete(self.path)
+
+    def events(self) -> list[Document]:
+        found: list[Document] = self._api.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        return [one for one in found if one["involvedObject"]["name"] == self.name]
+
+
+def _or_none(ask: Callable[[], Document]) -> Document | None:
+    try:
+        return ask()
+    except Refused as error:
+        if error.code == 404:
+            return None
+        raise

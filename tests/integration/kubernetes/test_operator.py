@@ -1,0 +1,234 @@
+"""The operator as a process, on a real API server: what a user does, and what comes of it."""
+
+import base64
+import copy
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.harness.waiting import eventually
+from tests.integration.kubernetes.operator_process import IMAGE, OperatorProcess, Resource
+from tests.stack import KafkaBroker
+from tests.stack.kubernetes import ApiServer, Client
+from tests.stack.kubernetes.client import Document
+from tests.stack.topics import produce
+
+pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
+CreateTopic = Callable[..., str]
+
+SPEC: dict[str, Any] = {
+    "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
+    "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"},
+}
+
+
+ROUNDS = 'logpersister_operator_reconciles_total{outcome="done"}'
+
+
+def spec(**sections: Any) -> dict[str, Any]:
+    return copy.deepcopy(SPEC) | sections
+
+
+@pytest.fixture
+def operator(api_server: ApiServer, tmp_path: Path, namespace: str) -> Iterator[OperatorProcess]:
+    with OperatorProcess(api_server, tmp_path, namespace) as process:
+        yield process
+
+
+@pytest.fixture
+def resource(api: Client, namespace: str, operator: OperatorProcess) -> Resource:
+    return Resource(api, namespace, "clicks", operator.tail)
+
+
+def secret(api: Client, namespace: str, password: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}/secrets/s3"
+    data = {
+        name: base64.b64encode(password.encode()).decode() for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+    }
+    metadata = {"name": "s3", "namespace": namespace}
+    api.apply(path, {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
+
+
+def test_the_life_of_a_resource(resource: Resource, operator: OperatorProcess) -> None:
+    resource.apply(spec(members=2))
+    (first,) = resource.wait_stateful_sets(1)
+    resource.wait("Reconciling", "True", "StartingMembers")
+    resource.get_ready(first)
+    resource.wait("Ready", "True", "MembersReady")
+    assert resource.status()["observedGeneration"] == 1
+    assert resource.status()["summary"]["members"] == "2/2"
+    assert resource.children("api/v1", "configmaps").keys() == {first}
+    assert resource.children("apis/policy/v1", "poddisruptionbudgets").keys() == {"clicks"}
+
+    resource.apply(spec(members=2, output={"compression": "zstd"}))
+    both = resource.wait_stateful_sets(2)
+    (second,) = both.keys() - {first}
+    assert {one["spec"]["replicas"] for one in both.values()} == {2}, "the old ones go on until the new are ready"
+    resource.get_ready(second)
+    resource.wait_stateful_sets(1)
+    resource.wait("Ready", "True", "MembersReady")
+    resource.eventually("the old ConfigMap goes", lambda: len(resource.children("api/v1", "configmaps")) == 1)
+
+    resource.apply(spec(members=2, output={"compression": "zstd"}), **{"logpersister.dev/paused": "true"})
+    resource.wait("Paused", "True", "Paused")
+    resource.eventually("no member", lambda: resource.stateful_sets()[second]["spec"]["replicas"] == 0)
+    resource.apply(spec(members=2, output={"compression": "zstd"}))
+    resource.wait("Paused", "False", "Active")
+    resource.eventually("members again", lambda: resource.stateful_sets()[second]["spec"]["replicas"] == 2)
+
+    resource.delete()
+    resource.eventually("it goes, finalizer and all", lambda: resource.get() is None)
+    resource.wait_stateful_sets(0)
+    assert operator.stop() == 0
+
+
+def test_children_are_owned_by_the_resource(resource: Resource) -> None:
+    resource.apply(spec(networkPolicy="Restricted", spark={"executors": 1}))
+    resource.wait_stateful_sets(1)
+    uid = (resource.get() or {})["metadata"]["uid"]
+    kinds = [
+        ("api/v1", "configmaps"),
+        ("api/v1", "services"),
+        ("api/v1", "serviceaccounts"),
+        ("apis/apps/v1", "statefulsets"),
+        ("apis/networking.k8s.io/v1", "networkpolicies"),
+        ("apis/policy/v1", "poddisruptionbudgets"),
+        ("apis/rbac.authorization.k8s.io/v1", "roles"),
+        ("apis/rbac.authorization.k8s.io/v1", "rolebindings"),
+    ]
+    children = [child for group, plural in kinds for child in resource.children(group, plural).values()]
+    assert len(children) == 9
+    assert {child["metadata"]["ownerReferences"][0]["uid"] for child in children} == {uid}
+    assert {child["metadata"]["managedFields"][0]["manager"] for child in children} == {"logpersister-operator"}
+
+
+def test_the_operator_writes_nothing_on_the_resource_but_its_finalizer(resource: Resource) -> None:
+    resource.apply(spec())
+    resource.wait("Reconciling", "True", "StartingMembers")
+    found = resource.get() or {}
+    assert found["spec"] == spec()
+    assert found["metadata"]["finalizers"] == ["logpersister.dev/drain"]
+    assert "annotations" not in found["metadata"]
+
+
+def test_drift_is_repaired(resource: Resource, api: Client, namespace: str) -> None:
+    resource.apply(spec())
+    (name,) = resource.wait_stateful_sets(1)
+    path = f"/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}"
+    changed = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": name, "namespace": namespace}}
+    api.apply(path, {**changed, "spec": {"replicas": 9}}, manager="somebody")
+    resource.eventually("replicas as they were", lambda: resource.stateful_sets()[name]["spec"]["replicas"] == 1)
+    api.delete(f"/api/v1/namespaces/{namespace}/services/clicks-members")
+    resource.eventually("the Service is back", lambda: resource.children("api/v1", "services"))
+
+
+def test_an_invalid_spec_after_a_valid_one(resource: Resource) -> None:
+    resource.apply(spec())
+    before = resource.wait_stateful_sets(1)
+    resource.apply(spec(output={"partitionBy": [{"date": {"granularity": "day", "timezone": "Mars/Olympus"}}]}))
+    found = resource.wait("SpecValid", "False", "SpecInvalid")
+    assert "Mars/Olympus" in found["message"]
+    assert "goes on with the last valid spec" in found["message"]
+    assert resource.stateful_sets().keys() == before.keys()
+    resource.wait("Stalled", "True", "SpecInvalid")
+    assert [one["reason"] for one in resource.events() if one["type"] == "Warning"].count("SpecInvalid") >= 1
+    resource.apply(spec())
+    resource.wait("SpecValid", "True", "Valid")
+
+
+def test_a_secret_that_comes_late_and_changes(resource: Resource, api: Client, namespace: str) -> None:
+    storage = SPEC["storage"] | {"secretName": "s3"}
+    resource.apply(spec(storage=storage))
+    found = resource.wait("Stalled", "True", "SecretMissing")
+    assert "Secret s3" in found["message"]
+    assert not resource.stateful_sets()
+    secret(api, namespace, "first")
+    (name,) = resource.wait_stateful_sets(1)
+    resource.wait("Stalled", "False", "Progressing")
+
+    def digest() -> str:
+        template: Document = resource.stateful_sets()[name]["spec"]["template"]
+        return str(template["metadata"]["annotations"]["logpersister.dev/secrets-digest"])
+
+    before = digest()
+    secret(api, namespace, "second")
+    resource.eventually("pods with the new Secret", lambda: digest() != before)
+    assert resource.stateful_sets().keys() == {name}, "no new revision"
+
+
+def test_what_the_api_server_refuses_is_told(resource: Resource) -> None:
+    resource.apply(spec(podTemplate={"spec": {"containers": [{"name": "member", "imagePullPolicy": "Perhaps"}]}}))
+    found = resource.wait("Stalled", "True", "Refused")
+    assert "Perhaps" in found["message"]
+    resource.apply(spec())
+    resource.wait("Stalled", "False", "Progressing")
+    resource.wait_stateful_sets(1)
+
+
+def test_killed_and_started_again_it_goes_on_and_at_rest_it_writes_nothing(
+    resource: Resource, operator: OperatorProcess
+) -> None:
+    resource.apply(spec(members=2))
+    operator.kill()
+    operator.start()
+    (name,) = resource.wait_stateful_sets(1)
+    resource.get_ready(name)
+    resource.wait("Ready", "True", "MembersReady")
+    resource.eventually("Kafka has been asked", lambda: "refused" in resource.condition("LagWithinTarget")["message"])
+    eventually("the liveness probe answers", lambda: operator.healthz() == 200)
+    version = (resource.get() or {})["metadata"]["resourceVersion"]
+    done = operator.metrics()[ROUNDS]
+    resource.touch_children()  # wakes the operator
+    eventually("some more rounds", lambda: operator.metrics()[ROUNDS] > done)
+    assert (resource.get() or {})["metadata"]["resourceVersion"] == version
+    assert operator.metrics()['logpersister_operator_resources{condition="Ready",status="True"}'] == 1
+
+
+def test_lag_comes_from_kafka_itself(
+    resource: Resource, kafka: KafkaBroker, topic: CreateTopic, tmp_path: Path
+) -> None:
+    name = topic(2)
+    produce(kafka.bootstrap, name, [b"x"] * 10)
+    resource.apply(spec(kafka={"bootstrapServers": kafka.bootstrap, "topics": [name, "not-yet"]}))
+    resource.eventually("the lag is known", lambda: resource.status().get("lag", {}).get("records") == 10)
+    assert resource.condition("LagWithinTarget")["reason"] == "TopicsMissing"
+    assert "not-yet" in resource.condition("LagWithinTarget")["message"]
+    assert resource.status()["summary"]["lag"] == "10"
+
+
+def test_a_broker_that_is_away_makes_the_lag_unknown_until_it_is_back(
+    resource: Resource, tmp_path: Path, unique: str
+) -> None:
+    with KafkaBroker(tmp_path / "kafka") as broker:
+        resource.apply(spec(kafka={"bootstrapServers": broker.bootstrap, "topicPattern": unique}))
+        resource.eventually("the lag is known", lambda: resource.status().get("lag", {}).get("records") == 0)
+        broker.stop()
+        found = resource.wait("LagWithinTarget", "Unknown", "LagUnknown")
+        assert broker.bootstrap in found["message"]
+        assert "lag" not in resource.status()
+        assert resource.status()["summary"]["lag"] == "Unknown"
+        broker.restart()
+        resource.eventually("the lag is known again", lambda: resource.status().get("lag", {}).get("records") == 0)
+
+
+def test_a_resource_whose_kafka_hangs_does_not_delay_others(
+    resource: Resource, api: Client, namespace: str, operator: OperatorProcess, tmp_path: Path
+) -> None:
+    with KafkaBroker(tmp_path / "kafka") as broker:
+        broker.suspend()
+        for number in range(5):
+            stuck = Resource(api, namespace, f"stuck-{number}", operator.tail)
+            stuck.apply(
+                spec(kafka={"bootstrapServers": broker.bootstrap, "topics": ["clicks"], "groupId": str(number)})
+            )
+        resource.apply(spec())
+        resource.wait_stateful_sets(1)
+        broker.resume()
+
+
+def test_the_image_is_the_operators(resource: Resource) -> None:
+    resource.apply(spec())
+    (found,) = resource.wait_stateful_sets(1).values()
+    assert found["spec"]["template"]["spec"]["containers"][0]["image"] == IMAGE
