@@ -1,6 +1,7 @@
 """The operator's process."""
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -12,11 +13,12 @@ from typing import cast
 
 import kopf
 import structlog
-from kubernetes import client, config
+from kubernetes import client
 from prometheus_client import start_http_server
 
 from logpersister.report import logs
-from logpersister_operator import handlers
+from logpersister_operator import handlers, standby
+from logpersister_operator.cluster.access import load_credentials, wait_until_served
 from logpersister_operator.leader import Lost, lead
 from logpersister_operator.runtime import Operator
 from logpersister_operator.sentinel import Sentinel
@@ -35,26 +37,21 @@ def main() -> int:
 
     logs.configure(cast("logs.LogFormat", settings.log_format), cast("logs.LogLevel", settings.log_level))
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # a broker that is away is told in the status
-    load_cluster()
+    load_credentials()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
-        with lead(settings.lease, identity=f"{socket.gethostname()}-{os.getpid()}", stop=stop) as leading:
-            if leading:
-                run(settings)
+        with contextlib.ExitStack() as until_it_runs:
+            until_it_runs.enter_context(standby.alive(settings.health_port))
+            with lead(settings.lease, identity=f"{socket.gethostname()}-{os.getpid()}", stop=stop) as leading:
+                if leading and wait_until_served(client.ApiClient(), stop):
+                    until_it_runs.close()  # kopf takes over the port
+                    run(settings)
     except Lost:
         log.error("leader.lost")  # noqa: TRY400 - another replica goes on; this one begins anew
         return 1
     return 0
-
-
-def load_cluster() -> None:
-    """Find the API server: inside of a pod its service account, elsewhere $KUBECONFIG."""
-    try:
-        config.load_incluster_config()
-    except config.ConfigException:
-        config.load_kube_config()
 
 
 def run(settings: Settings) -> None:

@@ -33,6 +33,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=PREFIX)
     settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(prefix=PREFIX)
     settings.posting.enabled = False
+    settings.scanning.disabled = True  # else it would need the right to watch all definitions and namespaces
     settings.background.cancellation_polling = 1.0
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330

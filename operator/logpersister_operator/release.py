@@ -1,0 +1,189 @@
+"""Lets go of all resources, so that none waits for an operator that is about to be uninstalled.
+
+``python -m logpersister_operator.release`` stops the operator's Deployment, waits until its pods are gone, and takes
+our finalizer off every LogPersister. Resources, their members and their data stay. Helm runs it before it deletes
+anything (templates/release.yaml of the chart).
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import structlog
+import urllib3.exceptions
+from kubernetes import client
+
+from logpersister.report import logs
+from logpersister_operator.cluster.access import load_credentials
+from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
+from logpersister_operator.handlers import FINALIZER
+
+log = structlog.get_logger(__name__)
+
+LOOK_SECONDS: Final = 1.0
+REQUEST_SECONDS: Final = 10.0
+PAGE: Final = 200
+"""Resources of one answer."""
+_GROUP, _, _VERSION = LOGPERSISTER.api_version.partition("/")
+_CONFLICT, _NOT_FOUND = 409, 404
+_BY_HAND: Final = (
+    "kubectl patch logpersister NAME --namespace NAMESPACE --type json "
+    """--patch '[{"op": "remove", "path": "/metadata/finalizers"}]'"""
+)
+
+
+class TimeUpError(Exception):
+    """It took longer than allowed; the message says what is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is let go of."""
+
+    namespace: str
+    """Of the operator."""
+    deployment: str
+    selector: str
+    """Labels of the operator's pods."""
+    namespaces: Sequence[str] = ()
+    """Where resources are; all namespaces when empty."""
+
+
+class Release:
+    """One run, which ends by ``deadline`` of ``clock``. Every step may be repeated."""
+
+    def __init__(
+        self,
+        api: client.ApiClient,
+        target: Target,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._apps = client.AppsV1Api(api)
+        self._core = client.CoreV1Api(api)
+        self._resources = client.CustomObjectsApi(api)
+        self._target = target
+        self._clock = clock
+        self._sleep = sleep
+        self._deadline = clock() + seconds
+
+    def run(self) -> int:
+        """Do everything; return how many resources had our finalizer. Raises TimeUpError."""
+        self._stubbornly("the operator could not be stopped", self._stop_operator)
+        self._stubbornly("the operator's pods are still there", self._operator_is_gone)
+        released = 0
+
+        def release() -> bool:
+            nonlocal released
+            held = [one for one in self._found() if FINALIZER in one["metadata"].get("finalizers", [])]
+            released += sum([self._let_go(one) for one in held])
+            return not held
+
+        self._stubbornly("there are still resources with our finalizer", release)
+        return released
+
+    def _stubbornly(self, failure: str, step: Callable[[], bool]) -> None:
+        """Repeat a step until it says that it is done."""
+        while True:
+            error = ""
+            try:
+                if step():
+                    return
+            except (client.ApiException, urllib3.exceptions.HTTPError, OSError) as caught:
+                error = _text(caught)
+                log.warning("release.retried", step=step.__name__.strip("_"), error=error)
+            if self._clock() >= self._deadline:
+                raise TimeUpError(f"{failure}: {error}" if error else failure)
+            self._sleep(LOOK_SECONDS)
+
+    def _stop_operator(self) -> bool:
+        target = self._target
+        try:
+            self._apps.patch_namespaced_deployment_scale(
+                target.deployment, target.namespace, {"spec": {"replicas": 0}}, _request_timeout=REQUEST_SECONDS
+            )
+        except client.ApiException as error:
+            if error.status != _NOT_FOUND:
+                raise
+        return True
+
+    def _operator_is_gone(self) -> bool:
+        found = self._core.list_namespaced_pod(
+            self._target.namespace, label_selector=self._target.selector, _request_timeout=REQUEST_SECONDS
+        )
+        return not found.items
+
+    def _found(self) -> Iterator[Document]:
+        """Yield every LogPersister; none when the API server does not know the kind any more."""
+        if not self._target.namespaces:
+            yield from self._pages(self._resources.list_cluster_custom_object, ())
+        for namespace in self._target.namespaces:
+            yield from self._pages(self._resources.list_namespaced_custom_object, (namespace,))
+
+    def _pages(self, method: Callable[..., Any], place: tuple[str, ...]) -> Iterator[Document]:
+        following = ""
+        while True:
+            arguments = (_GROUP, _VERSION, *place, LOGPERSISTER.plural)
+            try:
+                answer = method(*arguments, limit=PAGE, _continue=following, _request_timeout=REQUEST_SECONDS)
+            except client.ApiException as error:
+                if error.status == _NOT_FOUND:
+                    return
+                raise
+            yield from answer["items"]
+            following = answer["metadata"].get("continue", "")
+            if not following:
+                return
+
+    def _let_go(self, resource: Document) -> bool:
+        """Take our finalizer off a resource; return False when it has changed meanwhile and must be looked at again."""
+        metadata = resource["metadata"]
+        kept = [one for one in metadata["finalizers"] if one != FINALIZER]
+        change = {"metadata": {"finalizers": kept, "resourceVersion": metadata["resourceVersion"]}}
+        place = (_GROUP, _VERSION, metadata["namespace"], LOGPERSISTER.plural, metadata["name"])
+        try:
+            self._resources.patch_namespaced_custom_object(
+                *place, change, _content_type="application/merge-patch+json", _request_timeout=REQUEST_SECONDS
+            )
+        except client.ApiException as error:
+            if error.status in (_CONFLICT, _NOT_FOUND):
+                return False
+            raise
+        log.info("resource.released", resource=f"{metadata['namespace']}/{metadata['name']}")
+        return True
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, client.ApiException):
+        return f"{error.status} {error.reason}: {error.body}"
+    return str(error)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run once; the exit code is 1 when the time is up."""
+    parser = argparse.ArgumentParser(prog="logpersister_operator.release", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--namespace", required=True, help="of the operator")
+    parser.add_argument("--deployment", required=True, help="of the operator")
+    parser.add_argument("--selector", required=True, help="labels of the operator's pods: NAME=VALUE,...")
+    parser.add_argument("--namespaces", default="", help="of resources, separated by commas (default: all)")
+    parser.add_argument("--seconds", type=float, default=120.0, help="how long it may take (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    logs.configure("json", "info")
+    load_credentials()
+    namespaces = tuple(part for part in options.namespaces.split(",") if part)
+    target = Target(options.namespace, options.deployment, options.selector, namespaces)
+    try:
+        released = Release(client.ApiClient(), target, options.seconds).run()
+    except TimeUpError as error:
+        sys.stderr.write(f"not within {options.seconds:.0f} s: {error}\nBy hand, for each resource: {_BY_HAND}\n")
+        return 1
+    log.info("release.done", released=released)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
