@@ -79,8 +79,8 @@ format: setup ## bring Python and Rust into shape
 	@$(BIN)/ruff format .
 	@$(CARGO) fmt --manifest-path $(NATIVE)/Cargo.toml
 
-crds: setup ## make crds/logpersisters.yaml from the manifest's model
-	@$(BIN)/python -m logpersister_operator.crd crds/logpersisters.yaml
+crds: setup ## make crds/logpersisters.yaml, and the chart's copy, from the manifest's model
+	@$(BIN)/python -m logpersister_operator.crd crds/logpersisters.yaml charts/logpersister/templates/crd.yaml
 
 lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproject.toml allows)
 	@$(PYTHON) scripts/prepare.py uv

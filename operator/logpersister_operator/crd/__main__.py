@@ -1,15 +1,17 @@
-"""``python -m logpersister_operator.crd FILE`` writes the CRD; ``make crds`` calls it."""
+"""``python -m logpersister_operator.crd FILE TEMPLATE`` writes the CRD and the chart's copy; ``make crds`` calls it."""
 
 import sys
 from pathlib import Path
 
+from logpersister_operator.crd.chart import template
 from logpersister_operator.crd.text import text
 
 
-def main(file: Path) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text())
+def main(file: Path, chart_template: Path) -> None:
+    for path, content in ((file, text()), (chart_template, template())):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:]))

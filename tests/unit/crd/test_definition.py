@@ -9,11 +9,13 @@ import yaml
 
 from logpersister.manifest.schema import json_schema
 from logpersister_operator.crd.__main__ import main
+from logpersister_operator.crd.chart import _escaped
 from logpersister_operator.crd.document import definition
 from logpersister_operator.crd.structural import structural
 from logpersister_operator.crd.text import text
 from tests.integration.kubernetes.conftest import CRD_FILE
 
+CHART_TEMPLATE = CRD_FILE.parents[1] / "charts" / "logpersister" / "templates" / "crd.yaml"
 VERSION = definition()["spec"]["versions"][0]
 SCHEMA = VERSION["schema"]["openAPIV3Schema"]
 
@@ -33,8 +35,13 @@ NODES = dict(nodes(SCHEMA))
 
 def test_the_file_is_up_to_date(tmp_path: Any) -> None:
     assert CRD_FILE.read_text() == text(), "run: make crds"
-    main(tmp_path / "new" / "crd.yaml")
+    main(tmp_path / "new" / "crd.yaml", tmp_path / "chart" / "crd.yaml")
     assert (tmp_path / "new" / "crd.yaml").read_text() == text()
+    assert (tmp_path / "chart" / "crd.yaml").read_text() == CHART_TEMPLATE.read_text(), "run: make crds"
+
+
+def test_helm_prints_braces_of_the_definition_as_they_are() -> None:
+    assert _escaped("a {{b}} c") == 'a {{ "{{" }}b}} c'
 
 
 def test_it_is_far_from_the_limit_of_client_side_apply() -> None:

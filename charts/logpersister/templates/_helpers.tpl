@@ -1,0 +1,119 @@
+{{/* Name of all objects: the release's when it has the chart's in it, else both. */}}
+{{- define "logpersister.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "logpersister.operator" -}}
+{{ include "logpersister.fullname" . }}-operator
+{{- end -}}
+
+{{- define "logpersister.releaser" -}}
+{{ include "logpersister.fullname" . }}-release
+{{- end -}}
+
+{{- define "logpersister.account" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "logpersister.operator" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- required "serviceAccount.name is empty, and serviceAccount.create is false: name an existing account" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Labels that find the operator's pods; they never change. */}}
+{{- define "logpersister.selector" -}}
+app.kubernetes.io/name: logpersister-operator
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "logpersister.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "logpersister.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: logpersister
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end -}}
+
+{{/* Reference of an image: (list $ "operator" "logpersister-operator"). */}}
+{{- define "logpersister.image" -}}
+{{- $root := index . 0 -}}
+{{- $image := $root.Values.image -}}
+{{- $registry := ternary (printf "%s/" $image.registry) "" (ne $image.registry "") -}}
+{{- default (printf "%s%s:%s" $registry (index . 2) $root.Chart.AppVersion) (index $image (index . 1)) -}}
+{{- end -}}
+
+{{/* The restricted Pod Security Standard. The number is that of the image's user. */}}
+{{- define "logpersister.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "logpersister.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{/* What the operator does in namespaces that it looks after. docs/security.md explains each; a test compares. */}}
+{{- define "logpersister.rules" -}}
+- apiGroups: [logpersister.dev]
+  resources: [logpersisters]
+  verbs: [get, list, watch, patch]
+- apiGroups: [logpersister.dev]
+  resources: [logpersisters/status]
+  verbs: [patch]
+- apiGroups: [logpersister.dev]
+  resources: [logpersisters/finalizers]
+  verbs: [update]
+- apiGroups: [apps]
+  resources: [statefulsets]
+  verbs: [list, watch, create, patch, delete]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [list, watch, create, patch, delete]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [list, watch, create, patch, delete]
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [roles, rolebindings]
+  verbs: [list, watch, create, patch, delete]
+- apiGroups: [""]
+  resources: [serviceaccounts, services]
+  verbs: [list, watch, create, patch, delete]
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, list, watch, create, patch, delete, deletecollection]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch, create, patch, delete, deletecollection]
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get]
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create]
+{{- end -}}
+
+{{/* What letting go of resources needs where they are. */}}
+{{- define "logpersister.releaseRules" -}}
+- apiGroups: [logpersister.dev]
+  resources: [logpersisters]
+  verbs: [list, patch]
+{{- end -}}
+
+{{/* Annotations of what exists only while the release is uninstalled. */}}
+{{- define "logpersister.hook" -}}
+helm.sh/hook: pre-delete
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end -}}
