@@ -97,14 +97,17 @@ class Requests:
             self._connection.without_lean(status)
         return status == 200
 
-    def create(self, request: ObjectRequest) -> str:
-        """Begin a multipart upload; return its id. The object will say in its metadata which its facts document is."""
+    def create(self, request: ObjectRequest) -> tuple[str, bool]:
+        """Begin a multipart upload. The object will say in its metadata which its facts document is.
+
+        Return its id, and whether the request was repeated: then there may be another upload, whose id got lost.
+        """
         arguments = self._arguments(request, {**request.metadata, "facts": request.digest})
         if self._checksums:
             arguments["ChecksumAlgorithm"] = "CRC32"
         with self._connection.doing("beginning an upload", request.key) as client:
-            upload: str = client.create_multipart_upload(Bucket=self._bucket, Key=request.key, **arguments)["UploadId"]
-            return upload
+            answer = client.create_multipart_upload(Bucket=self._bucket, Key=request.key, **arguments)
+        return answer["UploadId"], answer["ResponseMetadata"]["RetryAttempts"] > 0
 
     def send(self, key: str, upload: str, number: int, body: PartBody) -> SentPart:
         checksum: Any = self._checksum(body)

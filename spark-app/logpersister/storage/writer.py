@@ -115,7 +115,8 @@ class ObjectWriter:
         number = len(self._sent) + 1
         next_size = part_size(number + 1, self._shop.first_part)
         if self._upload is None:
-            self._upload = self._shop.requests.create(self._request)
+            self._upload, repeated = self._shop.requests.create(self._request)
+            self._sweep = self._sweep or repeated
         self._slots.acquire()
         if self._failed is not None:
             self._slots.release()

@@ -92,6 +92,22 @@ def test_a_lost_answer_to_the_last_request_is_no_failure(
     assert uploads(s3, bucket, key_of(0)) == []
 
 
+def test_a_lost_answer_to_the_first_request_leaves_no_upload_behind(
+    make_store: MakeStore, s3_proxy: FaultProxy, s3: "S3Client", bucket: str
+) -> None:
+    """The storage has begun an upload whose id nobody knows."""
+    store = make_store(endpoint=s3_proxy.endpoint)
+    lost = LoseResponse(matches=lambda line: line.startswith("POST") and "uploadId" not in line)
+    s3_proxy.inject(lost)
+    writer = begin(store, 0)
+    write_in_pieces(writer, content(2 * PART))
+    assert lost.met == 1
+    assert len(uploads(s3, bucket, key_of(0))) == 2
+    writer.finish(FACTS)
+    assert read(s3, bucket, key_of(0)) == content(2 * PART)
+    assert uploads(s3, bucket, key_of(0)) == []
+
+
 def test_an_upload_that_was_ended_by_somebody_else_is_an_error_to_try_again(
     store: ObjectStore, s3: "S3Client", bucket: str
 ) -> None:
