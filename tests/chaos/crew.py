@@ -20,7 +20,12 @@ from tests.integration.harness.process import MemberProcess
 _RESTART_SECONDS = 1.0
 """Pause before a member that has ended by itself is started again."""
 _FENCED = 5
-_MEANINGS = {0: "done", 1: "it could not do its work", 3: "broker or bucket were away when it started"}
+_MEANINGS = {
+    0: "done",
+    1: "it could not do its work",
+    3: "broker or bucket were away when it started",
+    5: "its name was taken",
+}
 """Exit code of a member whose name another process has taken."""
 
 
