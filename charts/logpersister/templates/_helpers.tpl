@@ -44,6 +44,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "logpersister.image" -}}
 {{- $root := index . 0 -}}
 {{- $image := $root.Values.image -}}
+{{- if not (regexMatch "^([^/\\s:]+(:[0-9]+)?(/[^/\\s:]+)*)?$" $image.registry) -}}
+{{- fail (printf "image.registry: %q is not a registry; write host and folder without https:// before and / after it, for example registry.example.org/data" $image.registry) -}}
+{{- end -}}
 {{- $registry := ternary (printf "%s/" $image.registry) "" (ne $image.registry "") -}}
 {{- default (printf "%s%s:%s" $registry (index . 2) $root.Chart.AppVersion) (index $image (index . 1)) -}}
 {{- end -}}

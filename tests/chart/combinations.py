@@ -1,0 +1,56 @@
+"""Sets of values that together switch everything on and off."""
+
+from typing import Any, Final
+
+NAMESPACES: Final[dict[str, Any]] = {"namespaces": ["logs", "audit"]}
+
+MONITORED: Final[dict[str, Any]] = {
+    "metrics": {
+        "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+        "prometheusRule": {"enabled": True, "runbooks": "https://git.example.org/logpersister/blob/main"},
+        "dashboard": {"enabled": True},
+    }
+}
+
+EVERYTHING: Final[dict[str, Any]] = {
+    **MONITORED,
+    "image": {"registry": "registry.example.org/data", "pullSecrets": [{"name": "registry-login"}]},
+    "replicas": 2,
+    "settings": {"lagSeconds": 10.5, "logLevel": "debug"},
+    "crds": {"keep": False},
+    "serviceAccount": {"annotations": {"example.org/role": "logpersister"}},
+    "resources": {"requests": {"cpu": "1"}},
+    "podLabels": {"team": "data"},
+    "podAnnotations": {"example.org/note": "text"},
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "spot", "operator": "Exists"}],
+    "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},
+    "topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {}}
+    ],
+    "priorityClassName": "system-cluster-critical",
+    "networkPolicy": {
+        "enabled": True,
+        "metricsFrom": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}],
+        "egress": [{"ports": [{"port": 443, "protocol": "TCP"}]}],
+    },
+}
+
+NOTHING: Final[dict[str, Any]] = {
+    "crds": {"install": False},
+    "serviceAccount": {"create": False, "name": "existing"},
+    "rbac": {"create": False, "userRoles": False},
+    "podDisruptionBudget": {"enabled": False},
+    "metrics": {"service": {"enabled": False}},
+    "release": {"enabled": False},
+    "replicas": 0,
+}
+
+COMBINATIONS: Final[dict[str, dict[str, Any]]] = {
+    "default": {},
+    "namespaces": NAMESPACES,
+    "monitored": MONITORED,
+    "everything": EVERYTHING,
+    "everything-in-namespaces": EVERYTHING | NAMESPACES,
+    "nothing": NOTHING,
+}

@@ -1,0 +1,234 @@
+"""What the chart renders with which values."""
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from logpersister_operator.crd.document import definition
+from logpersister_operator.release import main as release
+from logpersister_operator.settings import PREFIX, Settings
+from tests.chart.combinations import COMBINATIONS, EVERYTHING, MONITORED, NAMESPACES, NOTHING
+from tests.chart.helm import CHART, Document, HelmError, Rendered, is_hook, render
+
+
+@pytest.fixture(scope="module")
+def default() -> Rendered:
+    return render()
+
+
+@pytest.fixture(scope="module")
+def everything() -> Rendered:
+    return render(EVERYTHING)
+
+
+def test_the_operator_reads_the_settings_of_the_chart(default: Rendered, everything: Rendered) -> None:
+    assert Settings.from_environment(default.environment()) == Settings(image="logpersister:0.1.0")
+    assert Settings.from_environment(everything.environment()) == Settings(
+        image="registry.example.org/data/logpersister:0.1.0",
+        lag_seconds=10.5,
+        log_level="debug",
+        lease="logpersister-system/logpersister-operator",
+    )
+    assert Settings.from_environment(render(NAMESPACES).environment()).namespaces == ("logs", "audit")
+
+
+def test_every_setting_of_the_operator_is_set(everything: Rendered) -> None:
+    assert everything.environment().keys() == {PREFIX + setting.name.upper() for setting in fields(Settings)}
+
+
+def test_the_ports_are_those_of_the_settings(default: Rendered) -> None:
+    settings = Settings.from_environment(default.environment())
+    (container,) = default.pod()["containers"]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert ports == {"health": settings.health_port, "metrics": settings.metrics_port}
+    assert default.one("Service")["spec"]["ports"][0]["port"] == settings.metrics_port
+
+
+@pytest.mark.parametrize("values", COMBINATIONS.values(), ids=COMBINATIONS)
+def test_pods_meet_the_restricted_standard(values: dict[str, Any]) -> None:
+    rendered = render(values)
+    pods = [one["spec"]["template"]["spec"] for kind in ("Deployment", "Job") for one in rendered.of_kind(kind)]
+    assert pods
+    for pod in pods:
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
+        assert [volume.keys() - {"name"} for volume in pod["volumes"]] == [{"emptyDir"}]
+        for container in pod["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            assert container["resources"]["requests"]["cpu"]
+
+
+@pytest.mark.parametrize(("replicas", "strategy"), [(0, "Recreate"), (1, "Recreate"), (2, "RollingUpdate")])
+def test_only_with_a_lease_two_run_beside_each_other(replicas: int, strategy: str) -> None:
+    rendered = render({"replicas": replicas})
+    assert rendered.one("Deployment")["spec"]["strategy"]["type"] == strategy
+    several = replicas > 1
+    assert ("LOGPERSISTER_OPERATOR_LEASE" in rendered.environment()) is several
+    assert bool(rendered.of_kind("PodDisruptionBudget")) is several
+    assert ("logpersister-operator-lease" in {one["metadata"]["name"] for one in rendered.of_kind("Role")}) is several
+
+
+def test_the_right_on_the_lease_is_for_the_lease_of_the_settings(everything: Rendered) -> None:
+    namespace, _, name = everything.environment()["LOGPERSISTER_OPERATOR_LEASE"].partition("/")
+    role = everything.one("Role", "logpersister-operator-lease")
+    assert role["metadata"]["namespace"] == namespace
+    assert [rule.get("resourceNames") for rule in role["rules"]] == [None, [name]]
+
+
+def test_the_definition_is_that_of_the_repository(default: Rendered) -> None:
+    found = default.one("CustomResourceDefinition", "logpersisters.logpersister.dev")
+    assert found["spec"] == definition()["spec"]
+    assert found["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+
+
+def test_the_definition_goes_with_the_release_or_stays_away_when_told() -> None:
+    gone = render({"crds": {"keep": False}}).one("CustomResourceDefinition", "logpersisters.logpersister.dev")
+    assert "annotations" not in gone["metadata"]
+    assert not render({"crds": {"install": False}}).of_kind("CustomResourceDefinition")
+
+
+def test_images(default: Rendered) -> None:
+    def images(values: dict[str, Any]) -> tuple[str, str]:
+        rendered = render({"image": values})
+        return rendered.pod()["containers"][0]["image"], rendered.environment()["LOGPERSISTER_OPERATOR_IMAGE"]
+
+    registry = "registry.example.org:5000"
+    assert images({}) == ("logpersister-operator:0.1.0", "logpersister:0.1.0")
+    assert images({"registry": registry}) == (
+        f"{registry}/logpersister-operator:0.1.0",
+        f"{registry}/logpersister:0.1.0",
+    )
+    digest = "example.org/lp@sha256:" + "0" * 64
+    assert images({"registry": registry, "member": digest}) == (f"{registry}/logpersister-operator:0.1.0", digest)
+    assert images({"operator": digest}) == (digest, "logpersister:0.1.0")
+    job = render({"image": {"operator": digest}}).one("Job", "logpersister-release")
+    assert job["spec"]["template"]["spec"]["containers"][0]["image"] == digest
+    for wrong in ("https://registry.example.org", "registry.example.org/", "a b"):
+        with pytest.raises(HelmError, match=r"for example registry\.example\.org/data"):
+            images({"registry": wrong})
+
+
+@pytest.mark.parametrize("values", COMBINATIONS.values(), ids=COMBINATIONS)
+def test_what_selects_the_operator_finds_it_and_not_the_members(values: dict[str, Any]) -> None:
+    rendered = render(values)
+    deployment = rendered.one("Deployment")
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    selectors = [deployment["spec"]["selector"]["matchLabels"]]
+    selectors += [one["spec"]["selector"] for one in rendered.of_kind("Service")]
+    selectors += [one["spec"]["selector"]["matchLabels"] for one in rendered.of_kind("PodDisruptionBudget")]
+    selectors += [one["spec"]["podSelector"]["matchLabels"] for one in rendered.of_kind("NetworkPolicy")]
+    for selector in selectors:
+        assert selector.items() <= labels.items()
+        assert selector["app.kubernetes.io/name"] != "logpersister", "that is the name of members"
+
+
+def test_labels_of_pods_cannot_replace_those_that_find_them() -> None:
+    rendered = render({"podLabels": {"app.kubernetes.io/name": "mine", "team": "data"}})
+    labels = rendered.one("Deployment")["spec"]["template"]["metadata"]["labels"]
+    assert labels["app.kubernetes.io/name"] == "logpersister-operator"
+    assert labels["team"] == "data"
+
+
+def test_where_pods_run_is_taken_as_it_is(everything: Rendered) -> None:
+    pod = everything.pod()
+    for name in ("nodeSelector", "tolerations", "affinity", "topologySpreadConstraints", "priorityClassName"):
+        assert pod[name] == EVERYTHING[name]
+    assert pod["imagePullSecrets"] == [{"name": "registry-login"}]
+
+
+def test_nothing_is_there_but_what_cannot_be_left_out() -> None:
+    assert render(NOTHING).names() == ["Deployment logpersister-system/logpersister-operator"]
+    assert render(NOTHING).pod()["serviceAccountName"] == "existing"
+    with pytest.raises(HelmError, match="name an existing account"):
+        render({"serviceAccount": {"create": False}})
+
+
+def test_with_namespaces_nothing_is_cluster_wide_but_the_definition_and_the_roles_of_users() -> None:
+    kinds = {"ClusterRole", "ClusterRoleBinding"}
+    found = [one["metadata"]["name"] for one in render(NAMESPACES).all if one["kind"] in kinds]
+    assert found == ["logpersister-system-logpersister-view", "logpersister-system-logpersister-edit"]
+
+
+def test_two_releases_can_stand_beside_each_other() -> None:
+    def cluster_wide(namespace: str) -> set[str]:
+        return {
+            one["metadata"]["name"]
+            for one in render({"crds": {"install": False}}, namespace=namespace).all
+            if one["kind"].startswith("Cluster")
+        }
+
+    assert not cluster_wide("one") & cluster_wide("two")
+
+
+def test_hooks_run_only_before_the_release_is_deleted(default: Rendered) -> None:
+    hooks = [one for one in default.all if is_hook(one)]
+    assert {one["kind"] for one in hooks} == {
+        "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Job",
+    }  # fmt: skip
+    for hook in hooks:
+        assert hook["metadata"]["annotations"]["helm.sh/hook"] == "pre-delete"
+        assert "hook-succeeded" in hook["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
+    weights = {one["kind"]: int(one["metadata"]["annotations"]["helm.sh/hook-weight"]) for one in hooks}
+    assert weights["ServiceAccount"] < weights["RoleBinding"] < weights["Job"], "each needs the one before"
+    assert not render({"release": {"enabled": False}}).of_kind("Job")
+
+
+def test_the_hook_calls_the_program_as_it_wants_to_be_called(
+    default: Rendered, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for rendered, namespaces in ((default, ""), (render(NAMESPACES), "logs,audit")):
+        spec = rendered.one("Job", "logpersister-release")["spec"]["template"]["spec"]
+        (container,) = spec["containers"]
+        assert container["command"] == ["python", "-m", release.__module__]
+        assert f"--namespaces={namespaces}" in container["args"]
+        deployment = rendered.one("Deployment")
+        assert f"--deployment={deployment['metadata']['name']}" in container["args"]
+        labels = deployment["spec"]["selector"]["matchLabels"]
+        assert f"--selector={','.join(f'{name}={value}' for name, value in labels.items())}" in container["args"]
+        assert (
+            not labels.items()
+            <= rendered.one("Job", "logpersister-release")["spec"]["template"]["metadata"]["labels"].items()
+        ), "it would wait for itself"
+    with pytest.raises(SystemExit):  # the parser takes them all: the help is the last word
+        release([*container["args"], "--help"])
+    assert "--deployment" in capsys.readouterr().out
+
+
+def test_the_network_policy_opens_only_ports_of_the_operator(everything: Rendered) -> None:
+    spec = everything.one("NetworkPolicy")["spec"]
+    ports = {port["port"] for rule in spec["ingress"] for port in rule["ports"]}
+    assert ports == {port["name"] for port in everything.pod()["containers"][0]["ports"]}
+    assert spec["ingress"][0]["from"] == EVERYTHING["networkPolicy"]["metricsFrom"]
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    assert spec["egress"][-1] == EVERYTHING["networkPolicy"]["egress"][0]
+    only_ingress = render({"networkPolicy": {"enabled": True}}).one("NetworkPolicy")["spec"]
+    assert only_ingress["policyTypes"] == ["Ingress"]
+    assert "egress" not in only_ingress
+
+
+def test_monitoring_needs_the_service() -> None:
+    with pytest.raises(HelmError, match=r"needs metrics\.service\.enabled"):
+        render({"metrics": {"serviceMonitor": {"enabled": True}, "service": {"enabled": False}}})
+
+
+def test_members_are_scraped_where_they_are() -> None:
+    def selector(values: dict[str, Any]) -> Document:
+        found: Document = render(MONITORED | values).one("ServiceMonitor", "logpersister-members")["spec"]
+        return found
+
+    assert selector({})["namespaceSelector"] == {"any": True}
+    assert selector(NAMESPACES)["namespaceSelector"] == {"matchNames": ["logs", "audit"]}
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    project = (CHART.parents[1] / "pyproject.toml").read_text()
+    version = next(line.split('"')[1] for line in project.splitlines() if line.startswith("version = "))
+    chart = (CHART / "Chart.yaml").read_text().splitlines()
+    assert f"version: {version}" in chart
+    assert f"appVersion: {version}" in chart

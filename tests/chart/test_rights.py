@@ -1,0 +1,130 @@
+"""The operator's rights: no more than the code uses, no less, and docs/security.md tells them all."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from logpersister_operator.cluster.kinds import CHILDREN
+from logpersister_operator.render.access import driver_role
+from tests.chart.combinations import COMBINATIONS, EVERYTHING, NAMESPACES
+from tests.chart.helm import CHART, Document, Rendered, render
+from tests.unit.kubernetes.samples import Life, resource
+
+Right = tuple[str, str, str]
+"""API group, resource and verb."""
+
+SECURITY = (CHART.parents[1] / "docs" / "security.md").read_text()
+
+
+def rights(rules: list[Document]) -> Iterator[Right]:
+    for rule in rules:
+        for group in rule["apiGroups"]:
+            for kind in rule["resources"]:
+                for verb in rule["verbs"]:
+                    yield group, kind, verb
+
+
+def operator_rights(rendered: Rendered) -> set[Right]:
+    """Return what the operator may do where resources are."""
+    roles = [one for one in rendered.installed if one["kind"] in ("Role", "ClusterRole")]
+    found = [one for one in roles if one["metadata"]["name"].endswith("-operator")]
+    assert found
+    (same,) = {frozenset(rights(one["rules"])) for one in found}
+    return set(same)
+
+
+def test_the_rights_are_the_same_in_all_namespaces_and_in_some() -> None:
+    assert operator_rights(render()) == operator_rights(render(NAMESPACES))
+    roles = [one for one in render(NAMESPACES).of_kind("Role") if one["metadata"]["name"] == "logpersister-operator"]
+    assert [one["metadata"]["namespace"] for one in roles] == ["logs", "audit"]
+
+
+@pytest.mark.parametrize("values", COMBINATIONS.values(), ids=COMBINATIONS)
+def test_no_right_is_for_everything(values: dict[str, Any]) -> None:
+    for role in [one for one in render(values).all if one["kind"] in ("Role", "ClusterRole")]:
+        for right in rights(role["rules"]):
+            assert "*" not in right
+            assert right[2] not in ("escalate", "bind", "impersonate")
+
+
+def test_of_secrets_it_gets_those_whose_names_it_knows() -> None:
+    assert {verb for _, kind, verb in operator_rights(render()) if kind == "secrets"} == {"get"}
+
+
+def test_it_may_do_to_each_kind_of_child_what_is_done_to_children() -> None:
+    found = operator_rights(render())
+    for kind in CHILDREN:
+        group = kind.api_version.partition("/")[0] if "/" in kind.api_version else ""
+        for verb in ("list", "watch", "create", "patch", "delete"):
+            assert (group, kind.plural, verb) in found
+
+
+def test_it_holds_what_it_grants_to_drivers() -> None:
+    """The API server lets nobody grant what he has not."""
+    plan = Life(resource(spark={"executors": 1})).step()
+    (role,) = [child for child in plan.apply if child["kind"] == "Role"]
+    granted = set(rights(role["rules"]))
+    assert granted
+    assert granted <= operator_rights(render())
+    assert driver_role.__module__.endswith("render.access")
+
+
+def test_the_bindings_bind_the_accounts_that_pods_run_as() -> None:
+    for values in (EVERYTHING, EVERYTHING | NAMESPACES):
+        rendered = render(values)
+        pods = {
+            "logpersister-operator": rendered.pod(),
+            "logpersister-release": rendered.one("Job", "logpersister-release")["spec"]["template"]["spec"],
+        }
+        for binding in [one for one in rendered.all if one["kind"].endswith("Binding")]:
+            (subject,) = binding["subjects"]
+            assert subject["namespace"] == "logpersister-system"
+            assert pods[subject["name"]]["serviceAccountName"] == subject["name"]
+            same = (binding["metadata"]["name"], binding["metadata"].get("namespace"))
+            role = rendered.one(binding["roleRef"]["kind"], binding["roleRef"]["name"]) if same[1] is None else None
+            assert role is not None or binding["roleRef"]["name"] == same[0]
+
+
+def documented(heading: str) -> set[Right]:
+    """Return the rights in the table below a heading: API group, resources, verbs, why."""
+    section = SECURITY.partition(f"### {heading}\n")[2].partition("\n#")[0]
+    found: set[Right] = set()
+    for group, kinds, verbs in re.findall(
+        r"^\| `?([\w.]*)`? \| ([^|]+) \| ([^|]+) \| [^|]+ \|$", section, re.MULTILINE
+    ):
+        if kinds.strip() in ("resources", "---"):
+            continue
+        for kind in re.findall(r"`([\w/]+)`", kinds):
+            found |= {("" if group == "core" else group, kind, verb.strip()) for verb in verbs.split(",")}
+    return found
+
+
+def test_the_table_of_the_operator_in_the_documents_is_true() -> None:
+    assert documented("The operator, where resources are") == operator_rights(render())
+
+
+def test_the_table_of_the_lease_in_the_documents_is_true() -> None:
+    role = render(EVERYTHING).one("Role", "logpersister-operator-lease")
+    assert documented("The operator, in its own namespace") == set(rights(role["rules"]))
+
+
+def test_the_table_of_the_release_job_in_the_documents_is_true() -> None:
+    rendered = render()
+    own = set(rights(rendered.one("Role", "logpersister-release")["rules"]))
+    everywhere = set(rights(rendered.one("ClusterRole", "logpersister-system-logpersister-release")["rules"]))
+    assert documented("While the release is uninstalled") == own | everywhere
+
+
+def test_the_table_of_users_in_the_documents_is_true() -> None:
+    rendered = render()
+    names = [f"logpersister-system-logpersister-{name}" for name in ("view", "edit")]
+    found = {right for name in names for right in rights(rendered.one("ClusterRole", name)["rules"])}
+    assert documented("Users") == found
+
+
+def test_the_table_of_drivers_in_the_documents_is_true() -> None:
+    plan = Life(resource(spark={"executors": 1})).step()
+    (role,) = [child for child in plan.apply if child["kind"] == "Role"]
+    assert documented("Members with executors") == set(rights(role["rules"]))

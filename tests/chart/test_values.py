@@ -1,0 +1,82 @@
+"""The values: each is explained, each is checked, and a mistake gets a message that one can act on."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.chart.helm import CHART, HelmError, helm, render
+
+VALUES_TEXT = (CHART / "values.yaml").read_text()
+VALUES: dict[str, Any] = yaml.safe_load(VALUES_TEXT)
+SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
+
+
+def test_lint() -> None:
+    assert "0 chart(s) failed" in helm("lint", "--strict", str(CHART))
+
+
+def closed(values: dict[str, Any], schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, set[str]]]:
+    """Yield where values and schema name different keys."""
+    if "properties" not in schema:
+        return
+    assert schema["additionalProperties"] is False, path
+    if different := values.keys() ^ schema["properties"].keys():
+        yield path, different
+    for name in values.keys() & schema["properties"].keys():
+        if isinstance(values[name], dict):
+            yield from closed(values[name], schema["properties"][name], f"{path}.{name}")
+
+
+def test_the_schema_knows_every_value_and_no_others() -> None:
+    schema = {**SCHEMA, "properties": {k: v for k, v in SCHEMA["properties"].items() if k != "global"}}
+    assert list(closed(VALUES, schema)) == []
+
+
+def test_every_value_is_explained() -> None:
+    """A comment stands right above each, or above the neighbours that it explains together with it."""
+    unexplained, explained = [], False
+    for line in VALUES_TEXT.splitlines():
+        key = re.match(r"( *)([A-Za-z]+):( .+)?$", line)
+        if not line.strip():
+            explained = False
+        elif line.lstrip().startswith("#"):
+            explained = True
+        elif key and key[3] and not explained:
+            unexplained.append(line)
+    assert unexplained == []
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"replicas": "two"}, "at '/replicas': got string, want integer"),
+        ({"replicas": -1}, "at '/replicas': minimum: got -1, want 0"),
+        ({"replica": 2}, "additional properties 'replica' not allowed"),
+        ({"image": {"tag": "1"}}, "at '/image': additional properties 'tag' not allowed"),
+        ({"namespaces": "logs"}, "at '/namespaces': got string, want array"),
+        ({"namespaces": ["Logs"]}, "at '/namespaces/0': 'Logs' does not match pattern"),
+        ({"namespaces": ["logs", "logs"]}, "at '/namespaces': items at 0 and 1 are equal"),
+        ({"crds": {"keep": "no"}}, "at '/crds/keep': got string, want boolean"),
+        ({"settings": {"logLevel": "chatty"}}, "value must be one of 'debug', 'info', 'warning', 'error'"),
+        ({"settings": {"lagSeconds": 0}}, "at '/settings/lagSeconds': minimum: got 0, want 1"),
+        ({"settings": {"healthPort": 1}}, "at '/settings': additional properties 'healthPort' not allowed"),
+        ({"podLabels": {"version": 1.0}}, "at '/podLabels/version': got number, want string"),
+        ({"metrics": {"prometheusRule": {"runbooks": "docs"}}}, "at '/metrics/prometheusRule/runbooks'"),
+        ({"release": {"seconds": 1}}, "at '/release/seconds': minimum: got 1, want 10"),
+    ],
+    ids=str,
+)
+def test_nonsense_is_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(HelmError) as caught:
+        render(values)
+    assert message in str(caught.value)
+
+
+def test_numbers_and_large_numbers_reach_the_operator_as_they_are() -> None:
+    environment = render({"settings": {"lagSeconds": 3600, "secretSeconds": 1.5}}).environment()
+    assert environment["LOGPERSISTER_OPERATOR_LAG_SECONDS"] == "3600"
+    assert environment["LOGPERSISTER_OPERATOR_SECRET_SECONDS"] == "1.5"
