@@ -74,6 +74,35 @@ def test_while_everything_is_stored(scene: Scene, topic: CreateTopic, verify: Ve
     assert (document["ok"], kinds(document)) == (True, {("other-topic", 0): 1})
 
 
+def test_while_a_process_stands_still(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy) -> None:
+    """In the middle of an upload. Kafka has deleted what the group had promised, and so nobody else knows of it."""
+    again, other = topic(), topic()
+    manifest = scene.manifest(kafka={"topics": [again, other]}, storage={"endpoint": s3_proxy.endpoint})
+    scene.workload.write(again, 500, size=1_000)
+    old = scene.workload.produced(again)
+    fault = stalled_puts(f"/{again}/")
+    fault.times = 1  # that of others go through
+    s3_proxy.inject(fault)
+    zombie = scene.member(manifest, "one")
+    zombie.wait("the upload is on its way", lambda: fault.met)
+    zombie.freeze()
+    delete(scene, again)
+    create_topic(scene.kafka.bootstrap, again)
+    scene.workload.write(again, 800, size=1_000)
+    scene.workload.write(other, 100)
+    member = scene.member(manifest, "two")
+    scene.group.wait_current(other, explain=member.tail)
+    wait_held(member, again)
+
+    s3_proxy.clear()
+    zombie.thaw()
+
+    zombie.wait("its upload is done", lambda: scene.bucket.names(again))
+    scene.assert_stored(other)
+    assert_exactly_once(scene.bucket.objects(again), old)
+    assert not scene.group.pending(again)
+
+
 def test_while_it_is_being_uploaded(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify) -> None:
     """It stays away for a while, and comes back with fewer partitions and other records at the promised offsets."""
     again, other = topic(2), topic()

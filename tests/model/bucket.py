@@ -22,6 +22,8 @@ class Bucket:
         self._decisions = decisions
         self.objects: dict[ObjectKey, StoredObject] = {}
         self.revisions: dict[str, Mapping[str, Any]] = {}
+        self.topics: dict[tuple[str, int], str] = {}
+        """By name and generation, the ids of the topics that ranges were promised of."""
 
     def maybe_fail(self, fault: Fault) -> None:
         if self._decisions.fails(fault):

@@ -179,6 +179,13 @@ class MemoryPort:
         self._turn.saw(found is None)  # the rest of it follows from its name
         return found
 
+    def claim_topics(self, ids: Mapping[str, str], generation: int) -> Mapping[str, str | ForeignObjectError]:
+        self._ask()
+        noted = self._around.bucket.topics
+        return self._turn.saw(
+            {topic: noted.setdefault((topic, generation), topic_id) for topic, topic_id in ids.items()}
+        )
+
     def record_loss(
         self, partition: TopicPartition, topic_id: str | None, start: Offset, end: Offset, cause: str
     ) -> None:

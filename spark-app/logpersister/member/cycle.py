@@ -14,6 +14,7 @@ import structlog
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
 from logpersister.member.arrivals import Arrivals
+from logpersister.member.claims import TopicClaims
 from logpersister.member.execution import Ended, Execution
 from logpersister.member.listener import Listener
 from logpersister.member.look import Outlook
@@ -79,6 +80,7 @@ class Cycle:
         self._outcomes: dict[Range, RangeOutcome] = {}
         self._sample_at: dict[str, float] = {}
         self._revision_stored = False
+        self._claims = TopicClaims(world.memory, resource.spec.generation)
         self._looked_at = float("-inf")
         self._look_soon = True
         self.targets: Mapping[TopicPartition, Offset] | None = None
@@ -257,6 +259,10 @@ class Cycle:
         return intents
 
     def _promise(self, intents: list[Intent]) -> None:
+        foreign = self._claims.foreign(intents)
+        for partition, hold in foreign.items():
+            self._hold(partition, hold)
+        intents = [intent for intent in intents if intent.partition not in foreign]
         if not intents:
             return
         if not self._revision_stored:
@@ -270,8 +276,6 @@ class Cycle:
         for partition in sent.committed:
             self.book.promised(promises[partition])
         self._doubt(sent.failed)
-
-    # loss
 
     def _lost_before(self, partition: TopicPartition, position: Offset, log_start: Offset) -> None:
         """An idle partition's next records are gone."""

@@ -12,6 +12,7 @@ from logpersister.storage.losses import Cause, Loss, record_loss
 from logpersister.storage.names import ObjectName
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
+from logpersister.storage.topics import claim_topic
 
 LOOKING_THREADS = 8
 
@@ -66,6 +67,18 @@ class BucketMemory:
     def revision(self, revision: str) -> Mapping[str, Any] | None:
         """Return a revision's snapshot, None when it is not in the bucket."""
         return get_revision(self._store, self._group, revision)
+
+    def claim_topics(self, ids: Mapping[str, str], generation: int) -> Mapping[str, str | ForeignObjectError]:
+        """Note for each topic (name to id) what the generation is about; return the ids that were noted first."""
+
+        def claim(topic: str) -> str | ForeignObjectError:
+            try:
+                return claim_topic(self._store, self._group, topic, generation, ids[topic])
+            except ForeignObjectError as error:
+                return error  # that concerns this topic only
+
+        with ThreadPoolExecutor(LOOKING_THREADS, thread_name_prefix="topics") as threads:
+            return dict(zip(ids, threads.map(claim, ids), strict=True))
 
     def record_loss(
         self, partition: TopicPartition, topic_id: str | None, start: Offset, end: Offset, cause: Cause

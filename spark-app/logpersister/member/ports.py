@@ -56,6 +56,12 @@ class Memory(Protocol):
 
     def revision(self, revision: str) -> Mapping[str, Any] | None: ...
 
+    def claim_topics(self, ids: Mapping[str, str], generation: int) -> Mapping[str, str | ForeignObjectError]:
+        """Note for each topic (name to id) what the generation is about; return the ids that were noted first.
+
+        A note that is damaged is an error in the place of the id.
+        """
+
     def record_loss(
         self, partition: TopicPartition, topic_id: str | None, start: Offset, end: Offset, cause: Cause
     ) -> None:

@@ -142,6 +142,11 @@ def loss_key(prefix: str, group: str, lost: Range, topic_id: str | None) -> str:
     return _checked(losses_prefix(prefix, group) + f"{_topic_segment(lost.partition.topic)}/{file}.json")
 
 
+def topic_key(prefix: str, group: str, topic: str, generation: int) -> str:
+    """Return the name of the note which topic (by id) of this name a generation is about."""
+    return _checked(own_prefix(prefix, group) + f"topics/{_topic_segment(topic)}/{generation}.json")
+
+
 def probe_key(prefix: str, group: str) -> str:
     """Return the name of the tiny object that is put and deleted to find out whether the bucket can be written."""
     return own_prefix(prefix, group) + "probe"

@@ -8,8 +8,10 @@ from logpersister.ranges import Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.losses import Loss, list_losses, record_loss
+from logpersister.storage.names import topic_key
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
+from logpersister.storage.topics import claim_topic
 from tests.integration.storage.writing import (
     GROUP,
     PART,
@@ -103,3 +105,18 @@ def test_losses_are_recorded_once_each(store: ObjectStore) -> None:
         record_loss(store, GROUP, loss)
     assert list(list_losses(store, GROUP)) == [lost, skipped]
     assert list(list_losses(store, "another")) == []
+
+
+def test_the_first_topic_of_a_name_stays_that_of_its_generation(
+    store: ObjectStore, s3: "S3Client", bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [claim_topic(store, GROUP, "clicks", 1, topic_id) for topic_id in "ABA"] == ["A", "A", "A"]
+    assert claim_topic(store, GROUP, "clicks", 2, "B") == "B"
+    assert claim_topic(store, "another", "clicks", 1, "C") == "C"
+    found = iter([None, store.get_json(topic_key("raw", GROUP, "clicks", 1))])
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "get_json", lambda _: next(found))
+        assert claim_topic(store, GROUP, "clicks", 1, "B") == "A", "somebody else was faster"
+    s3.put_object(Bucket=bucket, Key=topic_key("raw", GROUP, "clicks", 1), Body=b"{}")
+    with pytest.raises(ForeignObjectError, match="does not say which topic"):
+        claim_topic(store, GROUP, "clicks", 1, "A")

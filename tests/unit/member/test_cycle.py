@@ -12,6 +12,7 @@ from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import Committed, Mark
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
+from logpersister.storage.facts import ForeignObjectError
 from tests.unit.member.worlds import CLICKS, ORDERS, TOPIC_ID, FakeWorld, manifest
 
 
@@ -228,6 +229,29 @@ def test_a_topic_that_was_made_again_is_held(world: FakeWorld) -> None:
     turn(world, cycle, 20.0)
     assert cycle.book.held()[CLICKS].reason is HoldReason.TOPIC_RECREATED
     assert marks(world) == [(0, ())]
+
+
+def test_a_damaged_note_holds_only_its_topic(world: FakeWorld) -> None:
+    world.memory.topics["clicks", 1] = ForeignObjectError("somebody changed it")
+    world.group.tokens = {CLICKS: 1, ORDERS: 2}
+    cycle = cycle_in(world)
+    begin(world, cycle, clicks=25, orders=25)
+    turn(world, cycle)
+    assert cycle.book.held()[CLICKS].reason is HoldReason.FOREIGN_OBJECTS
+    assert marks(world, ORDERS)[-1][1], "others are promised"
+
+
+def test_a_generation_is_about_one_topic_of_a_name(world: FakeWorld) -> None:
+    """Kafka forgets offsets with their topic; that another one was begun, only the bucket knows."""
+    world.memory.topics["clicks", 1] = "B" * 22
+    world.group.tokens = {CLICKS: 1, ORDERS: 2}
+    cycle = cycle_in(world)
+    begin(world, cycle, clicks=25, orders=25)
+    turn(world, cycle)
+    assert cycle.book.held()[CLICKS].reason is HoldReason.TOPIC_RECREATED
+    assert marks(world) == [(0, ())]
+    assert marks(world, ORDERS)[-1][1], "others are promised"
+    assert world.memory.topics["orders", 1] == TOPIC_ID
 
 
 def test_a_partition_that_ends_too_early_is_held_after_a_while_unless_its_topic_was_made_again(

@@ -118,6 +118,11 @@ class FakeMemory:
         self.revisions: dict[str, Mapping[str, Any]] = {}
         self.losses: list[tuple[TopicPartition, Offset, Offset, str]] = []
         self.error: StorageError | None = None
+        self.topics: dict[tuple[str, int], str | ForeignObjectError] = {}
+
+    def claim_topics(self, ids: Mapping[str, str], generation: int) -> Mapping[str, str | ForeignObjectError]:
+        self._ask()
+        return {topic: self.topics.setdefault((topic, generation), topic_id) for topic, topic_id in ids.items()}
 
     def tails(
         self, partitions: Iterable[TopicPartition], generation: int, most: int
