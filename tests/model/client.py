@@ -26,10 +26,10 @@ class Client:
         self.ownership = Ownership()
         self._around = around
         self._incarnation = 0
-        self._phase = Phase.OUT
+        self.phase = Phase.OUT
         self.generation = -1
-        self._share: set[TopicPartition] = set()
-        self._given_last: set[TopicPartition] = set()
+        self.share: set[TopicPartition] = set()
+        self.given_last: set[TopicPartition] = set()
         self._deadline = 0.0
 
     @property
@@ -39,7 +39,7 @@ class Client:
     @property
     def may_commit(self) -> bool:
         """Whether kafka-python sends commits: while it joins, it does not."""
-        return self._phase in (Phase.STABLE, Phase.REVOKING, Phase.GIVING_UP)
+        return self.phase in (Phase.STABLE, Phase.REVOKING, Phase.GIVING_UP)
 
     @property
     def is_known(self) -> bool:
@@ -47,7 +47,7 @@ class Client:
 
     def ready(self) -> bool:
         """Whether there is something to do."""
-        match self._phase:
+        match self.phase:
             case Phase.OUT:
                 return bool(self.ownership.tokens()) or not self._waits_for_commits()
             case Phase.JOINING:
@@ -63,7 +63,7 @@ class Client:
         """Do the next step that the client's I/O thread would do."""
         if not self.ready():
             return
-        match self._phase:
+        match self.phase:
             case Phase.OUT:
                 self._join_anew()
             case Phase.JOINING if self.is_known:
@@ -79,7 +79,7 @@ class Client:
 
     def waits_for_ranges(self) -> bool:
         """Whether a revocation waits for ranges that are being executed."""
-        if self._phase is not Phase.REVOKING or self._around.chronicle.time >= self._deadline:
+        if self.phase is not Phase.REVOKING or self._around.chronicle.time >= self._deadline:
             return False
         return self.ownership.is_busy(set(self._revoked()))
 
@@ -92,13 +92,13 @@ class Client:
 
     def _hear_of_expulsion(self) -> None:
         """The broker does not know this member any more, and has said so."""
-        if self._phase is Phase.JOINING and not self._around.rules.losses_are_told:
+        if self.phase is Phase.JOINING and not self._around.rules.losses_are_told:
             self._incarnation += 1
             self._join()
             return
         self._around.chronicle.tell(self.name, "hears that it was expelled")
         self.generation = -1
-        self._phase = Phase.OUT
+        self.phase = Phase.OUT
 
     def _join_anew(self) -> None:
         lost = set(self.ownership.tokens())
@@ -111,39 +111,39 @@ class Client:
 
     def _join(self) -> None:
         owned = set(self.ownership.tokens())
-        claims = owned if self._around.rules.true_claims else owned | self._given_last
+        claims = owned if self._around.rules.true_claims else owned | self.given_last
         self._around.coordinator.join(self.member_id, claims)
-        self._phase = Phase.JOINING
+        self.phase = Phase.JOINING
 
     def _sync(self) -> None:
         self.generation, share = self._around.coordinator.answers[self.member_id]
-        self._share, self._given_last = set(share), set(share)
+        self.share, self.given_last = set(share), set(share)
         revoked = self._revoked()
         if not revoked:
             self._gain()
-            self._phase = Phase.STABLE
+            self.phase = Phase.STABLE
             return
         self._tell("has to give up", revoked)
         self.ownership.begin_revocation(revoked)
         self._deadline = self._around.chronicle.time + self._around.grace_seconds
-        self._phase = Phase.REVOKING
+        self.phase = Phase.REVOKING
 
     def _revoked(self) -> set[TopicPartition]:
-        return set(self.ownership.tokens().keys() - self._share)
+        return set(self.ownership.tokens().keys() - self.share)
 
     def _revoke(self) -> None:
         revoked = self._revoked()
         self._tell("gives up", revoked)
         self.ownership.lose(revoked)
-        self._phase = Phase.GIVING_UP
+        self.phase = Phase.GIVING_UP
 
     def _gave_up(self) -> None:
         self._gain()
-        self._phase = Phase.STABLE
+        self.phase = Phase.STABLE
         self._around.coordinator.rebalance()
 
     def _gain(self) -> None:
-        added = self._share - self.ownership.tokens().keys()
+        added = self.share - self.ownership.tokens().keys()
         if added:
             self._tell("is given", added)
             self.ownership.gain(sorted(added))

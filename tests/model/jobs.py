@@ -31,6 +31,10 @@ class Outcomes(Future[list[RangeOutcome]]):
         self._noted(tuple(outcomes))
         return outcomes
 
+    def peek(self) -> list[RangeOutcome]:
+        """Return the outcomes without taking them."""
+        return super().result()
+
 
 class Job:
     """A Spark job. Its tasks read a range, then put its objects."""
@@ -154,6 +158,10 @@ class Spark:
             del self.running[index]
             self.ended = [(owner, future) for owner, future in self.ended if not future.taken]
             self.ended.append((member, job.future))
+
+    def not_taken(self, member: str) -> list[Outcomes]:
+        """Return what jobs of a member have given back and it has not looked at, in their order."""
+        return [future for owner, future in self.ended if owner == member and not future.taken]
 
     def kill(self, member: str | None = None) -> None:
         """End the jobs of a member, or all."""

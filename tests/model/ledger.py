@@ -153,3 +153,7 @@ class Ledger:
             if identity.partition == partition:
                 self._reset.pop(identity, None)
                 self._accounts[identity].forgotten = True
+
+    def opinion(self) -> tuple[object, ...]:
+        """Return what its judgement of all that comes depends on, besides Kafka and the bucket."""
+        return self._accounts, self._reset, self._set_forward, self._losses

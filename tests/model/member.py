@@ -103,11 +103,11 @@ class Member:
 
     def may_stand_still(self, where: Place) -> None:
         """Stop in the middle of the turn until the world lets it go on: others do what they do meanwhile."""
+        self.seen.append(where)
         if self._around.decisions.stands_still(where):
             self.waits_until = self._now() + self._around.decisions.silence()
-            self.seen.append(where)
             self.process.pause()
-            self.seen.append(self._now() > self.turn_began)
+        self.seen.append(self._now() > self.turn_began)
 
     def _turn(self) -> None:
         self.seen.clear()

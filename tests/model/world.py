@@ -42,7 +42,8 @@ class World:
         """That of processes that start from now on."""
         self.may_be_held: set[str] = set()
         """Reasons for which partitions may be held, by what has happened."""
-        self._numbers = iter(range(1, 1 << 30))
+        self.started = 0
+        """How many processes have ever been started."""
 
     def close(self) -> None:
         for member in self.members.values():
@@ -58,7 +59,8 @@ class World:
         return [member for member in self.members.values() if not member.stopped]
 
     def start(self) -> Member:
-        name = f"member-{next(self._numbers)}"
+        self.started += 1
+        name = f"member-{self.started}"
         self.members[name] = Member(name, self.manifest, self.around)
         return self.members[name]
 

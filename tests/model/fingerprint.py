@@ -1,0 +1,175 @@
+"""Whether two moments of small worlds are the same, as far as anything that comes after can tell.
+
+A fingerprint has everything that the future depends on. Left out are the past (the story), times (in a small world
+whatever somebody waits for is due at his next turn), and numbers that are only compared with each other (tokens, group
+generations, member ids), which are counted from the newest.
+
+It walks over the cycle's objects by itself, so that a new field of production code takes part; a value of a kind that
+it does not know makes it fail rather than forget. A turn that stands still in the middle is told by the cycle as it was
+when the turn began, and by all that it was told since.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from logpersister.plan import sizes
+from logpersister.ranges import Range
+from tests.model.ledger import StoredObject
+from tests.model.member import Member
+from tests.model.ports import Sender, Tokens
+from tests.model.scenes import Kind
+from tests.model.small import Small
+
+Frozen = Any
+"""Hashable."""
+
+NOT_STATE = frozenset(
+    {"_resource", "_revision", "_world", "_listener", "_clock", "_now", "_book", "_sizes", "_upload", "_offsets"}
+    | {"_group", "_jobs", "_memory", "_wake", "_group_id", "_lock", "_next_token"}
+    # Jobs that have ended are seen from the other side; what is in `_outcomes` is told to the listener, no more.
+    | {"_ended", "_outcomes"}
+)
+KEYS_ONLY = frozenset({"revisions"})
+_AS_THEY_ARE = (int, str, type(None), Range, StoredObject)
+TOKENS = frozenset({"token", "tokens", "_tokens"})
+
+
+def fingerprint(world: Small) -> int:
+    """Return a number that two moments share when they are the same."""
+    ledger = world.kafka.ledger
+    return hash(
+        (
+            _freeze(world.kafka.history),
+            _freeze(world.kafka.topic_ids),
+            _freeze(world.kafka.commits),
+            _freeze(world.bucket.objects),
+            frozenset(world.bucket.revisions),
+            _freeze(ledger.opinion()),
+            tuple(_of_member(world, member) for member in world.members.values()),
+            tuple(_of_jobs(world)),
+            _of_group(world),
+            (world.next_turn, world.turns_in_vain, min(world.started, 3), world.manifest),
+            frozenset(world.may_be_held),
+        )
+    )
+
+
+def remember(world: Small, member: Member) -> Frozen:
+    """Return the cycle as it is between two turns; to be called before each turn."""
+    if member.name not in world.cycles:
+        newest = member.client.ownership._next_token
+        # A token's distance to the newest changes when there is a newer one, so this is told with the tokens of then.
+        world.cycles[member.name] = (_Freezer(newest).freeze(member.cycle), newest)
+    return world.cycles[member.name]
+
+
+def _of_member(world: Small, member: Member) -> Frozen:
+    client = member.client
+    newest = client.ownership._next_token
+    cycle, newest_then = remember(world, member)
+    turn: Frozen = None
+    if member.process.in_the_middle:
+        turn = (_Freezer(newest, world, member).freeze(member.seen), world.chronicle.time > member.turn_began)
+    return (
+        member.manifest,
+        world.path.bytes_per_record(member.name),
+        member.stopped,
+        ((Kind.TURN, member.name) in world.paused, (Kind.CLIENT, member.name) in world.paused),
+        (client.phase, client.generation == world.coordinator.generation, client.is_known, client.waits_for_ranges()),
+        (frozenset(client.share), frozenset(client.given_last)),
+        _Freezer(newest).freeze(client.ownership),
+        (cycle, newest - newest_then, turn),
+        tuple(_freeze(future.peek()) for future in world.spark.not_taken(member.name)),
+    )
+
+
+def _of_jobs(world: Small) -> Frozen:
+    for owner, job in world.spark.running:
+        work = tuple((task.revision, _freeze(item)) for task, item in job.work)
+        yield _rank(world, owner), (Kind.JOB, job.name) in world.paused, work, _freeze(job.history)
+
+
+def _of_group(world: Small) -> Frozen:
+    group = world.coordinator
+    return (
+        group.rebalancing,
+        frozenset(_identity(world, member) for member in group.known),
+        frozenset((_identity(world, member), frozenset(claims)) for member, claims in group.joined.items()),
+        frozenset((_identity(world, member), frozenset(share)) for member, (_, share) in group.answers.items()),
+        world.moving,
+        world.wanted_by and _identity(world, world.wanted_by),
+    )
+
+
+def _rank(world: Small, name: str) -> int:
+    """Return how many living members are older; -1 for the dead."""
+    return list(world.members).index(name) if name in world.members else -1
+
+
+def _identity(world: Small, member_id: str) -> tuple[int, bool]:
+    """Return whose id it is, and whether it is still in use."""
+    name = member_id.partition(".")[0]
+    return _rank(world, name), name in world.members and world.members[name].client.member_id == member_id
+
+
+class _Freezer:
+    """Makes values hashable."""
+
+    def __init__(self, newest: int = 0, world: Small | None = None, member: Member | None = None) -> None:
+        self._newest = newest
+        self._world = world
+        self._member = member
+
+    def freeze(self, value: Any) -> Frozen:
+        if isinstance(value, _AS_THEY_ARE):
+            return value
+        freeze = self.freeze
+        if isinstance(value, dict):
+            if isinstance(value, Tokens):
+                return self._tokens(value)
+            return frozenset([(freeze(key), freeze(entry)) for key, entry in value.items()])
+        if isinstance(value, set | frozenset):
+            return frozenset([freeze(entry) for entry in value])
+        if isinstance(value, list | tuple):
+            return tuple([freeze(entry) for entry in value])
+        return None if isinstance(value, float) else self._object(value)  # a float is a time
+
+    def _object(self, value: Any) -> Frozen:
+        if isinstance(value, sizes._Topic):
+            return value.stored_bytes, value.offsets
+        if isinstance(value, BaseException):
+            return type(value).__name__
+        if isinstance(value, Sender):
+            assert self._world is not None
+            assert self._member is not None
+            is_current = value.member_id == self._member.client.member_id
+            return is_current, value.generation == self._world.coordinator.generation
+        kind = type(value)
+        if not kind.__module__.startswith(("logpersister.", "tests.model.ledger")):
+            raise TypeError(f"is a {kind} state? tests/model/fingerprint.py has to know")
+        names = _field_names(kind) or [name for name in vars(value) if name not in NOT_STATE]
+        return tuple([self._field(name, getattr(value, name)) for name in names])
+
+    def _field(self, name: str, value: Any) -> Frozen:
+        if name in TOKENS:
+            return self._tokens(value) if isinstance(value, Mapping) else self._newest - value
+        return frozenset(value) if name in KEYS_ONLY else self.freeze(value)
+
+    def _tokens(self, tokens: Mapping[Any, int]) -> Frozen:
+        return frozenset([(self.freeze(key), self._newest - token) for key, token in tokens.items()])
+
+
+def _freeze(value: Any) -> Frozen:
+    return _Freezer().freeze(value)
+
+
+_fields_of: dict[type, list[str]] = {}
+
+
+def _field_names(kind: type) -> list[str]:
+    """Return the fields of a dataclass; nothing for other classes, whose objects know their own."""
+    if kind not in _fields_of:
+        names = [field.name for field in fields(kind)] if is_dataclass(kind) else []
+        _fields_of[kind] = [name for name in names if name not in NOT_STATE]
+    return _fields_of[kind]

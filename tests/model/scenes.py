@@ -1,0 +1,143 @@
+"""The small worlds that are explored: how each begins, and what can happen in it.
+
+No small world has everything: the number of paths grows with the power of the number of faults, and it is few things
+together that break a protocol.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from logpersister.ranges import TopicPartition
+from tests.model.decisions import Fault
+from tests.model.member import Manifest
+from tests.model.paths import Bounds
+
+TOPIC = "clicks"
+PARTITION = TopicPartition(TOPIC, 0)
+BYTES_PER_RECORD = {"member-1": 60_000, "member-2": 30_000, "others": 20_000}
+"""With `maxBytes` of 64 KiB: the first member cuts ranges of one offset, the second of two, later ones of three; and
+none as it did before it had stored some, because a stored record is smaller than they think."""
+
+
+class Incident(StrEnum):
+    """What can happen beside failing requests."""
+
+    CRASH = "crash"
+    SILENCE = "silence"
+    """A process stands still for so long that the group expels it."""
+    MOVE = "move"
+    """The group is shared out anew, and the partition is wanted elsewhere."""
+    END_OF_GRACE = "end of grace"
+    RETENTION = "retention"
+    RESET = "reset"
+    FORGET = "forget"
+    RECREATION = "recreation"
+
+
+class Kind(StrEnum):
+    """What can stand still."""
+
+    TURN = "turn"
+    CLIENT = "client"
+    JOB = "job"
+    PROCESS = "process"
+
+
+REQUESTS = frozenset(
+    {Fault.COMMIT_LOST, Fault.COMMIT_ANSWER_LOST, Fault.COMMIT_OUT_OF_TIME, Fault.PUT_LOST, Fault.PUT_ANSWER_LOST}
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A small world to begin with, and what can happen in it."""
+
+    name: str
+    manifests: tuple[Manifest, ...]
+    """Of the members; processes that are started when all are dead have the last."""
+    incidents: frozenset[Incident]
+    faults: frozenset[Fault] = REQUESTS
+    log: tuple[bool, ...] = (True, True, True)
+    """Offsets of the partition, with a record or without."""
+    late: bool = False
+    """Whether the second member comes when the first one is at work."""
+    pauses: frozenset[Kind] = frozenset({Kind.TURN, Kind.CLIENT, Kind.JOB})
+    """What may stand still."""
+    bounds: tuple[Bounds, ...] = (Bounds(faults=2, pauses=0),)
+    """The tests play every path that is within one of these."""
+    bytes_per_record: Mapping[str, int] = field(default_factory=lambda: BYTES_PER_RECORD)
+    """By who asks: members who sample, by name, and others: later members, and jobs."""
+
+    @property
+    def log_changes(self) -> bool:
+        return not self.incidents.isdisjoint({Incident.RETENTION, Incident.RECREATION})
+
+
+def _manifest(*, generation: int = 1, folders: bool = False, on_data_loss: str = "fail") -> Manifest:
+    return Manifest(generation, folders, on_data_loss, topics=(TOPIC,))
+
+
+SCENES = {
+    scene.name: scene
+    for scene in (
+        Scene(
+            "crashes",
+            (_manifest(), _manifest()),
+            frozenset({Incident.CRASH}),
+            log=(True, True),
+            bounds=(Bounds(faults=2, pauses=0), Bounds(faults=1, pauses=1)),
+        ),
+        Scene(
+            "from hand to hand",
+            (_manifest(), _manifest()),
+            frozenset({Incident.MOVE, Incident.END_OF_GRACE}),
+            log=(True, True),
+            bounds=(Bounds(faults=1, pauses=1),),
+        ),
+        Scene(
+            "a member comes",
+            (_manifest(), _manifest()),
+            frozenset({Incident.SILENCE, Incident.END_OF_GRACE}),
+            faults=frozenset(),
+            log=(True, True),
+            late=True,
+            pauses=frozenset({Kind.TURN}),
+            bounds=(Bounds(faults=1, pauses=1),),
+        ),
+        Scene("two revisions", (_manifest(), _manifest(folders=True)), frozenset({Incident.CRASH})),
+        Scene(
+            "two generations",
+            (_manifest(), _manifest(generation=2)),
+            frozenset({Incident.CRASH, Incident.MOVE}),
+            log=(True, True),
+        ),
+        Scene(
+            "records get lost",
+            (_manifest(on_data_loss="skip"),),
+            frozenset({Incident.CRASH, Incident.RETENTION}),
+            bytes_per_record={"others": 30_000},
+        ),
+        Scene("a user resets offsets", (_manifest(),), frozenset({Incident.CRASH, Incident.RESET})),
+        Scene(
+            "Kafka forgets",
+            (_manifest(folders=True),),
+            frozenset({Incident.CRASH, Incident.FORGET, Incident.RETENTION}),
+            log=(True, False, True),
+        ),
+        Scene(
+            "the topic is made again",
+            (_manifest(),),
+            frozenset({Incident.CRASH, Incident.RECREATION}),
+            log=(True, True),
+            bounds=(Bounds(faults=1, pauses=1),),
+        ),
+        Scene(
+            "everything",  # of which the tests leave most to the other scenes
+            (_manifest(), _manifest(folders=True)),
+            frozenset(Incident),
+            frozenset(Fault),
+            bounds=(Bounds(faults=1, pauses=0), Bounds(faults=0, pauses=1)),
+        ),
+    )
+}
