@@ -1,7 +1,6 @@
 """The operator's rights: no more than the code uses, no less, and docs/security.md tells them all."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,21 +8,11 @@ import pytest
 from logpersister_operator.cluster.kinds import CHILDREN
 from logpersister_operator.render.access import driver_role
 from tests.chart.combinations import COMBINATIONS, EVERYTHING, NAMESPACES
-from tests.chart.helm import CHART, Document, Rendered, render
+from tests.chart.helm import CHART, Rendered, render
+from tests.chart.rights import Right, rights
 from tests.unit.kubernetes.samples import Life, resource
 
-Right = tuple[str, str, str]
-"""API group, resource and verb."""
-
 SECURITY = (CHART.parents[1] / "docs" / "security.md").read_text()
-
-
-def rights(rules: list[Document]) -> Iterator[Right]:
-    for rule in rules:
-        for group in rule["apiGroups"]:
-            for kind in rule["resources"]:
-                for verb in rule["verbs"]:
-                    yield group, kind, verb
 
 
 def operator_rights(rendered: Rendered) -> set[Right]:

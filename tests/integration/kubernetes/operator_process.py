@@ -25,7 +25,9 @@ _STOP_SECONDS = 30
 class OperatorProcess:
     """Starts, stops and kills the operator; its log is a file of JSON lines."""
 
-    def __init__(self, server: ApiServer, directory: Path, namespace: str, **settings: str) -> None:
+    def __init__(
+        self, server: ApiServer, directory: Path, namespace: str, *, kubeconfig: Path | None = None, **settings: str
+    ) -> None:
         self.log = directory / "operator.log"
         self._health, self._metrics = free_port(), free_port()
         ours = {
@@ -37,7 +39,7 @@ class OperatorProcess:
             **settings,
         }
         variables = {f"LOGPERSISTER_OPERATOR_{name}": value for name, value in ours.items()}
-        self._environment = {**os.environ, "KUBECONFIG": str(server.kubeconfig), **variables}
+        self._environment = {**os.environ, "KUBECONFIG": str(kubeconfig or server.kubeconfig), **variables}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:

@@ -1,0 +1,226 @@
+"""The operator under its own account, with exactly the rights of the chart, on an API server that writes down all."""
+
+import copy
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes import config
+
+from logpersister_operator.cluster.client import ApiServer as Cluster
+from logpersister_operator.cluster.client import ClusterError
+from logpersister_operator.crd.document import definition
+from tests.chart.rights import Right, rights
+from tests.integration.harness.waiting import eventually
+from tests.integration.kubernetes.audit import Audit
+from tests.integration.kubernetes.installation import NAME, Installation
+from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
+from tests.stack.kubernetes import ApiServer, Client
+from tests.stack.kubernetes.client import Document
+from tests.unit.kubernetes.samples import Life
+from tests.unit.kubernetes.samples import resource as sample
+
+pytestmark = pytest.mark.timeout(300)
+
+ACCOUNT = f"{NAME}-operator"
+SMALL: dict[str, Any] = {
+    "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
+    "storage": {"bucket": "logs", "prefix": "raw", "secretName": "s3"},
+}
+LARGE: dict[str, Any] = SMALL | {"networkPolicy": "Restricted", "spark": {"executors": 1}}
+_QUICK = {"LAG_SECONDS": "1", "REPORT_SECONDS": "1", "SECRET_SECONDS": "2"}
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    return Audit(tmp_path_factory.mktemp("audit"))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, audit: Audit) -> Iterator[ApiServer]:
+    # The plug-in asks for the right to block the deletion of an owner, as OpenShift does.
+    flags = [*audit.flags, "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"]
+    with ApiServer(tmp_path_factory.mktemp("kubernetes"), flags=flags) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def api(server: ApiServer) -> Iterator[Client]:
+    with server.client() as client:
+        yield client
+
+
+@pytest.fixture
+def installation(server: ApiServer, api: Client, namespace: str, tmp_path: Path) -> Installation:
+    return Installation(server, api, namespace, tmp_path)
+
+
+def make_namespace(api: Client, name: str) -> str:
+    api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    metadata = {"name": "s3", "namespace": name}
+    api.create(f"/api/v1/namespaces/{name}/secrets", {"apiVersion": "v1", "kind": "Secret", "metadata": metadata})
+    return name
+
+
+def start_operator(installation: Installation, **settings: str) -> OperatorProcess:
+    """Return the operator as the Deployment describes it, under its account, with shorter pauses."""
+    found = installation.settings() | _QUICK | settings
+    return OperatorProcess(
+        installation.server,
+        installation.directory,
+        installation.namespace,
+        kubeconfig=installation.kubeconfig(ACCOUNT),
+        **found,
+    )
+
+
+def live(resource: Resource) -> None:
+    """Everything that makes the operator make, change and delete objects of all kinds."""
+    resource.apply(LARGE)
+    (first,) = resource.wait_stateful_sets(1)
+    resource.get_ready(first)
+    resource.wait("Ready", "True", "MembersReady")
+    resource.apply(SMALL)  # one revision less of everything, no executors, no policy
+    both = resource.wait_stateful_sets(2)
+    (second,) = both.keys() - {first}
+    resource.get_ready(second)
+    resource.wait_stateful_sets(1)
+    resource.eventually("no role", lambda: not resource.children("apis/rbac.authorization.k8s.io/v1", "roles"))
+    resource.wait("Ready", "True", "MembersReady")
+    resource.delete()
+    resource.eventually("it goes, finalizer and all", lambda: resource.get() is None)
+
+
+def leave_something_behind(api: Client, namespace: str, name: str) -> None:
+    """Make objects that an earlier version might have made, and that nothing needs."""
+    labels = {"logpersister.dev/resource": name, "app.kubernetes.io/managed-by": "logpersister-operator"}
+    metadata = {"name": "of-old", "namespace": namespace, "labels": labels}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}]}}
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": {}}
+    api.create(f"/api/v1/namespaces/{namespace}/services", service)
+    api.create(f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets", budget)
+
+
+def test_it_needs_all_of_its_rights_and_no_others(
+    installation: Installation, api: Client, audit: Audit, unique: str
+) -> None:
+    installation.install({"crds": {"keep": False}})
+    installation.wait_for_definition()
+    where = make_namespace(api, f"{unique}-logs")
+    leave_something_behind(api, where, "clicks")
+    with start_operator(installation) as operator:
+        live(Resource(api, where, "clicks", operator.tail))
+        assert operator.stop() == 0
+
+    user = installation.user(ACCOUNT)
+    asked = list(audit.requests(user))
+    assert [one for one in asked if one.forbidden] == []
+    role = api.get(f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{installation.namespace}-{ACCOUNT}")
+    granted = set(rights(role["rules"]))
+    used = {one.right for one in asked}
+    assert used <= granted
+    # What no request shows is asked for by the API server itself: to create what is applied, to grant what one holds,
+    # to own with blockOwnerDeletion.
+    unseen = sorted(granted - used)
+    assert {verb for _, _, verb in unseen} <= {"create", "update", "get", "patch", "delete", "deletecollection"}
+    cluster = Cluster(config.new_client_from_config(str(installation.kubeconfig(ACCOUNT))))
+    try_all(cluster, where, "with-all-rights")
+    for number, right in enumerate(unseen):
+        needs(api, role, right, cluster, where, f"without-{number}")
+    installation.helm("uninstall", NAME, "--no-hooks")
+
+
+def try_all(cluster: Cluster, namespace: str, name: str) -> None:
+    """Apply one object of each kind, under the operator's account; raises ClusterError."""
+    document = sample(**LARGE)
+    document["metadata"] |= {"name": name, "namespace": namespace}
+    for child in Life(document).step().apply:
+        cluster.apply(child)
+
+
+def needs(api: Client, role: Document, right: Right, cluster: Cluster, namespace: str, name: str) -> None:
+    """Check that the operator is refused something when it has all rights but one."""
+    path = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{role['metadata']['name']}"
+    less = {**copy.deepcopy(role), "rules": list(without(role["rules"], right))}
+    del less["metadata"]["resourceVersion"]
+    api.replace(path, less)
+    attempts = iter(range(1000))
+
+    def refused() -> bool:
+        try:
+            try_all(cluster, namespace, f"{name}-{next(attempts)}")
+        except ClusterError as error:
+            return error.status == 403
+        return False
+
+    try:
+        eventually(f"{right} is needed", refused, seconds=10)  # the API server learns of changed roles in a moment
+    finally:
+        whole = copy.deepcopy(role)
+        del whole["metadata"]["resourceVersion"]
+        api.replace(path, whole)
+
+
+def without(rules: Sequence[Document], right: Right) -> Iterator[Document]:
+    """Yield rules that say the same, each about one kind, but for one right."""
+    for rule in rules:
+        for group in rule["apiGroups"]:
+            for kind in rule["resources"]:
+                verbs = [verb for verb in rule["verbs"] if (group, kind, verb) != right]
+                if verbs:
+                    yield {"apiGroups": [group], "resources": [kind], "verbs": verbs}
+
+
+def test_in_some_namespaces_it_never_looks_at_others(
+    installation: Installation, api: Client, audit: Audit, unique: str
+) -> None:
+    ours, theirs = (make_namespace(api, f"{unique}-{name}") for name in ("ours", "theirs"))
+    installation.install({"namespaces": [ours], "replicas": 2, "crds": {"keep": False}})
+    installation.wait_for_definition()
+    with start_operator(installation) as operator:
+        Resource(api, theirs, "clicks", operator.tail).apply(SMALL)
+        resource = Resource(api, ours, "clicks", operator.tail)
+        resource.apply(LARGE)
+        resource.wait_stateful_sets(1)
+        resource.delete()
+        resource.eventually("it goes, finalizer and all", lambda: resource.get() is None)
+        assert operator.events("leader.elected")
+        assert operator.stop() == 0
+    asked = list(audit.requests(installation.user(ACCOUNT)))
+    assert [one for one in asked if one.forbidden] == []
+    assert {one.namespace for one in asked} == {ours, installation.namespace}
+    assert {one.right for one in asked if one.namespace == installation.namespace} == {
+        ("coordination.k8s.io", "leases", verb) for verb in ("create", "get", "update")
+    }
+    installation.helm("uninstall", NAME, "--no-hooks")
+
+
+def test_one_that_waits_for_the_lease_is_alive_and_takes_over(
+    installation: Installation, api: Client, unique: str, tmp_path: Path
+) -> None:
+    installation.install({"replicas": 2, "crds": {"install": False}})
+    directories = [tmp_path / name for name in ("first", "second")]
+    for directory in directories:
+        directory.mkdir()
+    kubeconfig = installation.kubeconfig(ACCOUNT)
+    settings = installation.settings() | _QUICK
+    first, second = (
+        OperatorProcess(installation.server, directory, unique, kubeconfig=kubeconfig, **settings)
+        for directory in directories
+    )
+    with first, second:
+        eventually("one leads", lambda: first.events("leader.elected") or second.events("leader.elected"), seconds=60)
+        leader, other = (first, second) if first.events("leader.elected") else (second, first)
+        eventually("the leader waits for the definition", lambda: leader.events("definition.awaited"), seconds=60)
+        assert leader.healthz() == other.healthz() == 200, "neither is to be restarted"
+
+        api.apply(
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/logpersisters.logpersister.dev", definition()
+        )
+        eventually("it begins", lambda: leader.events("operator.started"), seconds=60)
+        eventually("it is alive", lambda: leader.healthz() == 200, seconds=60)
+        assert not other.events("operator.started")
+        leader.kill()
+        eventually("the other takes over", lambda: other.events("operator.started"), seconds=60)
+    installation.helm("uninstall", NAME, "--no-hooks")
