@@ -1,7 +1,7 @@
 """Random histories: what happens next is drawn by a seed, with a mood that makes some things frequent."""
 
 import random
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
@@ -26,7 +26,7 @@ GRACE_SECONDS = 4.0
 class History(World):
     """One simulated history. To be used as a context manager: members are threads."""
 
-    def __init__(self, seed: int, *, mood: str, rules: Rules | None = None, without: Container[int] = ()) -> None:
+    def __init__(self, seed: int, *, mood: str, rules: Rules | None = None, without: Collection[int] = ()) -> None:
         """Begin with an empty Kafka, an empty bucket and one member.
 
         Args:
@@ -43,7 +43,7 @@ class History(World):
         self.mood = mood
         some = self.random.choice
         super().__init__(
-            Chronicle(f"seed {seed}, {mood}: python -m tests.model --seed {seed} --mood {mood!r}"),
+            Chronicle(f"seed {seed}, {mood}: {_command(seed, mood, without)}"),
             chances,
             rules or Rules(),
             topics=TOPICS,
@@ -226,7 +226,14 @@ class History(World):
         self.settle(rounds=SETTLE_ROUNDS, pace=1.0)
 
 
-def play(seed: int, mood: str, rules: Rules | None = None, without: Container[int] = ()) -> str:
+def _command(seed: int, mood: str, without: Collection[int]) -> str:
+    """Return how to play a history again."""
+    kept = [step for step in range(STEPS) if step not in without]
+    only = f" --only {','.join(map(str, kept))}" if without else ""
+    return f"python -m tests.model --seed {seed} --mood {mood!r}{only}"
+
+
+def play(seed: int, mood: str, rules: Rules | None = None, without: Collection[int] = ()) -> str:
     """Play one history to its end and return its story; raises Violation when a promise is broken."""
     with History(seed, mood=mood, rules=rules, without=without) as history:
         for number in range(STEPS):

@@ -28,6 +28,8 @@ class Mutant:
     """Makes what replaces parts of the production code."""
     mood: str | None = None
     """Of the histories in which it is found soonest; all by default."""
+    scene: str = "crashes"
+    """The small world that has what it takes to find it."""
 
     @contextmanager
     def at_large(self) -> Iterator[None]:
@@ -147,28 +149,58 @@ def _forget_intents_that_fail() -> list[Any]:
 MUTANTS = [
     Mutant("commit before upload", Rules(upload_before_outcome=False)),
     Mutant("names that depend on the clock", Rules(names_without_clock=False)),
-    Mutant("a part of a lost range replaces the whole", Rules(puts_if_absent=False), mood="losing"),
-    Mutant("losses that nobody is told of", Rules(losses_are_recorded=False)),
-    Mutant("claims of what was assigned last (kafka-python's assignor)", Rules(true_claims=False), mood="handing over"),
+    Mutant(
+        "a part of a lost range replaces the whole",
+        Rules(puts_if_absent=False),
+        mood="losing",
+        scene="records get lost",
+    ),
+    Mutant("losses that nobody is told of", Rules(losses_are_recorded=False), scene="records get lost"),
+    Mutant(
+        "claims of what was assigned last (kafka-python's assignor)",
+        Rules(true_claims=False),
+        mood="handing over",
+        scene="a member comes",
+    ),
     Mutant(
         "an expulsion while joining goes unnoticed (kafka-python's coordinator)",
         Rules(losses_are_told=False),
         mood="expelling",
+        scene="a member comes",
     ),
     Mutant(
         "a revocation does not wait for commits in flight",
         Rules(revocation_waits_for_commits=False),
         mood="handing over",
+        scene="from hand to hand",
     ),
-    Mutant("commits after a revocation", patches=_commit_after_revocation, mood="handing over"),
-    Mutant("pending intents under the member's own revision", patches=_execute_under_own_revision),
+    Mutant(
+        "commits after a revocation", patches=_commit_after_revocation, mood="handing over", scene="from hand to hand"
+    ),
+    Mutant(
+        "pending intents under the member's own revision", patches=_execute_under_own_revision, scene="two revisions"
+    ),
     Mutant("pending intents are ignored", patches=_ignore_pending_intents),
     Mutant("execution without a promise in Kafka", patches=_execute_without_promise),
-    Mutant("execution of promises whose outcome is unknown", patches=_execute_promises_of_unknown_outcome),
+    Mutant(
+        "execution of promises whose outcome is unknown",
+        patches=_execute_promises_of_unknown_outcome,
+        scene="two revisions",
+    ),
     Mutant("commits past ranges that are not stored", patches=_commit_past_holes),
-    Mutant("intents that fail are planned anew", patches=_forget_intents_that_fail),
-    Mutant("no look at topic ids", Rules(jobs_check_the_topic=False), _never_look_at_topic_ids),
-    Mutant("every reset is obeyed", patches=_obey_every_reset, mood="meddling"),
-    Mutant("forgotten offsets: the last object proves all before it", patches=_trust_the_last_object, mood="losing"),
-    Mutant("forgotten offsets: begin at startFrom again", patches=_start_anew_when_forgotten),
+    Mutant("intents that fail are planned anew", patches=_forget_intents_that_fail, scene="two revisions"),
+    Mutant(
+        "no look at topic ids",
+        Rules(jobs_check_the_topic=False),
+        _never_look_at_topic_ids,
+        scene="the topic is made again",
+    ),
+    Mutant("every reset is obeyed", patches=_obey_every_reset, mood="meddling", scene="a user resets offsets"),
+    Mutant(
+        "forgotten offsets: the last object proves all before it",
+        patches=_trust_the_last_object,
+        mood="losing",
+        scene="Kafka forgets",
+    ),
+    Mutant("forgotten offsets: begin at startFrom again", patches=_start_anew_when_forgotten, scene="Kafka forgets"),
 ]

@@ -1,13 +1,14 @@
 """Plays every path of a small world within bounds: stateless model checking, as CHESS does it.
 
-A path is replayed from its beginning, since processes cannot be copied. Paths are taken by rising number of deviations,
-so the first one that breaks a promise is one of those with the fewest. A path ends early where the world is as another
-path has seen it with at least as much left to happen: all that can come has been, or will be, seen from there.
+A path is replayed from its beginning, since processes cannot be copied. Paths are taken by rising number of faults and
+pauses, then of deviations, so the first one that breaks a promise is one of those with the fewest. A path ends early
+where the world is as another path has seen it with at least as much left to happen: all that can come has been, or will
+be, seen from there.
 """
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tests.model.chronicle import Violation
 from tests.model.fingerprint import fingerprint, remember
@@ -27,19 +28,27 @@ class Explored:
 
     schedules: int = 0
     """Paths that were played, to their end or until they met another one."""
-    decisions: int = 0
-    """Of all paths together, those of the repeated beginnings left out."""
-    moments: int = 0
-    """Different ones."""
+    moments: set[int] = field(default_factory=set)
+    """Fingerprints of the world whenever it was decided who goes on."""
     violation: Violation | None = None
 
 
 class Search:
     """Explores one scene."""
 
-    def __init__(self, scene: Scene, bounds: Sequence[Bounds], rules: Rules | None = None) -> None:
-        """Take what to explore: all paths that are within one of the bounds."""
+    def __init__(
+        self, scene: Scene, bounds: Sequence[Bounds], rules: Rules | None = None, *, prune: bool = True
+    ) -> None:
+        """Take what to explore: all paths that are within one of the bounds.
+
+        Args:
+            scene: the small world.
+            bounds: how much may happen.
+            rules: the laws of the world.
+            prune: whether a path ends where another one has been.
+        """
         self._scene = scene
+        self._prune = prune
         self._bounds = bounds
         self._rules = rules
         self._seen: defaultdict[int, list[Bounds]] = defaultdict(list)
@@ -47,15 +56,14 @@ class Search:
 
     def run(self, most: int | None = None) -> Explored:
         """Play paths until none is left or one breaks a promise; at most so many."""
-        waiting: defaultdict[int, deque[Branch]] = defaultdict(deque)
-        waiting[0].extend(Branch((), bounds) for bounds in self._bounds)
+        waiting: defaultdict[tuple[int, int], deque[Branch]] = defaultdict(deque)
+        waiting[0, 0].extend(Branch((), bounds) for bounds in self._bounds)
         while waiting and self.explored.violation is None and self.explored.schedules != most:
-            spent = min(waiting)
-            for branch in self._play(waiting[spent].pop()):
-                waiting[branch.spent].append(branch)
-            if not waiting[spent]:
-                del waiting[spent]
-        self.explored.moments = len(self._seen)
+            fewest = min(waiting)
+            for branch in self._play(waiting[fewest].pop()):
+                waiting[branch.spent, len(branch.deviations)].append(branch)
+            if not waiting[fewest]:
+                del waiting[fewest]
         return self.explored
 
     def _play(self, branch: Branch) -> list[Branch]:
@@ -63,7 +71,6 @@ class Search:
         path = _path(self._scene, branch)
         world = Small(self._scene, path, title(self._scene, branch.deviations), self._rules)
         world.before_turn = lambda member: remember(world, member)
-        begins_at = path.last + 1
         try:
             world.run(lambda: self._look(world))
         except Seen:
@@ -73,15 +80,15 @@ class Search:
         finally:
             world.close()
         self.explored.schedules += 1
-        self.explored.decisions += path.decisions - begins_at
         return path.branches
 
     def _look(self, world: Small) -> None:
         if not world.path.is_new:
             return
         left, moment = world.path.left, fingerprint(world)
+        self.explored.moments.add(moment)
         before = self._seen[moment]
-        if any(one.covers(left) for one in before):
+        if self._prune and any(one.covers(left) for one in before):
             raise Seen
         before.append(left)
 

@@ -1,16 +1,19 @@
-"""The model finds what it is there to find."""
+"""The model finds what it is there to find: by chance, and on the paths of small worlds."""
 
 import pytest
 
 from tests.model.chronicle import Violation
 from tests.model.histories import MOODS, play
 from tests.model.mutants import MUTANTS, Mutant
+from tests.model.scenes import SCENES
+from tests.model.search import Search
 
 MOST_HISTORIES = 1000
+every_mutant = pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_broken_protocol_is_caught(mutant: Mutant) -> None:
+@every_mutant
+def test_a_broken_protocol_is_caught_by_chance(mutant: Mutant) -> None:
     with mutant.at_large():
         for seed in range(MOST_HISTORIES):
             try:
@@ -21,3 +24,13 @@ def test_a_broken_protocol_is_caught(mutant: Mutant) -> None:
                 assert "BROKEN: " in story
                 return
     pytest.fail(f"{mutant.name}: not caught in {MOST_HISTORIES} histories")
+
+
+@every_mutant
+def test_a_broken_protocol_is_caught_in_a_small_world(mutant: Mutant) -> None:
+    """Within the bounds within which the tests explore all of it."""
+    scene = SCENES[mutant.scene]
+    with mutant.at_large():
+        violation = Search(scene, scene.bounds, mutant.rules).run().violation
+    assert violation is not None
+    assert "--deviations" in str(violation)

@@ -1,0 +1,69 @@
+"""Every record in exactly one object, whatever happens in between. A longer run: ``make model``."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.model.chronicle import Violation
+from tests.model.histories import MOODS, play
+from tests.model.rules import Rules
+from tests.model.shrinking import minimal, shrunk
+
+HISTORIES = 320
+"""Of each mood."""
+BLOCK = 80
+
+
+@pytest.mark.parametrize("mood", MOODS)
+@pytest.mark.parametrize("first", range(0, HISTORIES, BLOCK))
+def test_the_promise_holds(first: int, mood: str) -> None:
+    for seed in range(first, first + BLOCK):
+        try:
+            play(seed, mood)
+        except Violation:
+            raise shrunk(seed, mood) from None
+
+
+@pytest.mark.parametrize("mood", MOODS)
+def test_a_story_can_be_told_again_from_its_seed(mood: str) -> None:
+    """In another process too, where strings have other hashes."""
+    command = [sys.executable, "-m", "tests.model", "--seed", "3", "--mood", mood]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert told.strip() == play(3, mood)
+
+
+def test_a_story_is_told_without_what_takes_no_part() -> None:
+    """And what is left can be played by the command that stands above it."""
+    lossy = Rules(losses_are_recorded=False)
+    seed = next(seed for seed in range(1000) if _breaks(seed, lossy))
+    violation = str(shrunk(seed, "losing", lossy))
+    told, _, promise = violation.partition("\n\nBROKEN: ")
+    assert "is in no object" in promise
+    command, *events = told.splitlines()
+    kept = [int(step) for step in command.rpartition("--only ")[2].split(",")]
+    assert len(kept) < 40
+    assert len(events) < 60
+    with pytest.raises(Violation) as again:
+        play(seed, "losing", lossy, without=frozenset(range(400)) - set(kept))
+    assert str(again.value) == violation
+
+
+def _breaks(seed: int, rules: Rules) -> bool:
+    try:
+        play(seed, "losing", rules)
+    except Violation:
+        return True
+    return False
+
+
+def test_what_is_left_out_is_all_that_can_be() -> None:
+    asked: list[int] = []
+
+    def holds(part: object) -> bool:
+        assert isinstance(part, list)
+        asked.append(len(part))
+        return {3, 17, 18, 90} <= set(part)
+
+    assert minimal(range(100), holds) == [3, 17, 18, 90]
+    assert len(asked) < 100
