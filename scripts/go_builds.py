@@ -9,11 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-_MODULES = Path(__file__).resolve().parents[1] / "tests" / "stack" / "kubernetes" / "go"
+_ROOT = Path(__file__).resolve().parents[1]
+_MODULES = _ROOT / "tests" / "stack" / "kubernetes" / "go"
 
 KUBERNETES = "v1.34.4"
 HELM = "v3.19.5"
 KUBECONFORM = "v0.7.0"
+COREDNS = "v1.12.4"
+"""Built with the same client of Kubernetes as `KUBERNETES`."""
 
 _KUBERNETES_VERSION = " ".join(
     f"-X {package}.gitVersion={KUBERNETES} -X {package}.gitMajor=1 -X {package}.gitMinor=34"
@@ -42,11 +45,16 @@ class GoBuild:
     """Folder of our own go.mod."""
     variables: str = ""
     """``-X`` options of the linker: versions that the program tells."""
+    group: str = "setup"
+    """What needs it: ``make setup``, or only the node of the cluster's tests."""
 
     @property
     def files(self) -> list[Path]:
         """What pins the build beside `package`."""
-        return [] if self.module is None else [self.module / "go.mod", self.module / "go.sum"]
+        if self.module is None:
+            return []
+        ours = self.module.glob("*.go") if self.package == "." else ()
+        return [self.module / "go.mod", self.module / "go.sum", *ours]
 
     @property
     def facts(self) -> list[str]:
@@ -97,5 +105,29 @@ GO_BUILDS = (
         "kubeconform, a Go build of some seconds",
         f"github.com/yannh/kubeconform/cmd/kubeconform@{KUBECONFORM}",
         variables=f"-X main.version={KUBECONFORM}",
+    ),
+    *(
+        GoBuild(
+            name,
+            f"{name}, a Go build of less than a minute beside the API server's",
+            f"k8s.io/kubernetes/cmd/{name}",
+            _MODULES / "kubernetes",
+            _KUBERNETES_VERSION,
+            group="cluster",
+        )
+        for name in ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
+    ),
+    GoBuild(
+        "coredns",
+        "CoreDNS, a Go build of two to four minutes",
+        f"github.com/coredns/coredns@{COREDNS}",
+        group="cluster",
+    ),
+    GoBuild(
+        "pause",
+        "what holds pods open, a Go build of a moment",
+        ".",
+        _ROOT / "tests" / "cluster" / "node" / "pause",
+        group="cluster",
     ),
 )

@@ -58,6 +58,8 @@ class Part:
     """Files and folders whose content counts."""
     facts: Sequence[str] = field(default=())
     """Versions and places that count."""
+    group: str = "setup"
+    """Who needs it; ``setup`` is what is made when nothing is named."""
 
     def fingerprint(self) -> str:
         """Hash of everything that the part is made from."""
@@ -165,7 +167,7 @@ def _go_part(build: GoBuild) -> Part:
             command = ["nice", *build.command(new)]
             _run(build.name, command, build.environment(new), build.module or ROOT)
 
-    return Part(build.name, build.title, CACHE / build.name / ".stamp", make, build.files, build.facts)
+    return Part(build.name, build.title, CACHE / build.name / ".stamp", make, build.files, build.facts, build.group)
 
 
 @contextlib.contextmanager
@@ -276,11 +278,13 @@ def main() -> int:
     """Prepare the named parts, or all; return 1 with a message when that cannot be done."""
     known = parts()
     parser = argparse.ArgumentParser(description="Prepare what the project is developed with.")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(known)}; all when none is named")
-    names = parser.parse_args().parts or list(known)
-    if unknown := set(names) - set(known):
-        parser.error(f"unknown part {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    chosen = [part for name, part in known.items() if name in names]
+    groups = sorted({part.group for part in known.values()})
+    choice = f"of {', '.join(known)}, or a group of them: {', '.join(groups)}; setup when none is named"
+    parser.add_argument("parts", nargs="*", metavar="PART", help=choice)
+    names = set(parser.parse_args().parts) or {"setup"}
+    if unknown := names - set(known) - set(groups):
+        parser.error(f"unknown part {', '.join(sorted(unknown))}; there are {', '.join([*known, *groups])}")
+    chosen = [part for name, part in known.items() if name in names or part.group in names]
     try:
         if not all(part.ready() for part in chosen):
             preflight.check()

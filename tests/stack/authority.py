@@ -32,7 +32,7 @@ class Authority:
         return _certificate_pem(self._certificate)
 
     def server(self, name: str, hosts: Sequence[str] = ("localhost",)) -> tuple[bytes, bytes]:
-        """Return key and certificate of a server at ``hosts`` and 127.0.0.1."""
+        """Return key and certificate of a server at ``hosts``, names or addresses, and 127.0.0.1."""
         return self._issue(_name(name), ExtendedKeyUsageOID.SERVER_AUTH, hosts)
 
     def client(self, name: str, organization: str | None = None) -> tuple[bytes, bytes]:
@@ -41,7 +41,7 @@ class Authority:
 
     def _issue(self, subject: x509.Name, usage: x509.ObjectIdentifier, hosts: Sequence[str]) -> tuple[bytes, bytes]:
         key = ec.generate_private_key(ec.SECP256R1())
-        names = [*(x509.DNSName(host) for host in hosts), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+        names = [_host(host) for host in (*hosts, "127.0.0.1")]
         certificate = (
             _builder(subject, self._name, key)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
@@ -70,6 +70,13 @@ def private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 def _name(common_name: str, organization: str | None = None) -> x509.Name:
     organizations = [] if organization is None else [x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization)]
     return x509.Name([*organizations, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _host(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:

@@ -1,0 +1,3 @@
+module logpersister/pause
+
+go 1.24

@@ -1,0 +1,14 @@
+// Pause holds the namespaces of a pod open until it is told to end: the sandbox image of the node.
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGINT, syscall.SIGTERM)
+	<-end
+}
