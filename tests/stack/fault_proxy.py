@@ -76,10 +76,11 @@ class Answer(Fault):
 
 
 class FaultProxy:
-    """Listens on a free port of loopback and forwards to `port` of `host`. Thread-safe."""
+    """Listens on a free port of ``listen`` and forwards to `port` of `host`. Thread-safe."""
 
-    def __init__(self, port: int, *, host: str = LOOPBACK, http: bool = False) -> None:
+    def __init__(self, port: int, *, host: str = LOOPBACK, listen: str = LOOPBACK, http: bool = False) -> None:
         self.target = (host, port)
+        self.host = listen
         self.port = free_port()
         self.requests: list[str] = []
         """Request lines in the order in which they arrived (HTTP only)."""
@@ -91,7 +92,7 @@ class FaultProxy:
 
     @property
     def address(self) -> str:
-        return f"{LOOPBACK}:{self.port}"
+        return f"{self.host}:{self.port}"
 
     @property
     def endpoint(self) -> str:
@@ -108,7 +109,7 @@ class FaultProxy:
 
     def start(self) -> str:
         """Listen (again, after `stop`, on the same port); return the address."""
-        listener = socket.create_server((LOOPBACK, self.port), backlog=256)
+        listener = socket.create_server((self.host, self.port), backlog=256)
         with self._lock:
             self._listener = listener
         threading.Thread(target=self._accept, args=(listener,), daemon=True, name="fault-proxy").start()

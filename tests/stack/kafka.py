@@ -1,4 +1,4 @@
-"""A single-node Kafka (KRaft) on loopback, with the listeners that security tests need."""
+"""A single-node Kafka (KRaft), on loopback unless told otherwise, with the listeners that security tests need."""
 
 import base64
 import socket
@@ -58,12 +58,15 @@ class KafkaBroker(Server):
         directory: Path,
         *,
         port: int | None = None,
+        host: str = LOOPBACK,
         properties: Mapping[str, str] | None = None,
         listeners: Sequence[str] = (),
         users: Mapping[str, str] | None = None,
         heap: str = "512m",
     ) -> None:
         super().__init__(directory, port=port)
+        self.host = host
+        """Address that it listens on and tells clients."""
         self.heap = heap
         self.users = dict(users or {})
         self._properties = dict(properties or {})
@@ -81,7 +84,7 @@ class KafkaBroker(Server):
 
     def address(self, listener: str) -> str:
         """``host:port`` of ``listener``: ``PLAINTEXT``, ``SSL``, ``SASL_PLAINTEXT`` or ``SASL_SSL``."""
-        return f"{LOOPBACK}:{self._ports[listener]}"
+        return f"{self.host}:{self._ports[listener]}"
 
     def start(self, timeout: float = START_TIMEOUT) -> str:
         """Start, wait until it serves, return `bootstrap`."""
@@ -131,7 +134,7 @@ class KafkaBroker(Server):
         )
 
     def _configuration(self) -> dict[str, str]:
-        bound = ",".join(f"{listener}://{LOOPBACK}:{port}" for listener, port in self._ports.items())
+        bound = ",".join(f"{listener}://{self.host}:{port}" for listener, port in self._ports.items())
         advertised = ",".join(entry for entry in bound.split(",") if not entry.startswith("CONTROLLER"))
         protocols = ",".join(f"{listener}:{_protocol(listener)}" for listener in self._ports)
         return {
@@ -183,7 +186,7 @@ class KafkaBroker(Server):
 
     def _serves(self) -> bool:
         try:
-            socket.create_connection((LOOPBACK, self.port), timeout=1).close()
+            socket.create_connection((self.host, self.port), timeout=1).close()
             with KafkaAdminClient(bootstrap_servers=self.bootstrap, bootstrap_timeout_ms=2000) as admin:
                 return bool(admin.describe_cluster()["brokers"])
         except (OSError, KafkaError):

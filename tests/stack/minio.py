@@ -1,4 +1,4 @@
-"""A MinIO server on loopback: the S3 of tests and of the demo."""
+"""A MinIO server, on loopback unless told otherwise: the S3 of tests and of the demo."""
 
 import urllib.error
 import urllib.request
@@ -28,10 +28,14 @@ class MinioServer(Server):
     access_key = "logpersister"
     secret_key = "logpersister-secret"
 
+    def __init__(self, directory: Path, *, port: int | None = None, host: str = LOOPBACK) -> None:
+        super().__init__(directory, port=port)
+        self.host = host
+
     @property
     def endpoint(self) -> str:
         """URL for S3 clients (path style)."""
-        return f"http://{LOOPBACK}:{self.port}"
+        return f"http://{self.host}:{self.port}"
 
     def start(self, timeout: float = START_TIMEOUT) -> str:
         """Start, wait until it serves, return the endpoint."""
@@ -65,7 +69,7 @@ class MinioServer(Server):
     def _command(self) -> Sequence[str]:
         data = self.directory / "data"
         data.mkdir(exist_ok=True)
-        address = f"{LOOPBACK}:{self.port}"
+        address = f"{self.host}:{self.port}"
         return [str(artifacts.minio_binary()), "server", "--quiet", "--address", address, str(data)]
 
     def _environment(self) -> Mapping[str, str]:
