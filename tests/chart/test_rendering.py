@@ -180,23 +180,22 @@ def test_hooks_run_only_before_the_release_is_deleted(default: Rendered) -> None
 
 
 def test_the_hook_calls_the_program_as_it_wants_to_be_called(
-    default: Rendered, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    default: Rendered, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    arguments: list[str] = []
     for rendered, namespaces in ((default, ""), (render(NAMESPACES), "logs,audit")):
-        spec = rendered.one("Job", "logpersister-release")["spec"]["template"]["spec"]
-        (container,) = spec["containers"]
+        job, deployment = rendered.one("Job", "logpersister-release"), rendered.one("Deployment")
+        (container,) = job["spec"]["template"]["spec"]["containers"]
+        arguments = container["args"]
         assert container["command"] == ["python", "-m", release.__module__]
-        assert f"--namespaces={namespaces}" in container["args"]
-        deployment = rendered.one("Deployment")
-        assert f"--deployment={deployment['metadata']['name']}" in container["args"]
+        assert f"--namespaces={namespaces}" in arguments
+        assert f"--deployment={deployment['metadata']['name']}" in arguments
         labels = deployment["spec"]["selector"]["matchLabels"]
-        assert f"--selector={','.join(f'{name}={value}' for name, value in labels.items())}" in container["args"]
-        assert (
-            not labels.items()
-            <= rendered.one("Job", "logpersister-release")["spec"]["template"]["metadata"]["labels"].items()
-        ), "it would wait for itself"
+        assert f"--selector={','.join(f'{name}={value}' for name, value in labels.items())}" in arguments
+        own = job["spec"]["template"]["metadata"]["labels"]
+        assert not labels.items() <= own.items(), "it would wait for itself"
     with pytest.raises(SystemExit):  # the parser takes them all: the help is the last word
-        release([*container["args"], "--help"])
+        release([*arguments, "--help"])
     assert "--deployment" in capsys.readouterr().out
 
 

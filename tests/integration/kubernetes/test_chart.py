@@ -64,7 +64,7 @@ def create_resource(installation: Installation, namespace: str | None = None) ->
 
 
 def forget_other_finalizer(installation: Installation, path: str) -> None:
-    change = {"metadata": {"finalizers": []}}
+    change: dict[str, Any] = {"metadata": {"finalizers": []}}
     installation.api.request("PATCH", path, change, content_type="application/merge-patch+json")
 
 

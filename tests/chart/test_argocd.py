@@ -1,0 +1,157 @@
+"""What Argo CD makes of a LogPersister: its health by our Lua script, on documents as the operator writes them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lupa.lua51 import LuaRuntime  # type: ignore[import-untyped] # Argo CD's interpreter is one of Lua 5.1
+
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.observed import MemberReport, SecretsSeen, StuckPartition
+from tests.chart.helm import CHART, documents, render
+from tests.unit.kubernetes.samples import CLICKS, Life, failure, lag, report
+
+EXAMPLES = CHART.parents[1] / "examples" / "argocd"
+DOCUMENT = (CHART.parents[1] / "docs" / "argocd.md").read_text()
+SCRIPT = (EXAMPLES / "health.lua").read_text()
+KEY = "resource.customizations.health.logpersister.dev_LogPersister"
+
+
+def health(document: Document) -> tuple[str, str]:
+    """Run the script as Argo CD does: with ``obj``, without libraries that reach outside."""
+    lua = LuaRuntime(unpack_returned_tuples=True)
+    for library in ("os", "io", "debug", "package", "require", "dofile", "loadfile"):
+        lua.globals()[library] = None
+    lua.globals()["obj"] = lua.table_from(document, recursive=True)
+    found = lua.execute(SCRIPT)
+    return found["status"], found["message"]
+
+
+def reports(*errors: Document) -> dict[str, MemberReport]:
+    return {"clicks-backup-0": report(errors)}
+
+
+def running(**known: Any) -> Document:
+    """Return a resource whose members are ready."""
+    life = Life()
+    life.step()
+    life.get_ready()
+    life.step(**({"lag": lag(), "reports": reports()} | known))
+    return life.resource
+
+
+def new() -> Document:
+    return Life().resource
+
+
+def starting() -> Document:
+    life = Life()
+    life.step()
+    return life.resource
+
+
+def changed() -> Document:
+    life = Life(running())
+    life.change(members=2)
+    return life.resource
+
+
+def replacing() -> Document:
+    life = Life()
+    life.step()
+    life.get_ready()
+    life.change(output={"compression": "zstd"})
+    life.step(lag=lag(), reports=reports())
+    return life.resource
+
+
+def without_secret() -> Document:
+    life = Life()
+    life.step(secrets=SecretsSeen(missing=("Secret s3",)))
+    return life.resource
+
+
+def invalid() -> Document:
+    life = Life()
+    life.step()
+    life.get_ready()
+    life.step(lag=lag())
+    life.change(output={"format": "parquet"})
+    life.step(lag=lag())
+    return life.resource
+
+
+def paused() -> Document:
+    life = Life()
+    life.step()
+    life.annotate(**{"logpersister.dev/paused": "true"})
+    life.step()
+    return life.resource
+
+
+def failing() -> Document:
+    return running(reports=reports(failure()))
+
+
+def stuck() -> Document:
+    return running(lag=lag(500, 90.0, stuck=(StuckPartition(CLICKS, 500, 4000.0),)))
+
+
+def behind() -> Document:
+    return running(lag=lag(500, 9000.0, over_target=("clicks",)))
+
+
+@pytest.mark.parametrize(
+    ("resource", "status", "message"),
+    [
+        (new, "Progressing", "waits for the operator"),
+        (changed, "Progressing", "has not looked at the newest spec yet"),
+        (starting, "Progressing", "StartingMembers: 0 of 1 member"),
+        (replacing, "Progressing", "StartingMembers: 0 of 1 member"),
+        (running, "Healthy", "WithinTarget: nothing waits"),
+        (behind, "Healthy", "Behind: 500 records behind"),
+        (without_secret, "Degraded", "SecretMissing: missing: Secret s3"),
+        (invalid, "Degraded", "SpecInvalid: spec.output.format"),
+        (failing, "Degraded", "Unauthorized: AccessDenied"),
+        (stuck, "Degraded", "PartitionStuck: partition clicks"),
+        (paused, "Suspended", "Paused: paused by annotation"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_health(resource: Callable[[], Document], status: str, message: str) -> None:
+    found, told = health(resource())
+    assert (found, message in told) == (status, True), told
+
+
+def test_every_document_of_a_life_gets_one_of_argos_words() -> None:
+    life, seen = Life(), set()
+    for act in (lambda: None, life.get_ready, lambda: life.change(members=3), life.get_ready):
+        act()
+        life.step(lag=lag(), reports=reports())
+        word, message = health(life.resource)
+        assert message
+        seen.add(word)
+    assert seen == {"Progressing", "Healthy"}
+
+
+def test_the_config_map_and_the_document_have_the_same_script() -> None:
+    (config_map,) = documents((EXAMPLES / "argocd-cm.yaml").read_text())
+    assert config_map["data"] == {KEY: SCRIPT}
+    assert f"```lua\n{SCRIPT}```" in DOCUMENT
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.yaml")), ids=lambda file: file.name)
+def test_examples_can_be_read_and_are_named_in_the_document(file: Path) -> None:
+    for document in documents(file.read_text()):
+        assert document["metadata"]["namespace"] == "argocd"
+    assert f"examples/argocd/{file.name}" in DOCUMENT
+
+
+def test_the_operators_application_gives_values_that_the_chart_takes() -> None:
+    application = yaml.safe_load((EXAMPLES / "operator.yaml").read_text())
+    source = application["spec"]["source"]
+    assert (CHART.parents[1] / source["path"]) == CHART
+    rendered = render(source["helm"]["valuesObject"], namespace=application["spec"]["destination"]["namespace"])
+    assert rendered.environment()["LOGPERSISTER_OPERATOR_IMAGE"] == "registry.example.org/data/logpersister:0.1.0"

@@ -1,0 +1,151 @@
+"""Alerts and the dashboard speak of metrics that exist, and point to pages that exist."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from logpersister.report.facts import Identity
+from logpersister.report.metrics import Metrics as MemberMetrics
+from logpersister_operator.decide.conditions import Aspect
+from logpersister_operator.metrics import Metrics as OperatorMetrics
+from tests.chart.combinations import MONITORED
+from tests.chart.helm import CHART, Document, render
+
+DOCS = CHART.parents[1] / "docs"
+OPERATIONS = (DOCS / "operations.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def rules() -> list[Document]:
+    groups = render(MONITORED).one("PrometheusRule", "logpersister")["spec"]["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+@pytest.fixture(scope="module")
+def dashboard() -> Document:
+    config_map = render(MONITORED).one("ConfigMap", "logpersister-dashboard")
+    assert config_map["metadata"]["labels"]["grafana_dashboard"] == "1"
+    found: Document = json.loads(config_map["data"]["logpersister.json"])
+    return found
+
+
+def metric_names() -> set[str]:
+    """Return every series that members and the operator can have."""
+    member = MemberMetrics(Identity(group="g", generation=1, revision="r", member="m", version="v")).registry
+    documented = set(re.findall(r"^\| `(logpersister_\w+)` \|", OPERATIONS, re.MULTILINE))
+    names: set[str] = set()
+    for registry in (member, OperatorMetrics().registry):
+        for metric in registry.collect():
+            suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"], "info": ["_info"]}
+            names |= {metric.name + suffix for suffix in suffixes.get(metric.type, [""])}
+    return names | documented
+
+
+def used(expression: str) -> set[str]:
+    return set(re.findall(r"\blogpersister_\w+", expression))
+
+
+def balanced(expression: str) -> bool:
+    """Whether every bracket is closed by its own kind."""
+    closing, opened = {")": "(", "]": "[", "}": "{"}, []
+    for character in re.sub(r'"[^"]*"', '""', expression):
+        if character in closing.values():
+            opened.append(character)
+        elif character in closing and (not opened or opened.pop() != closing[character]):
+            return False
+    return not opened
+
+
+def test_alerts_are_about_metrics_that_exist(rules: list[Document]) -> None:
+    for rule in rules:
+        assert used(rule["expr"]), rule
+        assert used(rule["expr"]) <= metric_names(), rule
+        assert balanced(rule["expr"]), rule
+
+
+def test_conditions_in_expressions_exist(rules: list[Document], dashboard: Document) -> None:
+    texts = [rule["expr"] for rule in rules] + [target["expr"] for target in targets(dashboard)]
+    named = {name for text in texts for name in re.findall(r'condition="(\w+)"', text)}
+    assert named
+    assert named <= set(Aspect)
+
+
+def test_labels_in_summaries_are_those_that_the_expression_keeps(rules: list[Document]) -> None:
+    for rule in rules:
+        shown = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
+        kept = {label.strip() for group in re.findall(r"by \(([^)]*)\)", rule["expr"]) for label in group.split(",")}
+        assert shown <= kept, rule
+
+
+def anchors(text: str) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_alert_has_a_runbook_that_exists(rules: list[Document]) -> None:
+    prefix = MONITORED["metrics"]["prometheusRule"]["runbooks"] + "/docs/"
+    for rule in rules:
+        assert rule["labels"]["severity"] in ("warning", "critical")
+        page, _, anchor = rule["annotations"]["runbook_url"].removeprefix(prefix).partition("#")
+        assert anchor in anchors((DOCS / page).read_text()), rule["annotations"]["runbook_url"]
+
+
+def test_without_an_address_runbooks_are_paths() -> None:
+    values: dict[str, Any] = {"metrics": {"prometheusRule": {"enabled": True, "maxAgeSeconds": 60}}}
+    rendered = render(values).one("PrometheusRule", "logpersister")["spec"]["groups"]
+    first = rendered[0]["rules"][0]
+    assert first["annotations"]["runbook_url"] == "docs/operations.md#lag-grows"
+    assert first["expr"].endswith("> 3 * 60")
+    assert "MAX_AGE" not in json.dumps(rendered)
+    assert "OPERATOR_" not in json.dumps(rendered)
+
+
+def test_alerts_are_those_of_the_operations_page(rules: list[Document]) -> None:
+    on_the_page = set(re.findall(r"alert: (\w+)", OPERATIONS))
+    assert on_the_page <= {rule["alert"] for rule in rules}
+
+
+def test_the_operator_is_asked_for_where_it_is() -> None:
+    values: dict[str, Any] = {"fullnameOverride": "lp", "metrics": {"prometheusRule": {"enabled": True}}}
+    text = yaml.safe_dump(render(values, namespace="here").one("PrometheusRule", "lp"))
+    assert 'namespace="here", job="lp-operator"' in re.sub(r"\s+", " ", text)
+
+
+def targets(dashboard: Document) -> Iterator[Document]:
+    for panel in dashboard["panels"]:
+        yield from panel.get("targets", ())
+
+
+def test_the_dashboard_is_about_metrics_that_exist(dashboard: Document) -> None:
+    found = list(targets(dashboard))
+    assert len(found) > 20
+    for target in found:
+        assert used(target["expr"]) <= metric_names(), target
+        assert balanced(target["expr"]), target
+    for variable in dashboard["templating"]["list"]:
+        if variable["type"] == "query":
+            assert used(variable["query"]["query"]) <= metric_names()
+
+
+def test_panels_do_not_lie_upon_each_other(dashboard: Document) -> None:
+    cells: set[tuple[int, int]] = set()
+    for panel in dashboard["panels"]:
+        place = panel["gridPos"]
+        ours = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert not cells & ours, panel["title"]
+        assert place["x"] + place["w"] <= 24
+        cells |= ours
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+
+
+def test_the_files_are_in_the_chart() -> None:
+    assert {file.name for file in Path(CHART / "files").iterdir()} == {"alerts.yaml", "dashboard.json"}
