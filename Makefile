@@ -14,7 +14,8 @@ UV := .cache/uv/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest golden unit model chaos bench format crds lock clean distclean
+.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest golden unit model chaos \
+	image cluster-up cluster-down test-cluster bench format crds lock clean distclean
 
 help: ## show the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +72,21 @@ model: setup ## play random histories against the protocol, for long (ARGS='--hi
 chaos: setup ## kill, freeze and lie to real members, broker and S3 for minutes (ARGS=--help for its options)
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
+image: ## build the images of the operator and of members, with docker or buildah
+	@$(PYTHON) scripts/image.py build $(ARGS)
+
+cluster-up: setup ## start a real Kubernetes node to try things on (as root)
+	@$(PYTHON) scripts/prepare.py cluster
+	@$(BIN)/python -m tests.cluster.node up
+
+cluster-down: setup ## stop it, with its pods (ARGS=--purge forgets its images)
+	@$(PYTHON) scripts/prepare.py cluster
+	@$(BIN)/python -m tests.cluster.node down $(ARGS)
+
+test-cluster: setup image ## tests on a real node, or on the cluster that KUBECONFIG names (docs/design/node.md)
+	@$(PYTHON) scripts/prepare.py cluster
+	@$(BIN)/python -m tests.cluster $(ARGS)
+
 bench: setup ## measure what it costs (ARGS=throughput, latency, trickle or backlog; ARGS=--help)
 	@$(BIN)/python -m bench $(ARGS)
 
@@ -86,6 +102,9 @@ lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproje
 	@$(PYTHON) scripts/prepare.py uv
 	@$(COMPILE) --no-annotate $(ARGS) --output-file requirements-uv.lock requirements-uv.in
 	@$(COMPILE) $(ARGS) --extra operator --group dev --output-file requirements.lock pyproject.toml
+	@$(COMPILE) --constraint requirements.lock --output-file images/spark-app.lock pyproject.toml
+	@$(COMPILE) --constraint requirements.lock --output-file images/operator.lock images/operator.in
+	@$(COMPILE) --constraint requirements.lock --output-file images/build.lock images/build.in
 
 clean: ## remove what tests and builds leave; the environment and downloads stay
 	@rm -rf .coverage .coverage.* htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -94,4 +113,5 @@ clean: ## remove what tests and builds leave; the environment and downloads stay
 
 distclean: clean ## remove the environment and downloads too (stops the servers of `make stack`)
 	@if [ -x $(BIN)/python ] && [ -d .cache/stack ]; then $(BIN)/python -m tests.stack down --wipe; fi
+	@if [ -x $(BIN)/python ] && [ -d .cache/node ]; then $(BIN)/python -m tests.cluster.node down --purge; fi
 	@rm -rf .venv .cache

@@ -1,0 +1,269 @@
+"""Builds the images: ``scripts/image.py build``, with docker or buildah, whichever is there.
+
+docker pulls what the Dockerfile begins with. buildah does without a registry: unless ``BASE_IMAGE`` says otherwise it
+begins with a Debian by debootstrap, and unless ``RUST_IMAGE`` does it builds the native decoder with the Rust of this
+machine. Each image is tagged with the version and with a part of its own hash: clusters know it by that, so that a
+new build is a new image to them.
+
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CACHE = ROOT / ".cache" / "images"
+TARGETS = {"operator": "logpersister-operator", "spark-app": "logpersister"}
+"""Name of the image of each target of the Dockerfile."""
+
+SUITE = "bookworm"
+"""Release of Debian, as in the Dockerfile."""
+_MIRROR = "http://deb.debian.org"
+_SOURCES = f"""\
+deb {_MIRROR}/debian {SUITE} main
+deb {_MIRROR}/debian {SUITE}-updates main
+deb {_MIRROR}/debian-security {SUITE}-security main
+"""
+_LEFT_OVER = (
+    "var/cache/apt/archives",
+    "var/lib/apt/lists",
+    "var/log",
+    "usr/share/doc",
+    "usr/share/man",
+    "usr/share/locale",
+)
+_SYSTEM_CA = "/etc/ssl/certs/ca-certificates.crt"
+_MOUNTED_CA = "/run/build-ca.pem"
+
+
+class ImageError(Exception):
+    """An image could not be built; the message says why."""
+
+
+class Builder(ABC):
+    """A program that builds from the Dockerfile."""
+
+    @abstractmethod
+    def build(self, target: str, name: str) -> None:
+        """Build one target as ``name``."""
+
+    @abstractmethod
+    def identify(self, name: str) -> str:
+        """Return the hash of image ``name``."""
+
+    @abstractmethod
+    def tag(self, name: str, other: str) -> None:
+        """Give image ``name`` another name."""
+
+    @abstractmethod
+    def save(self, name: str, archive: Path) -> None:
+        """Write image ``name`` to a tar file that containerd, docker and kind load."""
+
+    @abstractmethod
+    def size(self, name: str) -> int:
+        """Bytes of the image, unpacked."""
+
+
+class Docker(Builder):
+    """Docker with BuildKit."""
+
+    def build(self, target: str, name: str) -> None:
+        _run(["docker", "build", "--target", target, "--tag", name, *_certificates(), *_arguments({}), str(ROOT)])
+
+    def identify(self, name: str) -> str:
+        return _output(["docker", "image", "inspect", "--format", "{{.Id}}", name])
+
+    def tag(self, name: str, other: str) -> None:
+        _run(["docker", "tag", name, other])
+
+    def save(self, name: str, archive: Path) -> None:
+        _run(["docker", "save", "--output", str(archive), name])
+
+    def size(self, name: str) -> int:
+        return int(_output(["docker", "image", "inspect", "--format", "{{.Size}}", name]))
+
+
+class Buildah(Builder):
+    """buildah without a daemon: root, and no right to make namespaces needed."""
+
+    def __init__(self) -> None:
+        os.environ["BUILDAH_ISOLATION"] = "chroot"
+        self._storage = [
+            "--root",
+            str(CACHE / "storage"),
+            "--runroot",
+            str(CACHE / "run"),
+            "--storage-driver",
+            "overlay",
+        ]
+
+    def build(self, target: str, name: str) -> None:
+        images, options = {}, []
+        if not os.environ.get("BASE_IMAGE"):
+            images["BASE_IMAGE"] = self._base()
+        if not os.environ.get("RUST_IMAGE"):
+            images["RUST_IMAGE"] = os.environ.get("BASE_IMAGE") or images["BASE_IMAGE"]
+            options = ["--volume", f"{_rust()}:/opt/rust:ro"]
+        options += ["--layers", "--format", "oci", "--target", target, "--tag", name]
+        _run(self._buildah("build", *options, *_certificates(), *_arguments(images), str(ROOT)))
+
+    def identify(self, name: str) -> str:
+        return _output(self._buildah("inspect", "--type", "image", "--format", "{{.FromImageID}}", name))
+
+    def tag(self, name: str, other: str) -> None:
+        _run(self._buildah("tag", name, other))
+
+    def save(self, name: str, archive: Path) -> None:
+        archive.unlink(missing_ok=True)
+        _run(self._buildah("push", "--quiet", "--disable-compression", name, f"oci-archive:{archive}:{name}"))
+
+    def size(self, name: str) -> int:
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            archive = Path(folder) / "image.tar"
+            self.save(name, archive)
+            return archive.stat().st_size
+
+    def _base(self) -> str:
+        """Return the name of a small Debian, made by debootstrap unless it is there."""
+        name = f"localhost/debian:{SUITE}"
+        if _succeeds(self._buildah("inspect", "--type", "image", name)):
+            return name
+        if shutil.which("debootstrap") is None or os.geteuid() != 0:
+            raise ImageError("set BASE_IMAGE to a Debian that buildah can pull, or install debootstrap and run as root")
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            root = Path(folder) / "root"
+            _run(["debootstrap", "--variant=minbase", SUITE, str(root), f"{_MIRROR}/debian"])
+            for place in _LEFT_OVER:
+                shutil.rmtree(root / place)
+            for place in ("var/cache/apt/archives/partial", "var/lib/apt/lists/partial", "var/log"):
+                (root / place).mkdir(parents=True)
+            (root / "etc" / "apt" / "sources.list").write_text(_SOURCES)
+            (root / "etc" / "hostname").unlink(missing_ok=True)
+            (root / "etc" / "resolv.conf").unlink(missing_ok=True)  # both are the machine's
+            archive = Path(folder) / "root.tar"
+            kept_out = [f"--exclude=./{place}/*" for place in ("dev", "proc", "sys", "run", "tmp")]
+            _run(["tar", "-C", str(root), "--numeric-owner", *kept_out, "-cf", str(archive), "."])
+            container = _output(self._buildah("from", "scratch"))
+            _run(self._buildah("add", "--quiet", container, str(archive), "/"))  # keeps owners, as copying would not
+            _run(self._buildah("config", "--cmd", "/bin/bash", container))
+            _run(self._buildah("commit", "--quiet", "--rm", container, name))
+        return name
+
+    def _buildah(self, command: str, *arguments: str) -> list[str]:
+        return ["buildah", *self._storage, command, *arguments]
+
+
+def builder() -> Builder:
+    """Return docker where a daemon answers, else buildah; ``IMAGE_BUILDER`` names one."""
+    chosen = os.environ.get("IMAGE_BUILDER", "")
+    if chosen == "docker" or (not chosen and shutil.which("docker") and _succeeds(["docker", "info"])):
+        return Docker()
+    if chosen == "buildah" or (not chosen and shutil.which("buildah")):
+        return Buildah()
+    if chosen:
+        raise ImageError(f"IMAGE_BUILDER is {chosen!r}; it can be docker or buildah")
+    raise ImageError("no program to build images: start docker, or install buildah (and debootstrap) and run as root")
+
+
+def reference(target: str) -> str:
+    """Return the name, unique for its content, of the image that was built last; raises `ImageError`."""
+    file = CACHE / target
+    if not file.exists():
+        raise ImageError(f"the image {TARGETS[target]} is not built; run `make image`")
+    return file.read_text()
+
+
+def build(target: str) -> None:
+    """Build the image of a target and remember its name."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    tool, began = builder(), time.monotonic()
+    name = f"localhost/{TARGETS[target]}"
+    tool.build(target, f"{name}:{_version()}")
+    unique = f"{name}:{tool.identify(f'{name}:{_version()}').removeprefix('sha256:')[:12]}"
+    tool.tag(f"{name}:{_version()}", unique)
+    (CACHE / target).write_text(unique)
+    print(f"==> {name}:{_version()}, {unique} in {time.monotonic() - began:.0f} s", flush=True)
+
+
+def _certificates() -> list[str]:
+    """Return options for a machine whose own certificates are needed to reach registries; the image has none of it."""
+    bundle = os.environ.get("SSL_CERT_FILE", _SYSTEM_CA)
+    if not Path(bundle).exists():
+        return []
+    return ["--secret", f"id=ca,src={bundle}", "--build-arg", f"CA_FILE={_MOUNTED_CA}"]
+
+
+def _arguments(found: dict[str, str]) -> list[str]:
+    given = {name: os.environ[name] for name in ("BASE_IMAGE", "RUST_IMAGE") if os.environ.get(name)}
+    return [part for name, value in (found | given).items() for part in ("--build-arg", f"{name}={value}")]
+
+
+def _rust() -> str:
+    try:
+        return _output(["rustc", "--print", "sysroot"])
+    except (OSError, ImageError):
+        raise ImageError("set RUST_IMAGE to an image with Rust that buildah can pull, or install Rust here") from None
+
+
+def _version() -> str:
+    found = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def _run(command: list[str]) -> None:
+    if subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode != 0:
+        raise ImageError(f"failed: {' '.join(command)}")
+
+
+def _output(command: list[str]) -> str:
+    done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ImageError(f"failed: {' '.join(command)}\n{done.stderr}")
+    return done.stdout.strip()
+
+
+def _succeeds(command: list[str]) -> bool:
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+
+
+def main() -> int:
+    """Build images, or tell of built ones."""
+    parser = argparse.ArgumentParser(description="The images of the operator and of members.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    building = commands.add_parser("build", help="build them")
+    building.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}; both by default")
+    naming = commands.add_parser("name", help="print the name of the image built last, unique for its content")
+    naming.add_argument("target", choices=TARGETS)
+    saving = commands.add_parser("save", help="write the image built last to a tar file, for docker, kind, containerd")
+    saving.add_argument("target", choices=TARGETS)
+    saving.add_argument("archive", type=Path)
+    arguments = parser.parse_args()
+    try:
+        if arguments.command == "name":
+            print(reference(arguments.target))
+        elif arguments.command == "save":
+            builder().save(reference(arguments.target), arguments.archive)
+        else:
+            if unknown := set(arguments.targets) - set(TARGETS):
+                building.error(f"unknown target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}")
+            for target in arguments.targets or TARGETS:
+                build(target)
+    except ImageError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

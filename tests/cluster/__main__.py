@@ -1,0 +1,79 @@
+"""``python -m tests.cluster [PYTEST OPTIONS]``: the tests on a real cluster, `make test-cluster`.
+
+The cluster is the node of this working copy, unless ``KUBECONFIG`` names another one. Then also needed:
+
+- ``CLUSTER_HOST``: the address by which pods reach this machine, for example the gateway of kind's docker network.
+- ``CLUSTER_LOAD``: a command that brings an image to all nodes; the path of its archive is added to it, for example
+  ``kind load image-archive``. Not needed where the images are known already.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.cluster.environment import HOST, MEMBER_IMAGE, OPERATOR_IMAGE
+from tests.cluster.node import Node, NodeError, images
+from tests.cluster.node.machine import inside
+from tests.cluster.node.place import DIRECTORY, KUBECONFIG, NODE_ADDRESS
+from tests.stack.artifacts import ROOT, MissingArtifactError
+
+
+def main() -> int:
+    """Return the exit code of pytest, or 1 with a message when there is no cluster or no image."""
+    try:
+        references = {target: _image("name", target) for target in ("operator", "spark-app")}
+        command = [sys.executable, "-m", "pytest", str(Path(__file__).parent), *sys.argv[1:]]
+        environment = {OPERATOR_IMAGE: references["operator"], MEMBER_IMAGE: references["spark-app"]}
+        if os.environ.get("KUBECONFIG"):
+            host = os.environ.get(HOST)
+            if not host:
+                raise NodeError(f"KUBECONFIG is set, so {HOST} must be: the address by which pods reach this machine")
+            _load_elsewhere(references)
+        else:
+            Node().up()
+            _load(references)
+            command = inside(command)
+            environment |= {"KUBECONFIG": str(KUBECONFIG), HOST: NODE_ADDRESS}
+    except (NodeError, MissingArtifactError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, check=False).returncode
+
+
+def _load(references: dict[str, str]) -> None:
+    """Load what the node does not have, and let go of earlier builds."""
+    for target, reference in references.items():
+        if not images.has(reference):
+            print(f"==> loading {reference}", flush=True)
+            with tempfile.TemporaryDirectory(dir=DIRECTORY) as folder:
+                archive = Path(folder) / f"{target}.tar"
+                _image("save", target, str(archive))
+                images.load(reference, archive)
+        images.forget_others(reference.rpartition(":")[0], but=reference)
+
+
+def _load_elsewhere(references: dict[str, str]) -> None:
+    load = os.environ.get("CLUSTER_LOAD")
+    if not load:
+        return
+    for target in references:
+        with tempfile.TemporaryDirectory() as folder:
+            archive = Path(folder) / f"{target}.tar"
+            _image("save", target, str(archive))
+            subprocess.run([*shlex.split(load), str(archive)], check=True)
+
+
+def _image(*arguments: str) -> str:
+    """Ask scripts/image.py; raise `NodeError` with what it says."""
+    script = str(ROOT / "scripts" / "image.py")
+    done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NodeError(done.stderr)
+    return done.stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

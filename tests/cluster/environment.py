@@ -1,0 +1,14 @@
+"""What the tests are told by `tests.cluster.__main__`, as environment variables."""
+
+import os
+from typing import Final
+
+HOST: Final = "CLUSTER_HOST"
+"""Address of this machine for pods; Kafka and S3 of the tests listen there."""
+OPERATOR_IMAGE: Final = "CLUSTER_OPERATOR_IMAGE"
+MEMBER_IMAGE: Final = "CLUSTER_MEMBER_IMAGE"
+
+
+def started_by_us() -> bool:
+    """Whether there is a cluster to test on."""
+    return all(name in os.environ for name in ("KUBECONFIG", HOST, OPERATOR_IMAGE, MEMBER_IMAGE))

@@ -1,0 +1,114 @@
+"""A LogPersister in the cluster as its user sees it: by kubectl, its status, its pods, its bucket."""
+
+import copy
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.cluster.kubectl import Document, Kubectl
+from tests.integration.harness.waiting import eventually
+
+MEMBERS = "app.kubernetes.io/component=member"
+EXECUTORS = "app.kubernetes.io/component=executor"
+_SECONDS = 180
+
+
+class Persister:
+    """One resource; ``spec`` is what it was given last."""
+
+    def __init__(self, kubectl: Kubectl, name: str, spec: Mapping[str, Any], directory: Path) -> None:
+        self.kubectl = kubectl
+        self.name = name
+        self.spec: Document = copy.deepcopy(dict(spec))
+        self._directory = directory
+
+    def apply(self, **sections: Any) -> None:
+        """Apply the spec with the sections given replaced."""
+        self.spec |= sections
+        self.kubectl.apply(self.document)
+
+    @property
+    def document(self) -> Document:
+        return {
+            "apiVersion": "logpersister.dev/v1alpha1",
+            "kind": "LogPersister",
+            "metadata": {"name": self.name, "namespace": self.kubectl.namespace},
+            "spec": self.spec,
+        }
+
+    def manifest(self) -> Path:
+        """Write the resource to a file, for the commands that read one."""
+        file = self._directory / f"{self.name}.yaml"
+        file.write_text(yaml.safe_dump(self.document))
+        return file
+
+    def delete(self) -> None:
+        self.kubectl.delete("logpersister", self.name)
+
+    def status(self) -> Mapping[str, Any]:
+        found = self.kubectl.get("logpersister", self.name) or {}
+        return found.get("status") or {}
+
+    def condition(self, kind: str) -> Mapping[str, Any]:
+        return next((one for one in self.status().get("conditions", []) if one["type"] == kind), {})
+
+    def wait(self, kind: str, status: str, reason: str = "") -> Mapping[str, Any]:
+        """Wait for a condition, for a reason unless that does not matter; return it."""
+
+        def met() -> Mapping[str, Any] | None:
+            found = self.condition(kind)
+            if not found or found["status"] != status or (reason and found["reason"] != reason):
+                return None
+            return found
+
+        found: Mapping[str, Any] = self.eventually(f"{kind} is {status} {reason}", met)
+        return found
+
+    def wait_stored(self) -> None:
+        """Wait until the status tells that nothing is behind."""
+        self.eventually("no lag", lambda: self.status().get("lag", {}).get("records") == 0)
+
+    def pods(self, component: str = MEMBERS) -> dict[str, Document]:
+        """Return the pods of members, or of executors, by name; without those that are on their way out."""
+        found = self.kubectl.list("pods", f"logpersister.dev/resource={self.name},{component}")
+        return {one["metadata"]["name"]: one for one in found if "deletionTimestamp" not in one["metadata"]}
+
+    def restarts(self) -> dict[str, int]:
+        """Return how often the containers of each member were restarted, by the uid of its pod."""
+        return {
+            pod["metadata"]["uid"]: sum(one["restartCount"] for one in pod["status"].get("containerStatuses", []))
+            for pod in self.pods().values()
+        }
+
+    def member_status(self, pod: str) -> Document:
+        """Return what a member says of itself."""
+        path = f"/api/v1/namespaces/{self.kubectl.namespace}/pods/{pod}:8080/proxy/status"
+        found: Document = json.loads(self.kubectl("get", "--raw", path))
+        return found
+
+    def eventually(self, what: str, condition: Callable[[], Any], seconds: float = _SECONDS) -> Any:
+        return eventually(f"{self.name}: {what}", condition, seconds=seconds, explain=self.explain)
+
+    def explain(self) -> str:
+        """Return what helps to understand why something did not come about."""
+        parts = [json.dumps(self.status(), indent=1)]
+        selector = f"logpersister.dev/resource={self.name}"
+        for command in (
+            ("get", "pods", "--selector", selector, "--output", "wide"),
+            ("get", "events", "--sort-by=.lastTimestamp"),
+            ("logs", "--selector", selector, "--prefix", "--tail=25"),
+        ):
+            try:
+                parts.append(self.kubectl(*command))
+            except Exception as error:  # noqa: BLE001 - more of the explanation may be had
+                parts.append(repr(error))
+        return "\n".join(parts)
+
+
+def ready(pod: Document) -> bool:
+    """Whether a pod is ready."""
+    conditions = pod["status"].get("conditions", [])
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
