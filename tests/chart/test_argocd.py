@@ -126,9 +126,13 @@ def test_health(resource: Callable[[], Document], status: str, message: str) -> 
 
 
 def test_every_document_of_a_life_gets_one_of_argos_words() -> None:
-    life, seen = Life(), set()
-    for act in (lambda: None, life.get_ready, lambda: life.change(members=3), life.get_ready):
-        act()
+    life = Life()
+    seen: set[str] = set()
+    for members in (1, 3):
+        life.change(members=members)
+        life.step(lag=lag(), reports=reports())
+        seen.add(health(life.resource)[0])
+        life.get_ready()
         life.step(lag=lag(), reports=reports())
         word, message = health(life.resource)
         assert message

@@ -1,0 +1,90 @@
+"""What Git says stays what is there: the operator makes no difference that a GitOps tool would see."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
+from tests.stack import artifacts
+from tests.stack.kubernetes import ApiServer, Client
+
+pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
+
+MANIFEST: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {
+        "name": "clicks",
+        "labels": {"app.kubernetes.io/instance": "backups", "team": "data"},
+        "annotations": {"argocd.argoproj.io/tracking-id": "backups:logpersister.dev/LogPersister:data/clicks"},
+    },
+    "spec": {
+        "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
+        "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"},
+        "output": {"partitionBy": [{"date": {"granularity": "day"}}]},
+        "upload": {"maxAge": "15m"},
+        "spark": {"executors": 1},
+        "networkPolicy": "Restricted",
+    },
+}
+
+
+@pytest.fixture
+def operator(api_server: ApiServer, tmp_path: Path, namespace: str) -> Iterator[OperatorProcess]:
+    with OperatorProcess(api_server, tmp_path, namespace) as process:
+        yield process
+
+
+def kubectl(server: ApiServer, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(artifacts.go_program("kubectl")), f"--kubeconfig={server.kubeconfig}", *arguments]
+    return subprocess.run(
+        command, input=yaml.safe_dump(MANIFEST), capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    "options", [("--server-side", "--field-manager=argocd-controller"), ()], ids=["server-side", "client-side"]
+)
+def test_what_was_applied_does_not_differ_from_what_is_there(
+    api_server: ApiServer, api: Client, namespace: str, operator: OperatorProcess, options: tuple[str, ...]
+) -> None:
+    def differ() -> str:
+        return kubectl(api_server, "diff", f"--namespace={namespace}", *options, "--filename=-").stdout
+
+    assert "+kind: LogPersister" in differ(), "this sees differences"
+    applied = kubectl(api_server, "apply", f"--namespace={namespace}", *options, "--filename=-")
+    assert applied.returncode == 0, applied.stderr
+    resource = Resource(api, namespace, "clicks", operator.tail)
+    (revision,) = resource.wait_stateful_sets(1)
+    resource.get_ready(revision)
+    resource.wait("Ready", "True", "MembersReady")
+    assert differ() == ""
+    again = kubectl(api_server, "apply", f"--namespace={namespace}", *options, "--filename=-")
+    assert (resource.get() or {})["metadata"]["generation"] == 1, again.stdout
+
+
+def test_a_tool_that_tracks_by_labels_or_annotations_finds_only_what_git_has(
+    api_server: ApiServer, api: Client, namespace: str, operator: OperatorProcess
+) -> None:
+    """Children that carried them would be pruned: Git does not have them."""
+    kubectl(api_server, "apply", f"--namespace={namespace}", "--server-side", "--filename=-")
+    resource = Resource(api, namespace, "clicks", operator.tail)
+    resource.wait_stateful_sets(1)
+    kinds = [
+        ("api/v1", "configmaps"), ("api/v1", "services"), ("api/v1", "serviceaccounts"),
+        ("apis/apps/v1", "statefulsets"), ("apis/networking.k8s.io/v1", "networkpolicies"),
+        ("apis/policy/v1", "poddisruptionbudgets"),
+        ("apis/rbac.authorization.k8s.io/v1", "roles"), ("apis/rbac.authorization.k8s.io/v1", "rolebindings"),
+    ]  # fmt: skip
+    children = [child for group, plural in kinds for child in resource.children(group, plural).values()]
+    assert len(children) == 9
+    for child in children:
+        metadata = child["metadata"]
+        assert metadata["labels"]["app.kubernetes.io/instance"] == "clicks"
+        assert "team" not in metadata["labels"]
+        assert "annotations" not in metadata
+        assert metadata["ownerReferences"], "Argo CD looks for its label only on objects without an owner"
