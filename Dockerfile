@@ -29,7 +29,7 @@ ENV HOME=/tmp \
 FROM runtime AS tools
 ARG CA_FILE=/etc/ssl/certs/ca-certificates.crt
 ENV PIP_CERT=${CA_FILE} PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore SSL_CERT_FILE=${CA_FILE} \
-    UV_LINK_MODE=copy UV_NO_PROGRESS=1 UV_PYTHON_DOWNLOADS=never
+    UV_CACHE_DIR=/var/cache/uv UV_LINK_MODE=copy UV_NO_PROGRESS=1 UV_PYTHON_DOWNLOADS=never
 RUN apt-get update --quiet \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends python3-venv
 COPY requirements-uv.lock /build/
@@ -67,24 +67,26 @@ RUN sh /build/java.sh /opt/java
 FROM tools AS operator-files
 COPY images/operator.lock images/compile.sh /build/
 RUN --mount=type=secret,id=ca,target=/run/build-ca.pem \
-    --mount=type=cache,target=/root/.cache/uv \
+    --mount=type=cache,target=/var/cache/uv \
     uv venv --quiet --python /usr/bin/python3 /opt/logpersister \
     && uv pip install --quiet --python /opt/logpersister --require-hashes --requirement /build/operator.lock
 COPY --from=wheels /wheels/logpersister /wheels
-RUN uv pip install --quiet --python /opt/logpersister --no-deps --no-index /wheels/*.whl \
+RUN --mount=type=cache,target=/var/cache/uv \
+    uv pip install --quiet --python /opt/logpersister --no-deps --no-index /wheels/*.whl \
     && sh /build/compile.sh /opt/logpersister
 
 FROM tools AS spark-app-files
 COPY images/build.lock images/spark-app.lock /build/
 # pyspark is built by what build.lock holds, which goes again when the environment is made equal to its own lock.
 RUN --mount=type=secret,id=ca,target=/run/build-ca.pem \
-    --mount=type=cache,target=/root/.cache/uv \
+    --mount=type=cache,target=/var/cache/uv \
     uv venv --quiet --python /usr/bin/python3 /opt/logpersister \
     && uv pip install --quiet --python /opt/logpersister --require-hashes --requirement /build/build.lock \
     && uv pip sync --quiet --python /opt/logpersister --require-hashes --no-build-isolation /build/spark-app.lock
 COPY --from=wheels /wheels/native /wheels/logpersister /wheels/
 COPY images/compile.sh images/trim.sh images/unused-jars.txt /build/
-RUN uv pip install --quiet --python /opt/logpersister --no-deps --no-index /wheels/*.whl \
+RUN --mount=type=cache,target=/var/cache/uv \
+    uv pip install --quiet --python /opt/logpersister --no-deps --no-index /wheels/*.whl \
     && sh /build/trim.sh /opt/logpersister /build/unused-jars.txt \
     && sh /build/compile.sh /opt/logpersister
 

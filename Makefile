@@ -109,7 +109,7 @@ lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproje
 clean: ## remove what tests and builds leave; the environment and downloads stay
 	@rm -rf .coverage .coverage.* htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@rm -rf .cache/chaos .cache/demo .cache/log build dist spark-warehouse $(NATIVE)/target
-	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+	@find . -name __pycache__ -not -path './.venv/*' -not -path './.cache/*' -prune -exec rm -rf {} +
 
 distclean: clean ## remove the environment and downloads too (stops the servers of `make stack`)
 	@if [ -x $(BIN)/python ] && [ -d .cache/stack ]; then $(BIN)/python -m tests.stack down --wipe; fi

@@ -27,8 +27,11 @@ USER: Final = 10001
 STOP_MARGIN_SECONDS: Final = 30
 """After ``shutdownGrace`` a member still commits, leaves the group and ends its JVM."""
 
-_RESOURCES: Final = {"requests": {"cpu": "1", "memory": "1280Mi"}, "limits": {"memory": "2Gi"}}
-"""Of a member and of an executor. No limit of CPU: throttling only makes the same work slower."""
+_RESOURCES: Final = {
+    MEMBER: {"requests": {"cpu": "1", "memory": "1280Mi"}, "limits": {"memory": "2Gi"}},
+    EXECUTOR: {"requests": {"cpu": "1", "memory": "1280Mi"}, "limits": {"memory": "1280Mi"}},  # to Spark they are one
+}
+"""Of the containers. No limit of CPU: throttling only makes the same work slower."""
 
 
 def member_template(app: Application) -> Document:
@@ -90,7 +93,7 @@ def _container(name: str, app: Application) -> Document:
             {"name": "HOME", "value": "/tmp"},  # noqa: S108 - a volume of the pod's own
             {"name": DIRECTORY_VARIABLE, "value": SECRETS_DIRECTORY},
         ],
-        "resources": _RESOURCES,
+        "resources": _RESOURCES[name],
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": {
             "allowPrivilegeEscalation": False,

@@ -5,14 +5,18 @@ Kubernetes". Pure.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
+from logpersister.manifest.problems import RefusedError
+from logpersister.manifest.quantity import parse_size
 from logpersister.manifest.spark import SparkSpec
 
 DRIVER_PORT: Final = 7078
 BLOCK_MANAGER_PORT: Final = 7079
 """Executors connect to both of the driver; fixed, so that network policies can name them."""
 EXECUTOR_CONTAINER: Final = "executor"
+DECOMMISSION: Final = "/opt/logpersister/bin/decommission"
+"""Path in our image (images/decommission.sh)."""
 REQUIRED: Final[Mapping[str, str]] = {
     "POD_NAME": "name of this pod: executors are owned by it, and go with it",
     "POD_IP": "its address, which executors connect to",
@@ -24,20 +28,24 @@ REQUIRED: Final[Mapping[str, str]] = {
     "KUBERNETES_SERVICE_PORT": "its port",
 }
 
-_MEMORY: Final[Mapping[str, str]] = {
-    # An executor's JVM passes bytes on and holds none; its Python workers are outside of its heap.
-    "spark.executor.memory": "512m",
-    "spark.executor.memoryOverhead": "768m",
-    "spark.executor.cores": "1",
-}
+_HEAP: Final = 512
+"""MiB. An executor's JVM passes bytes on and holds none; its Python workers are outside of its heap."""
+_USUAL: Final = "1280Mi"
+_LEAST: Final = _HEAP + 384
+"""MiB, with what Spark asks for beside any heap."""
+_MEMORY: Final = "spec.spark.executorPodTemplate: memory of container executor"
 
 
 class NotInPodError(Exception):
     """Executors are wanted, and this process is no pod that could make them."""
 
 
+class ExecutorTemplateError(Exception):
+    """The template of executors asks for what they cannot be given; the message says what to write."""
+
+
 def executor_settings(spark: SparkSpec, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of Spark for executor pods; raises `NotInPodError`."""
+    """Return the settings of Spark for executor pods, without their resources; raises `NotInPodError`."""
     missing = sorted(REQUIRED.keys() - environment.keys())
     if missing:
         raise NotInPodError(
@@ -65,9 +73,41 @@ def executor_settings(spark: SparkSpec, environment: Mapping[str, str]) -> dict[
         "spark.kubernetes.executor.deleteOnTermination": "true",
         # A node that is drained: its executor takes no new tasks, and the running ones end or are tried elsewhere.
         "spark.decommission.enabled": "true",
-        **_MEMORY,
+        "spark.kubernetes.decommission.script": DECOMMISSION,
+        "spark.executor.cores": "1",
         **_number_of_executors(spark),
     }
+
+
+def resource_settings(template: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings that give executors the resources of their template; raises `ExecutorTemplateError`.
+
+    Spark keeps everything of a template but these: it computes them from settings of its own, and what memory it
+    requests is also the limit.
+    """
+    containers = {container["name"]: container for container in template["spec"]["containers"]}
+    resources = containers[EXECUTOR_CONTAINER].get("resources") or {}
+    requests, limits = (resources.get(name) or {} for name in ("requests", "limits"))
+    settings = {}
+    if "cpu" in requests:
+        settings["spark.kubernetes.executor.request.cores"] = str(requests["cpu"])
+    if "cpu" in limits:
+        settings["spark.kubernetes.executor.limit.cores"] = str(limits["cpu"])
+    overhead = _mebibytes(limits.get("memory", requests.get("memory", _USUAL))) - _HEAP
+    return settings | {"spark.executor.memory": f"{_HEAP}m", "spark.executor.memoryOverhead": f"{overhead}m"}
+
+
+def _mebibytes(memory: Any) -> int:
+    """Return the memory that a pod's template gives to executors."""
+    try:
+        found = parse_size(memory) // 2**20
+    except RefusedError as error:
+        raise ExecutorTemplateError(f"{_MEMORY}: {memory!r} {error}") from None
+    if found < _LEAST:
+        raise ExecutorTemplateError(
+            f"{_MEMORY}: {memory!r} is too little for Java and Python; write {_LEAST}Mi or more"
+        )
+    return found
 
 
 def _number_of_executors(spark: SparkSpec) -> dict[str, str]:

@@ -3,10 +3,12 @@
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
 from importlib.resources import files
+from pathlib import Path
 from typing import IO, Any
 
 import structlog
@@ -14,9 +16,13 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from logpersister.manifest.spark import SparkSpec
-from logpersister.pipeline.kubernetes import executor_settings
+from logpersister.pipeline.kubernetes import executor_settings, resource_settings
 
 log = structlog.get_logger(__name__)
+
+_OF_NO_CONSEQUENCE = re.compile(r"Timed out waiting for \[\d+\] milliseconds for \[Pod\]")
+"""Spark waits a second for the driver's own pod to be ready, for its name in DNS. Ours gets ready only when
+it has Spark, and executors connect to its address."""
 
 DRIVER_MEMORY = "512m"
 """Heap of the driver's JVM: no record passes through it, only lists of ranges and outcomes."""
@@ -36,6 +42,7 @@ def start_spark(name: str, spec: SparkSpec, cores: int | None = None) -> SparkCo
 
     Raises:
         NotInPodError: executors are wanted, and this process is no pod.
+        ExecutorTemplateError: executors cannot have the memory that they shall have.
     """
     os.environ["PYSPARK_PYTHON"] = sys.executable  # workers must have our packages
     settings = {
@@ -53,6 +60,8 @@ def start_spark(name: str, spec: SparkSpec, cores: int | None = None) -> SparkCo
     java_options = f"{JVM_OPTIONS} -Dlog4j2.configurationFile={files(__package__) / 'log4j2.properties'}"
     if spec.has_executors:
         settings |= executor_settings(spec, os.environ)
+        template = Path(settings["spark.kubernetes.executor.podTemplateFile"]).read_text()
+        settings |= resource_settings(json.loads(template))
     else:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {
@@ -93,7 +102,7 @@ def relay_output(lines: IO[str]) -> None:
         if event is not None:
             level = logging.getLevelNamesMapping().get(str(event.pop("level", "")).upper(), logging.WARNING)
             log.log(level, str(event.pop("event")), **event)
-        elif " ERROR " in text:
+        elif " ERROR " in text and not _OF_NO_CONSEQUENCE.search(text):
             log.warning("spark.error", line=text)
         elif text:
             log.debug("spark.printed", line=text)

@@ -1,9 +1,17 @@
 """Spark's settings in a pod: what the operator's rendering and the member agree on."""
 
+from typing import Any
+
 import pytest
 
 from logpersister.manifest.spark import SparkSpec
-from logpersister.pipeline.kubernetes import REQUIRED, NotInPodError, executor_settings
+from logpersister.pipeline.kubernetes import (
+    REQUIRED,
+    ExecutorTemplateError,
+    NotInPodError,
+    executor_settings,
+    resource_settings,
+)
 
 POD = dict.fromkeys(REQUIRED, "x") | {
     "POD_NAME": "clicks-0a1b2c3d4e5f-0",
@@ -38,3 +46,32 @@ def test_an_api_server_with_an_ipv6_address() -> None:
 def test_outside_of_a_pod_it_says_what_is_missing(name: str) -> None:
     with pytest.raises(NotInPodError, match=f"{name} is not set .* spec.spark.executors to 0"):
         executor_settings(SparkSpec(executors=1), {key: value for key, value in POD.items() if key != name})
+
+
+def resources_of(**resources: Any) -> dict[str, str]:
+    sidecar = {"name": "sidecar", "resources": {"limits": {"memory": "1Mi"}}}
+    return resource_settings({"spec": {"containers": [sidecar, {"name": "executor", "resources": resources}]}})
+
+
+def test_executors_get_the_resources_of_their_template() -> None:
+    assert resources_of(requests={"cpu": "200m", "memory": "1Gi"}, limits={"cpu": 2, "memory": "2Gi"}) == {
+        "spark.kubernetes.executor.request.cores": "200m",
+        "spark.kubernetes.executor.limit.cores": "2",
+        "spark.executor.memory": "512m",
+        "spark.executor.memoryOverhead": "1536m",  # the limit, whatever is requested
+    }
+
+
+@pytest.mark.parametrize("resources", [{}, {"requests": {"memory": "1280Mi"}}, {"requests": None, "limits": None}])
+def test_memory_is_what_is_requested_or_as_usual_without_a_limit(resources: dict[str, Any]) -> None:
+    expected = {"spark.executor.memory": "512m", "spark.executor.memoryOverhead": "768m"}
+    assert resources_of(**resources) == expected
+
+
+@pytest.mark.parametrize(
+    ("memory", "message"),
+    [("895Mi", "'895Mi' is too little .* write 896Mi or more"), ("1.5Gi", "'1.5Gi' is not a size; .* 1536Mi")],
+)
+def test_memory_that_cannot_be_had(memory: str, message: str) -> None:
+    with pytest.raises(ExecutorTemplateError, match=message):
+        resources_of(limits={"memory": memory})
