@@ -44,7 +44,7 @@ def fingerprint(world: Small) -> int:
             _freeze(world.kafka.topic_ids),
             _freeze(world.kafka.commits),
             _freeze(world.bucket.objects),
-            frozenset(world.bucket.revisions),
+            (frozenset(world.bucket.revisions), _freeze(world.bucket.topics)),
             _freeze(ledger.opinion()),
             tuple(_of_member(world, member) for member in world.members.values()),
             tuple(_of_jobs(world)),

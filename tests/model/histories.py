@@ -16,11 +16,12 @@ from tests.model.world import World
 
 STEPS = 400
 SETTLE_ROUNDS = 400
-MOODS = ("plain", "restless", "handing over", "expelling", "losing", "meddling", "crashing")
+MOODS = ("plain", "restless", "handing over", "expelling", "losing", "meddling", "crashing", "remaking")
 """What happens often in a history: rare things meet only where they are not drowned by the others."""
 TOPICS = {"clicks": 2, "orders": 1}
 """Partitions by topic."""
 GRACE_SECONDS = 4.0
+LONGEST_HANG_SECONDS = 120.0
 
 
 class History(World):
@@ -54,6 +55,9 @@ class History(World):
         self.most_members = 3
         self._stickiness = 0.7
         """How likely a partition stays with a member that claims it."""
+        self._hanging_jobs = some((0.0, 0.03, 0.1))
+        """How likely a job hangs at a step."""
+        self._hangs_until: dict[str, float] = {}
         self._actions, self._weights = self._choose_actions()
         self.start()
 
@@ -121,6 +125,11 @@ class History(World):
             actions |= {self.complete: 8.0, self.coordinator.rebalance: 0.3, self.expel_one: 0.3}
             stops = 0.3 if self.mood == "expelling" else 0.0
             actions |= {self.stop_one: stops, self.go_on_with_one: 0.3}
+        if self.mood == "remaking":  # topics are made again while jobs of the old ones hang, and their members are dead
+            chances.failing = chances.unreliability = 0.0
+            self._hanging_jobs = 0.2
+            actions |= {self.recreate_one: 0.4, self.raise_generation: 0.2, self.crash_one: 0.4, self.expel_one: 0.6}
+            actions |= {self.start_another: 1.0, self.retain_some: 0.0, self.forget: 0.0, self.reset_one: 0.0}
         likely = {action: weight for action, weight in actions.items() if weight}
         return list(likely), list(likely.values())
 
@@ -151,8 +160,16 @@ class History(World):
             self.random.choice(awake).client.proceed()
 
     def advance(self) -> None:
-        if self.spark.running:
-            self.spark.advance(self.random.randrange(len(self.spark.running)))
+        """Let a job do its next step; now and then one hangs for long, with all that it has read in its memory."""
+        now = self.chronicle.time
+        ready = [i for i, (_, job) in enumerate(self.spark.running) if self._hangs_until.get(job.name, 0.0) <= now]
+        if not ready:
+            return
+        index = self.random.choice(ready)
+        if self._chances.happens(self._hanging_jobs):
+            self._hangs_until[self.spark.running[index][1].name] = now + self.random.random() * LONGEST_HANG_SECONDS
+        else:
+            self.spark.advance(index)
 
     def crash_one(self) -> None:
         if self.members:

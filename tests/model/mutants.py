@@ -10,6 +10,7 @@ from logpersister.group.answers import CommitOutcome
 from logpersister.group.ownership import Ownership
 from logpersister.member import arrivals, cycle, look
 from logpersister.member.arrivals import Arrivals
+from logpersister.member.claims import TopicClaims
 from logpersister.plan import recovery
 from logpersister.plan.book import Book, Commit
 from logpersister.plan.intents import Committed, Intent, stored
@@ -109,6 +110,10 @@ def _never_look_at_topic_ids() -> list[Any]:
     return [patch.object(recovery, "same_topic", same), patch.object(look, "same_topic", same)]
 
 
+def _promise_of_any_topic() -> list[Any]:
+    return [patch.object(TopicClaims, "foreign", lambda _claims, _intents: {})]
+
+
 def _obey_every_reset() -> list[Any]:
     original = recovery.from_bucket
 
@@ -193,6 +198,12 @@ MUTANTS = [
         "no look at topic ids",
         Rules(jobs_check_the_topic=False),
         _never_look_at_topic_ids,
+        scene="the topic is made again",
+    ),
+    Mutant(
+        "a generation may be about two topics of a name",
+        patches=_promise_of_any_topic,
+        mood="remaking",
         scene="the topic is made again",
     ),
     Mutant("every reset is obeyed", patches=_obey_every_reset, mood="meddling", scene="a user resets offsets"),

@@ -129,8 +129,10 @@ SCENES = {
             "the topic is made again",
             (_manifest(),),
             frozenset({Incident.CRASH, Incident.RECREATION}),
+            faults=frozenset(),
             log=(True, True),
-            bounds=(Bounds(faults=1, pauses=1),),
+            pauses=frozenset({Kind.JOB}),
+            bounds=(Bounds(faults=2, pauses=1),),
         ),
         Scene(
             "everything",  # of which the tests leave most to the other scenes
