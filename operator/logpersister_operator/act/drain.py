@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import structlog
-from kafka import KafkaAdminClient
 from kafka.admin import MemberToRemove
 
 from logpersister.kafka_client import client_config
+from logpersister.kafka_client.admin import admin_client
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.cluster.client import Cluster, ClusterError
@@ -80,7 +80,7 @@ def _leave(leaver: Leaver | None, names: Sequence[str]) -> None:
     limits = {"bootstrap_timeout_ms": KAFKA_MILLISECONDS, "request_timeout_ms": KAFKA_MILLISECONDS}
     try:
         config = client_config(leaver.resource.spec.kafka, leaver.secrets) | limits
-        with KafkaAdminClient(**config) as admin:
+        with admin_client(config) as admin:
             members = [MemberToRemove(group_instance_id=name, reason="the resource was deleted") for name in names]
             admin.remove_group_members(leaver.resource.group_id, members)
     except Exception as error:  # noqa: BLE001 - a broker that is away must not keep a resource from being deleted

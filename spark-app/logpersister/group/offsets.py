@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import structlog
-from kafka import KafkaAdminClient
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
 from logpersister.group.answers import Answer, TopicDescription
+from logpersister.kafka_client.admin import admin_client
 from logpersister.plan.intents import Committed, UnknownMarkError, parse
 from logpersister.ranges import Offset, TopicPartition, topic_id_text
 
@@ -30,7 +30,7 @@ class OffsetReader:
     def __init__(self, client_config: Mapping[str, Any], group_id: str, *, read_committed: bool) -> None:
         self._group_id = group_id
         self._isolation = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
-        self._admin = KafkaAdminClient(**client_config)
+        self._admin = admin_client(client_config)
 
     def close(self) -> None:
         self._admin.close()

@@ -50,7 +50,7 @@ class FakeAdmin:
 
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> OffsetReader:
-    monkeypatch.setattr(offsets, "KafkaAdminClient", FakeAdmin)
+    monkeypatch.setattr(offsets, "admin_client", lambda config: FakeAdmin(**config))
     return OffsetReader({}, "backup", read_committed=True)
 
 

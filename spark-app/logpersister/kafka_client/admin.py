@@ -1,0 +1,23 @@
+"""A client of Kafka's admin API that leaves nothing behind when no broker answers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kafka import KafkaAdminClient
+
+
+def admin_client(config: Mapping[str, Any]) -> KafkaAdminClient:
+    """Connect; raises KafkaError when no broker answers within ``bootstrap_timeout_ms``.
+
+    kafka-python starts a thread before it looks for a broker and forgets it when it finds none: the thread would go on
+    trying for as long as the process lives.
+    """
+    client = KafkaAdminClient.__new__(KafkaAdminClient)
+    try:
+        client.__init__(**config)
+    except BaseException:
+        if hasattr(client, "_net"):
+            client._closed = False  # noqa: SLF001 - set only at the end, and asked by `close`
+            client.close()
+        raise
+    return client
