@@ -15,7 +15,7 @@ _METADATA: Final = """\
 
 
 def template() -> str:
-    """Return ``templates/crd.yaml``: the definition behind ``crds.install``, kept on uninstallation by ``crds.keep``."""
+    """Return ``templates/crd.yaml``: the definition behind ``crds.install``, kept when uninstalled by ``crds.keep``."""
     head, name, body = _escaped(text()).partition("  name: logpersisters.logpersister.dev\n")
     return f"{{{{- if .Values.crds.install }}}}\n{head}{name}{_METADATA}{body}{{{{- end }}}}\n"
 
