@@ -60,8 +60,8 @@ rust: setup ## style, lints and tests of the native decoder
 pytest: setup ## all Python tests with coverage (ARGS='-k name' for some)
 	@$(BIN)/pytest --cov $(ARGS)
 
-golden: setup ## write the children of the operator anew into the files that tests compare with
-	@UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/kubernetes/test_golden.py
+golden: setup ## write the operator's children and the chart's output anew into the files that tests compare with
+	@UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/kubernetes/test_golden.py tests/chart/test_golden.py
 
 unit: setup ## only the fast tests, without coverage
 	@$(BIN)/pytest tests/unit $(ARGS)
