@@ -66,7 +66,7 @@ golden: setup ## write the operator's children and the chart's output anew into 
 unit: setup ## only the fast tests, without coverage
 	@$(BIN)/pytest tests/unit $(ARGS)
 
-model: setup ## play random histories against the protocol, for long (ARGS='--histories 100000')
+model: setup ## play random histories against the protocol, for long (ARGS='--exhaustive --faults 2 --pauses 1' for all paths)
 	@$(BIN)/python -m tests.model $(ARGS)
 
 chaos: setup ## kill, freeze and lie to real members, broker and S3 for minutes (ARGS=--help for its options)

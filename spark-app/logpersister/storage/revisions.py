@@ -11,7 +11,7 @@ from logpersister.storage.store import ObjectStore
 def put_revision(store: ObjectStore, group: str, revision: str, document: Mapping[str, Any]) -> None:
     """Store the snapshot of a revision before its first intent; one that is there already is compared.
 
-    Raises StorageError, of kind ``rejected`` when another document stands under the same hash.
+    Raises StorageError, of kind ``damaged`` when another document stands under the same hash.
     """
     stored = get_revision(store, group, revision)
     key = revision_key(store.prefix, group, revision)
