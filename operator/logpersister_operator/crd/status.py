@@ -98,9 +98,6 @@ class Lag(Model):
     worst: Annotated[tuple[PartitionLag, ...], Field(max_length=MOST_WORST)] = ()
     """The partitions that are most behind, the worst first."""
 
-    observed: datetime | None = None
-    """When Kafka was asked."""
-
 
 class UploadFailure(Model):
     """A failed upload."""

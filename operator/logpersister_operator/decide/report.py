@@ -37,7 +37,6 @@ def lag(found: KnownLag | UnknownLag) -> crd.Lag | None:
             )
             for one in summary.worst[: crd.MOST_WORST]
         ),
-        observed=summary.observed_at.replace(microsecond=0),
     )
 
 

@@ -138,7 +138,7 @@ def full_status() -> dict[str, Any]:
             )
             for kind in kinds
         ),
-        lag=Lag(records=1, seconds=2, partitions=3, behind=4, worst=tuple(worst), observed=now),
+        lag=Lag(records=1, seconds=2, partitions=3, behind=4, worst=tuple(worst)),
         uploads=Uploads(
             objects=1, bytes=2**60, records=3, last=now, failures=1, failures_last_hour=1, last_failure=failure
         ),

@@ -198,6 +198,19 @@ def test_lag_comes_from_kafka_itself(
     assert resource.status()["summary"]["lag"] == "10"
 
 
+def test_at_rest_nothing_is_written_though_kafka_is_asked_again_and_again(
+    resource: Resource, operator: OperatorProcess, kafka: KafkaBroker, topic: CreateTopic
+) -> None:
+    resource.apply(spec(kafka={"bootstrapServers": kafka.bootstrap, "topics": [topic()]}))
+    (name,) = resource.wait_stateful_sets(1)
+    resource.get_ready(name)
+    resource.wait("Ready", "True", "MembersReady")
+    resource.wait("LagWithinTarget", "True", "WithinTarget")
+    version, done = (resource.get() or {})["metadata"]["resourceVersion"], operator.metrics()[ROUNDS]
+    eventually("some more answers", lambda: operator.metrics()[ROUNDS] > done + 3)
+    assert (resource.get() or {})["metadata"]["resourceVersion"] == version
+
+
 def test_a_broker_that_is_away_makes_the_lag_unknown_until_it_is_back(
     resource: Resource, tmp_path: Path, unique: str
 ) -> None:
