@@ -125,7 +125,7 @@ class Operator:
         outcome = "failed"
         try:
             done = self._reconciler.reconcile(observed)
-            outcome = "done"
+            outcome = "refused" if self._reconciler.refusals(observed.key) else "done"
         finally:
             self.metrics.reconciled(outcome, time.monotonic() - began)
         with self._lock:

@@ -86,7 +86,14 @@ def _surplus(observed: Observed, wanted: Sequence[Document], handover: Handover)
     for stateful_set_ in handover.leave:
         name = stateful_set_["metadata"]["name"]
         keep |= {Reference(STATEFUL_SET.name, name), Reference(CONFIG_MAP.name, name)}
-    return [child for kind in reversed(CHILDREN) for child in observed.of_kind(kind) if Reference.of(child) not in keep]
+    uid = observed.resource["metadata"]["uid"]
+    ours = (child for kind in reversed(CHILDREN) for child in observed.of_kind(kind) if _is_owned(child, uid))
+    return [child for child in ours if Reference.of(child) not in keep]
+
+
+def _is_owned(child: Document, uid: str) -> bool:
+    """Whether the resource owns the child: what only has our label belongs to somebody else."""
+    return any(owner["uid"] == uid for owner in child["metadata"].get("ownerReferences") or [])
 
 
 def _progress(

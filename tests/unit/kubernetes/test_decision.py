@@ -151,6 +151,14 @@ def test_a_policy_that_is_no_longer_wanted_goes() -> None:
     assert Reference("NetworkPolicy", "clicks-backup") not in life.children
 
 
+def test_what_only_has_our_label_is_left_alone() -> None:
+    theirs = {
+        "kind": "ConfigMap",
+        "metadata": {"name": "mine", "uid": "7", "labels": {"logpersister.dev/resource": "clicks-backup"}},
+    }
+    assert not decide(observed(children=by_reference([theirs]))).delete
+
+
 # what stands in the way
 
 
