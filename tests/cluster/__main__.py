@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.cluster.environment import HOST, MEMBER_IMAGE, OPERATOR_IMAGE
+from tests.cluster.environment import HOST, MEMBER_IMAGE, OPERATOR_IMAGE, OWN_NODE
 from tests.cluster.node import Node, NodeError, images
 from tests.cluster.node.machine import inside
 from tests.cluster.node.place import DIRECTORY, KUBECONFIG, NODE_ADDRESS
@@ -36,7 +36,7 @@ def main() -> int:
             Node().up()
             _load(references)
             command = inside(command)
-            environment |= {"KUBECONFIG": str(KUBECONFIG), HOST: NODE_ADDRESS}
+            environment |= {"KUBECONFIG": str(KUBECONFIG), HOST: NODE_ADDRESS, OWN_NODE: "1"}
     except (NodeError, MissingArtifactError) as error:
         print(error, file=sys.stderr)
         return 1

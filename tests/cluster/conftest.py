@@ -3,9 +3,10 @@
 `make test-cluster` collects these tests; `make test` has no cluster, and does not.
 """
 
-import itertools
+import gc
 import os
-import re
+import secrets
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,18 +21,26 @@ from tests.integration.harness.verification import Verify, verify_with
 from tests.integration.harness.workload import Workload
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.fault_proxy import FaultProxy
+from tests.stack.topics import create_topic
 
 OPERATOR_NAMESPACE = "logpersister-system"
 _SECONDS = 900
-_numbers = itertools.count(1)
+_ABANDONED_SOCKETS = "ignore:unclosed <socket.socket:ResourceWarning"
+"""kafka-python leaves a socket to the garbage collector when one of the tests' clients is closed while it connects."""
+PARTITIONS = range(4)
+"""Of every topic."""
+_SMALL = {"resources": {"requests": {"cpu": "100m"}}}
+"""So that all pods of a test find room on two cores that have more to do."""
+SMALL_MEMBER = {"spec": {"containers": [{"name": "member", **_SMALL}]}}
+SMALL_EXECUTOR = {"spec": {"containers": [{"name": "executor", **_SMALL}]}}
 
 collect_ignore_glob = [] if started_by_us() else ["test_*.py"]
 
 
 class MakePersister(Protocol):
-    """Applies a resource: topics, the sections of its spec that are not as usual."""
+    """Applies a resource of that name over one topic, with the sections of its spec that are not as usual."""
 
-    def __call__(self, *topics: str, **sections: Any) -> Persister: ...
+    def __call__(self, name: str, topic: str, **sections: Any) -> Persister: ...
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -39,6 +48,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.timeout(_SECONDS))
+            item.add_marker(pytest.mark.filterwarnings(_ABANDONED_SOCKETS))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _abandoned_sockets_are_found_here() -> Iterator[None]:
+    """Else they would be errors of pytest itself, when it ends."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture(scope="session")
@@ -87,74 +106,93 @@ def operator() -> Kubectl:
     return Kubectl(OPERATOR_NAMESPACE)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def unique(request: pytest.FixtureRequest) -> str:
-    """A name that no other test has: of the namespace, the bucket, the resource."""
-    readable = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())[:40].strip("-")
-    return f"{readable}-{next(_numbers)}"
+    """A name that no other module has, nor any run before on the same cluster: of the namespace and the bucket."""
+    readable = request.module.__name__.rpartition(".")[2].removeprefix("test_").replace("_", "-")
+    return f"{readable}-{secrets.token_hex(3)}"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def kubectl(unique: str, minio: MinioServer) -> Iterator[Kubectl]:
-    """kubectl in a namespace of this test, where only pods of the *restricted* standard may run."""
+    """kubectl in a namespace of this module, where only pods of the *restricted* standard may run."""
     kubectl = Kubectl(unique)
     label = {"pod-security.kubernetes.io/enforce": "restricted"}
     kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": unique, "labels": label}})
-    write_secret(kubectl, minio.access_key, minio.secret_key)
+    write_secret(kubectl, minio.secret_key)
     yield kubectl
     kubectl("delete", "logpersisters", "--all")
-    kubectl("delete", "namespace", unique)
+    kubectl("delete", "namespace", unique, "--wait=false")
 
 
-def write_secret(kubectl: Kubectl, access_key: str, secret_key: str, name: str = "s3") -> None:
+def write_secret(kubectl: Kubectl, secret_key: str) -> None:
     """Write the Secret that resources name."""
-    data = {"AWS_ACCESS_KEY_ID": access_key, "AWS_SECRET_ACCESS_KEY": secret_key}
-    kubectl.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data})
+    data = {"AWS_ACCESS_KEY_ID": MinioServer.access_key, "AWS_SECRET_ACCESS_KEY": secret_key}
+    kubectl.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s3"}, "stringData": data})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def s3(minio: MinioServer, host: str) -> Iterator[FaultProxy]:
     """What members know as S3: a proxy before MinIO that can be told to refuse."""
     with FaultProxy(minio.port, host=host, listen=host, http=True) as proxy:
         yield proxy
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def workload(kafka: KafkaBroker) -> Workload:
     return Workload(kafka.bootstrap)
 
 
 @pytest.fixture
-def verify(capsys: pytest.CaptureFixture[str]) -> Verify:
-    return verify_with(capsys)
+def verify(capsys: pytest.CaptureFixture[str], secrets_folder: Path) -> Verify:
+    """``logpersister verify --deep`` of what a manifest describes; fails unless every record is stored exactly once."""
+    run = verify_with(capsys)
+    return lambda manifest, *options, **expected: run(
+        manifest, "--deep", f"--secrets-dir={secrets_folder}", *options, **expected
+    )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def secrets_folder(minio: MinioServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What pods have as Secrets, for commands that run beside the cluster."""
+    directory = tmp_path_factory.mktemp("secrets")
+    minio.write_secret(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
 def make_persister(
     kubectl: Kubectl,
     kafka: KafkaBroker,
     minio: MinioServer,
     s3: FaultProxy,
-    secrets_dir: Path,
-    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
     unique: str,
-) -> MakePersister:
-    """Return what applies a resource over topics, with a bucket of its own."""
-    minio.write_secret(secrets_dir)
+) -> Iterator[MakePersister]:
+    """Return what applies a resource; its objects are in the module's bucket, under its name."""
+    client = minio.client()
+    client.create_bucket(Bucket=unique)
+    client.close()
+    directory = tmp_path_factory.mktemp("manifests")
+    made: list[Persister] = []
 
-    def make(*topics: str, **sections: Any) -> Persister:
-        client = minio.client()
-        client.create_bucket(Bucket=unique)
-        client.close()
+    def make(name: str, topic: str, **sections: Any) -> Persister:
+        create_topic(kafka.bootstrap, topic, partitions=len(PARTITIONS))
+        storage = {"endpoint": s3.endpoint, "region": minio.region, "secretName": "s3"}
         spec = {
-            "kafka": {"bootstrapServers": kafka.bootstrap, "topics": list(topics), "sessionTimeout": "10s"},
-            "storage": {"bucket": unique, "endpoint": s3.endpoint, "region": minio.region, "secretName": "s3"},
+            "kafka": {"bootstrapServers": kafka.bootstrap, "topics": [topic], "sessionTimeout": "10s"},
+            "storage": {"bucket": unique, "prefix": name, **storage},
             "upload": {"maxBytes": "1Mi", "maxAge": "3s"},
             "cycleInterval": "500ms",
             "shutdownGrace": "5s",
+            "podTemplate": SMALL_MEMBER,
         }
-        persister = Persister(kubectl, "persister", spec, tmp_path)
+        # The group has the name of the resource, and Kafka outlives the modules.
+        persister = Persister(kubectl, f"{name}-{unique}", spec, topic, directory)
+        made.append(persister)
         persister.apply(**sections)
         return persister
 
-    return make
+    yield make
+    for persister in made:
+        persister.group.close()

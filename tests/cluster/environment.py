@@ -7,6 +7,8 @@ HOST: Final = "CLUSTER_HOST"
 """Address of this machine for pods; Kafka and S3 of the tests listen there."""
 OPERATOR_IMAGE: Final = "CLUSTER_OPERATOR_IMAGE"
 MEMBER_IMAGE: Final = "CLUSTER_MEMBER_IMAGE"
+OWN_NODE: Final = "CLUSTER_OWN_NODE"
+"""Set when the cluster is the node of this working copy."""
 
 
 def started_by_us() -> bool:

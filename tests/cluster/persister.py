@@ -3,12 +3,14 @@
 import copy
 import json
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tests.cluster.kubectl import Document, Kubectl
+from tests.integration.harness.group import Group
 from tests.integration.harness.waiting import eventually
 
 MEMBERS = "app.kubernetes.io/component=member"
@@ -19,10 +21,12 @@ _SECONDS = 180
 class Persister:
     """One resource; ``spec`` is what it was given last."""
 
-    def __init__(self, kubectl: Kubectl, name: str, spec: Mapping[str, Any], directory: Path) -> None:
+    def __init__(self, kubectl: Kubectl, name: str, spec: Mapping[str, Any], topic: str, directory: Path) -> None:
         self.kubectl = kubectl
         self.name = name
+        self.topic = topic
         self.spec: Document = copy.deepcopy(dict(spec))
+        self.group = Group(self.spec["kafka"]["bootstrapServers"], name)
         self._directory = directory
 
     def apply(self, **sections: Any) -> None:
@@ -68,8 +72,13 @@ class Persister:
         return found
 
     def wait_stored(self) -> None:
-        """Wait until the status tells that nothing is behind."""
+        """Wait until all that the topic holds is stored, and the status tells so."""
+        self.group.wait_current(self.topic, explain=self.explain)
         self.eventually("no lag", lambda: self.status().get("lag", {}).get("records") == 0)
+
+    def stored(self) -> int:
+        """Return how many records its members have stored since they started, by the status."""
+        return int(self.status().get("uploads", {}).get("records", 0))
 
     def pods(self, component: str = MEMBERS) -> dict[str, Document]:
         """Return the pods of members, or of executors, by name; without those that are on their way out."""
@@ -92,6 +101,10 @@ class Persister:
     def eventually(self, what: str, condition: Callable[[], Any], seconds: float = _SECONDS) -> Any:
         return eventually(f"{self.name}: {what}", condition, seconds=seconds, explain=self.explain)
 
+    def messages(self) -> str:
+        """Return what the conditions say, one a line."""
+        return "\n".join(one["message"] for one in self.status().get("conditions", []))
+
     def explain(self) -> str:
         """Return what helps to understand why something did not come about."""
         parts = [json.dumps(self.status(), indent=1)]
@@ -112,3 +125,8 @@ def ready(pod: Document) -> bool:
     """Whether a pod is ready."""
     conditions = pod["status"].get("conditions", [])
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def seconds_since(time: str) -> float:
+    """Return how long ago a time of the API server is."""
+    return (datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds()

@@ -1,0 +1,155 @@
+"""What goes wrong in a cluster, one after another, to one resource: it recovers, and nothing is lost or doubled."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.cluster.conftest import OPERATOR_NAMESPACE, PARTITIONS, MakePersister, write_secret
+from tests.cluster.environment import OWN_NODE
+from tests.cluster.kubectl import Kubectl
+from tests.cluster.node import Node
+from tests.cluster.persister import Persister, ready, seconds_since
+from tests.integration.harness.verification import Verify
+from tests.integration.harness.waiting import eventually
+from tests.integration.harness.workload import Workload
+from tests.stack import KafkaBroker, MinioServer
+from tests.stack.fault_proxy import Answer, FaultProxy
+
+TOPIC = "mishaps"
+_RECORDS = 500
+_OPERATOR = "app.kubernetes.io/name=logpersister-operator"
+
+
+@pytest.fixture(scope="module")
+def _resource(make_persister: MakePersister) -> Persister:
+    return make_persister("mishaps", TOPIC)
+
+
+@pytest.fixture
+def persister(_resource: Persister, workload: Workload, verify: Verify) -> Iterator[Persister]:
+    """The resource, well. After the test it has stored all that there is, exactly once."""
+    _resource.wait("Ready", "True", "MembersReady")
+    yield _resource
+    write(workload)
+    _resource.wait_stored()
+    _resource.wait("Ready", "True", "MembersReady")
+    verify(_resource.manifest())
+
+
+def write(workload: Workload) -> None:
+    workload.write(TOPIC, _RECORDS, partitions=PARTITIONS, size=100)
+
+
+def test_a_member_is_deleted(persister: Persister, workload: Workload) -> None:
+    (before,) = persister.pods().values()
+    with workload.running(TOPIC, PARTITIONS, per_second=50):
+        persister.kubectl.delete("pod", before["metadata"]["name"], "--grace-period=0", "--force", "--wait=false")
+        persister.eventually("another member", lambda: _ready_but(persister, before["metadata"]["uid"]))
+
+
+def test_the_operator_is_deleted_while_it_reconciles(persister: Persister, workload: Workload) -> None:
+    system = Kubectl(OPERATOR_NAMESPACE)
+    with workload.running(TOPIC, PARTITIONS, per_second=50):
+        persister.apply(output={"compression": "zstd"})
+        persister.wait("Reconciling", "True")
+        system("delete", "pods", "--selector", _OPERATOR, "--grace-period=0", "--force")
+        persister.eventually("only the new revision runs", lambda: _reconciled(persister))
+
+
+def test_brokers_are_silent_for_a_minute(persister: Persister, kafka: KafkaBroker) -> None:
+    kafka.suspend()
+    try:
+        persister.wait("LagWithinTarget", "Unknown", "LagUnknown")
+        assert "lag" not in persister.status(), "unknown is not 0"
+        silent_since = persister.condition("LagWithinTarget")["lastTransitionTime"]
+        persister.eventually("a minute has passed", lambda: seconds_since(silent_since) > 60)
+    finally:
+        kafka.resume()
+    persister.wait("LagWithinTarget", "True", "WithinTarget")
+
+
+def test_the_storage_refuses(persister: Persister, workload: Workload, s3: FaultProxy) -> None:
+    members = persister.restarts()
+    refusal = Answer(status=403, code="AccessDenied", message="not today", times=None)
+    s3.inject(refusal)
+    try:
+        write(workload)
+        failing = persister.wait("UploadsSucceeding", "False", "Unauthorized")
+        assert TOPIC in failing["message"]
+        assert persister.condition("Ready")["status"] == "True", "restarting members would not help"
+        failure = persister.status()["uploads"]["lastFailure"]
+        assert failure["topic"] == TOPIC
+        assert "not today" in failure["message"]
+    finally:
+        s3.remove(refusal)
+    persister.wait_stored()
+    assert persister.restarts() == members
+
+
+def test_an_invalid_spec(persister: Persister, workload: Workload) -> None:
+    members = persister.restarts()
+    valid = persister.spec["output"]
+    persister.apply(output={"partitionBy": [{"date": {"granularity": "day", "timezone": "Mars/Olympus"}}]})
+    found = persister.wait("SpecValid", "False", "SpecInvalid")
+    assert "Mars/Olympus" in found["message"]
+    write(workload)
+    persister.wait_stored()
+    assert persister.restarts() == members, "the last valid spec goes on"
+    persister.apply(output=valid)
+    persister.wait("SpecValid", "True", "Valid")
+
+
+def test_a_wrong_secret(persister: Persister, workload: Workload) -> None:
+    before = persister.restarts()
+    write_secret(persister.kubectl, "wrong")
+    try:
+        write(workload)
+        persister.wait("Ready", "False")
+        persister.eventually("members have the new keys", lambda: persister.restarts().keys() != before.keys())
+        persister.eventually("somebody is told", lambda: "SignatureDoesNotMatch" in persister.messages())
+    finally:
+        write_secret(persister.kubectl, MinioServer.secret_key)
+    persister.wait_stored()
+
+
+@pytest.mark.skipif(OWN_NODE not in os.environ, reason="the kubelet of another's cluster is not ours to stop")
+def test_the_kubelet_is_restarted(persister: Persister, workload: Workload) -> None:
+    node, members = Node(), persister.restarts()
+    with workload.running(TOPIC, PARTITIONS, per_second=50):
+        node.kubelet.kill()
+        before = persister.group.committed(TOPIC)
+        eventually("members go on without it", lambda: _ahead(persister, before))
+        node.kubelet.start()
+        node.wait_ready()
+    persister.wait("Ready", "True", "MembersReady")
+    assert persister.restarts() == members
+
+
+def test_a_resource_is_deleted_and_made_again(persister: Persister, workload: Workload) -> None:
+    persister.delete()
+    assert not persister.pods()
+    stopped = {number: entry.offset for number, entry in persister.group.committed(TOPIC).items()}
+    assert len(stopped) == len(PARTITIONS), "what is committed stays"
+    write(workload)
+    persister.apply()
+    persister.wait_stored()
+    missed = _RECORDS * len(PARTITIONS)
+    persister.eventually("it goes on where the other one ended", lambda: persister.stored() == missed)
+
+
+def _ready_but(persister: Persister, uid: str) -> bool:
+    return any(pod["metadata"]["uid"] != uid and ready(pod) for pod in persister.pods().values())
+
+
+def _reconciled(persister: Persister) -> bool:
+    selector = f"logpersister.dev/resource={persister.name}"
+    found = persister.kubectl.get("logpersister", persister.name) or {}
+    current = persister.condition("Ready").get("observedGeneration") == found["metadata"]["generation"]
+    return current and len(persister.kubectl.list("statefulsets", selector)) == 1
+
+
+def _ahead(persister: Persister, before: Any) -> bool:
+    now = persister.group.committed(TOPIC)
+    return all(now[number].offset > entry.offset for number, entry in before.items())
