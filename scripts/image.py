@@ -98,14 +98,9 @@ class Buildah(Builder):
 
     def __init__(self) -> None:
         os.environ["BUILDAH_ISOLATION"] = "chroot"
-        self._storage = [
-            "--root",
-            str(CACHE / "storage"),
-            "--runroot",
-            str(CACHE / "run"),
-            "--storage-driver",
-            "overlay",
-        ]
+        places = ["--root", str(CACHE / "storage"), "--runroot", str(CACHE / "run")]
+        # Without the option the storage stays mounted over itself, and cannot be removed as a folder.
+        self._storage = [*places, "--storage-driver", "overlay", "--storage-opt", "overlay.skip_mount_home=true"]
 
     def build(self, target: str, name: str) -> None:
         images, options = {}, []
@@ -115,7 +110,11 @@ class Buildah(Builder):
             images["RUST_IMAGE"] = os.environ.get("BASE_IMAGE") or images["BASE_IMAGE"]
             options = ["--volume", f"{_rust()}:/opt/rust:ro"]
         options += ["--layers", "--format", "oci", "--target", target, "--tag", name]
-        _run(self._buildah("build", *options, *_certificates(), *_arguments(images), str(ROOT)))
+        try:
+            _run(self._buildah("build", *options, *_certificates(), *_arguments(images), str(ROOT)))
+        except ImageError:
+            _succeeds(self._buildah("rm", "--all"))  # else what it was at stays mounted
+            raise
 
     def identify(self, name: str) -> str:
         return _output(self._buildah("inspect", "--type", "image", "--format", "{{.FromImageID}}", name))
