@@ -78,7 +78,9 @@ def _last_words(container: Mapping[str, Any]) -> str:
     words = [line for line in (ended.get("message") or "").splitlines() if line.strip()]
     reason = ended.get("reason", "")
     told = f", {reason}" if reason not in ("", "Error") else ""
-    return f"{code}{told}" + (f"; it said: {words[-1].strip()}" if words else "")
+    # What the checks before the start found wrong, or else the last line: of a traceback that is the error.
+    said = [line for line in words if line.startswith("failed ")] or words[-1:]
+    return f"{code}{told}" + (f"; it said: {'; '.join(' '.join(line.split()) for line in said)}" if said else "")
 
 
 def _lasts(condition: Mapping[str, Any], now: datetime) -> bool:

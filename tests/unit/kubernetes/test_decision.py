@@ -229,6 +229,8 @@ def test_what_the_api_server_refuses_is_told() -> None:
 
 
 CRASH = {"terminated": {"exitCode": 2, "reason": "Error", "message": "line\nspec.kafka: nothing listens there\n"}}
+CHECKED = "ok       kafka     1 broker\nfailed   bucket    no such bucket\nnothing was started; correct the above\n"
+UNCHECKED = {"terminated": {"exitCode": 3, "reason": "Error", "message": CHECKED}}
 
 
 @pytest.mark.parametrize(
@@ -239,6 +241,11 @@ CRASH = {"terminated": {"exitCode": 2, "reason": "Error", "message": "line\nspec
             {"containerStatuses": [waiting("CrashLoopBackOff", restarts=4, last=CRASH)]},
             "MemberCrashing",
             "exit code 2; it said: spec.kafka: nothing listens there",
+        ),
+        (
+            {"containerStatuses": [waiting("CrashLoopBackOff", restarts=4, last=UNCHECKED)]},
+            "MemberCrashing",
+            "exit code 3; it said: failed bucket no such bucket",
         ),
         (
             {"containerStatuses": [waiting("CreateContainerConfigError", "no Secret x")]},
