@@ -108,7 +108,8 @@ def test_a_wrong_secret(persister: Persister, workload: Workload) -> None:
         write(workload)
         persister.wait("Ready", "False")
         persister.eventually("members have the new keys", lambda: persister.restarts().keys() != before.keys())
-        persister.eventually("somebody is told", lambda: "SignatureDoesNotMatch" in persister.messages())
+        crashing = persister.wait("Stalled", "True", "MemberCrashing")
+        assert "check the keys of spec.storage.secretName" in crashing["message"]
     finally:
         write_secret(persister.kubectl, MinioServer.secret_key)
     persister.wait_stored()
