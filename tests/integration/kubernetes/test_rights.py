@@ -75,10 +75,11 @@ def start_operator(installation: Installation, **settings: str) -> OperatorProce
     )
 
 
-def live(resource: Resource) -> None:
+def live(api: Client, resource: Resource) -> None:
     """Everything that makes the operator make, change and delete objects of all kinds."""
     resource.apply(LARGE)
     (first,) = resource.wait_stateful_sets(1)
+    leave_something_behind(api, resource)
     resource.get_ready(first)
     resource.wait("Ready", "True", "MembersReady")
     resource.apply(SMALL)  # one revision less of everything, no executors, no policy
@@ -92,10 +93,14 @@ def live(resource: Resource) -> None:
     resource.eventually("it goes, finalizer and all", lambda: resource.get() is None)
 
 
-def leave_something_behind(api: Client, namespace: str, name: str) -> None:
-    """Make objects that an earlier version might have made, and that nothing needs."""
-    labels = {"logpersister.dev/resource": name, "app.kubernetes.io/managed-by": "logpersister-operator"}
-    metadata = {"name": "of-old", "namespace": namespace, "labels": labels}
+def leave_something_behind(api: Client, resource: Resource) -> None:
+    """Make objects that an earlier version might have made for the resource, and that nothing needs."""
+    namespace, found = resource.namespace, resource.get() or {}
+    owner = {name: found[name] for name in ("apiVersion", "kind")} | {
+        name: found["metadata"][name] for name in ("name", "uid")
+    }
+    labels = {"logpersister.dev/resource": resource.name, "app.kubernetes.io/managed-by": "logpersister-operator"}
+    metadata = {"name": "of-old", "namespace": namespace, "labels": labels, "ownerReferences": [owner]}
     service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}]}}
     budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": {}}
     api.create(f"/api/v1/namespaces/{namespace}/services", service)
@@ -108,9 +113,8 @@ def test_it_needs_all_of_its_rights_and_no_others(
     installation.install({"crds": {"keep": False}})
     installation.wait_for_definition()
     where = make_namespace(api, f"{unique}-logs")
-    leave_something_behind(api, where, "clicks")
     with start_operator(installation) as operator:
-        live(Resource(api, where, "clicks", operator.tail))
+        live(api, Resource(api, where, "clicks", operator.tail))
         assert operator.stop() == 0
 
     user = installation.user(ACCOUNT)
