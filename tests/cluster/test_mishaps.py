@@ -122,7 +122,9 @@ def test_the_kubelet_is_restarted(persister: Persister, workload: Workload) -> N
         node.kubelet.kill()
         before = persister.group.committed(TOPIC)
         eventually("members go on without it", lambda: _ahead(persister, before))
+        last = _heartbeat()
         node.kubelet.start()
+        eventually("it reports again", lambda: _heartbeat() != last)
         node.wait_ready()
     persister.wait("Ready", "True", "MembersReady")
     assert persister.restarts() == members
@@ -149,6 +151,13 @@ def _reconciled(persister: Persister) -> bool:
     found = persister.kubectl.get("logpersister", persister.name) or {}
     current = persister.condition("Ready").get("observedGeneration") == found["metadata"]["generation"]
     return current and len(persister.kubectl.list("statefulsets", selector)) == 1
+
+
+def _heartbeat() -> str:
+    """Return when the kubelet was heard of last."""
+    (lease,) = Kubectl("kube-node-lease").list("leases")
+    renewed: str = lease["spec"]["renewTime"]
+    return renewed
 
 
 def _ahead(persister: Persister, before: Any) -> bool:

@@ -48,6 +48,7 @@ class Daemon:
                 start_new_session=True,
             )
         started = psutil.Process(process.pid).create_time()
+        process.returncode = 0  # it outlives us: subprocess must not complain that nobody waits for it
         self._file.write_text(json.dumps({"pid": process.pid, "started": started}))
 
     def stop(self) -> None:
