@@ -161,7 +161,8 @@ def _classify_answer(cause: aws.ClientError) -> tuple[StorageErrorKind, str, str
     kind = _KINDS_BY_CODE.get(code) or _KINDS_BY_CODE.get(str(status))
     if kind is None:
         kind = "rejected" if 300 <= status < 500 else "other"
-    return kind, code, f"the storage answered {status} {code} ({text})"
+    named = f" {code}" if code and code != str(status) else ""
+    return kind, code, f"the storage answered {status}{named} ({text})"
 
 
 def _words(cause: BaseException, summary: str) -> str:
