@@ -46,7 +46,8 @@ class Ledger:
             if lost:
                 yield f"{of[0]}-{of[1]}: {len(lost)} acknowledged records are not read back, such as offset {lost[0]}"
         for of, offsets in self._aborted.items():
-            shown = sorted(offsets.keys() & {record.offset for record in kafka.get(of, ())})
+            seen = {record.offset: record.value for record in kafka.get(of, ())}
+            shown = sorted(offset for offset, value in offsets.items() if offset in seen and seen[offset] == value)
             if shown:
                 yield f"{of[0]}-{of[1]}: {len(shown)} aborted records are read back, such as offset {shown[0]}"
 

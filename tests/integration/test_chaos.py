@@ -1,28 +1,45 @@
 """The short form of ``make chaos``: a few real crashes in each run of the tests."""
 
 import random
+import warnings
 from pathlib import Path
 
 import pytest
 
-from tests.chaos.report import Verdict
+from tests.chaos.report import Report, Verdict
 from tests.chaos.run import run
 from tests.chaos.settings import FILES, TEXT, Settings
 
 KILLS = 4
+MOST_PLAYS = 3
+"""When the harness has trouble, nothing is proven in either way: it is played again, with another seed."""
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_the_promise_is_held_under_crashes(tmp_path: Path) -> None:
+class HarnessWarning(UserWarning):
+    """Shown in pytest's summary; it is about the harness, not about what it tests."""
+
+
+def play(evidence: Path, story: list[str]) -> Report:
     """Another seed each time: the suite is run often, and what it finds is printed with its seed."""
     seed = random.SystemRandom().randrange(1 << 31)
     settings = Settings(seed, kills=KILLS, seconds=0, crews={TEXT.name: 2, FILES.name: 1}, pause=(0.2, 3.0))
+    report = run(settings, evidence, echo=story.append)
+    story += ["", report.text(), f"evidence: {evidence}"]
+    return report
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.filterwarnings("default::tests.integration.test_chaos.HarnessWarning")
+def test_the_promise_is_held_under_crashes(tmp_path: Path) -> None:
     story: list[str] = []
+    report = play(tmp_path / "chaos-1", story)
+    for number in range(2, MOST_PLAYS + 1):
+        if report.verdict is Verdict.TROUBLE:
+            warnings.warn(f"played again: {report.text()}", HarnessWarning, stacklevel=1)
+            report = play(tmp_path / f"chaos-{number}", story)
 
-    report = run(settings, tmp_path / "chaos", echo=story.append)
-
-    told = "\n".join([*story, "", report.text(), f"evidence: {tmp_path / 'chaos'}"])
+    told = "\n".join(story)
     assert report.verdict is Verdict.HELD, told
     assert report.kills >= KILLS, told
     assert all(numbers["verify"] == "clean" for numbers in report.outputs.values()), told
