@@ -20,7 +20,7 @@ from bench.servers import Payload, Servers, fill, servers
 from bench.spread import Spread
 
 PARTITIONS = 4
-WIDTH = 132
+WIDTH = 140
 """Columns of tables, also where output is not a terminal."""
 OUTPUTS: Mapping[str, Mapping[str, str]] = {
     "text": {"format": "text", "compression": "none"},
@@ -58,7 +58,7 @@ def per_megabyte(cases: Sequence[Case]) -> Table:
     """Return the table of marginal costs: median (least-most) of the rounds."""
     table = Table(title="Marginal: a hot member, MB of payload per CPU second; median (least-most)", box=MARKDOWN)
     for column in ("record", "topic", "output"):
-        table.add_column(column)
+        table.add_column(column, no_wrap=True)
     for column in ("MB/CPU s", "MB/s", "broker CPU s/GB", "S3 CPU s/GB", "peak MB", "stored"):
         table.add_column(column, justify="right", no_wrap=True)
     for case in cases:
