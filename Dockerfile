@@ -6,9 +6,9 @@
 # docs/design/image.md tells why it is as it is.
 
 # A Debian with apt: packages of Debian and what the locks pin is all that is added to it.
-ARG BASE_IMAGE=docker.io/library/debian:bookworm-slim
+ARG BASE_IMAGE=debian:bookworm-slim
 # Only builds the native decoder. Nothing of it is in the result.
-ARG RUST_IMAGE=docker.io/library/rust:1.95-slim-bookworm
+ARG RUST_IMAGE=rust:1.95-slim-bookworm
 
 # What both images run on.
 FROM ${BASE_IMAGE} AS runtime

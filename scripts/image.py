@@ -28,12 +28,6 @@ TARGETS = {"operator": "logpersister-operator", "spark-app": "logpersister"}
 
 SUITE = "bookworm"
 """Release of Debian, as in the Dockerfile."""
-_MIRROR = "http://deb.debian.org"
-_SOURCES = f"""\
-deb {_MIRROR}/debian {SUITE} main
-deb {_MIRROR}/debian {SUITE}-updates main
-deb {_MIRROR}/debian-security {SUITE}-security main
-"""
 _LEFT_OVER = (
     "var/cache/apt/archives",
     "var/lib/apt/lists",
@@ -141,12 +135,11 @@ class Buildah(Builder):
             raise ImageError("set BASE_IMAGE to a Debian that buildah can pull, or install debootstrap and run as root")
         with tempfile.TemporaryDirectory(dir=CACHE) as folder:
             root = Path(folder) / "root"
-            _run(["debootstrap", "--variant=minbase", SUITE, str(root), f"{_MIRROR}/debian"])
+            _run(["debootstrap", "--variant=minbase", SUITE, str(root)])  # from its own mirror, which apt keeps
             for place in _LEFT_OVER:
                 shutil.rmtree(root / place)
             for place in ("var/cache/apt/archives/partial", "var/lib/apt/lists/partial", "var/log"):
                 (root / place).mkdir(parents=True)
-            (root / "etc" / "apt" / "sources.list").write_text(_SOURCES)
             (root / "etc" / "hostname").unlink(missing_ok=True)
             (root / "etc" / "resolv.conf").unlink(missing_ok=True)  # both are the machine's
             archive = Path(folder) / "root.tar"
