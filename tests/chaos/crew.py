@@ -95,7 +95,7 @@ class Crew:
                 self.ghosts.remove((place, ghost))
                 self.former.append(ghost)
                 self.chronicle.tell("ghost.ended", f"the former {place.name} has ended with {ghost.code}")
-                if ghost.code != _FENCED:
+                if ghost.code not in (_FENCED, 0):  # 0: told to stop at the end
                     self.unexpected[f"a process whose name was taken ended with {ghost.code}, not {_FENCED}"] += 1
 
     def _start(self, place: Place) -> None:
@@ -171,6 +171,11 @@ class Crew:
         process, place.process = place.process, None
         self.former.append(process)
         return process
+
+    def dismiss_ghosts(self) -> None:
+        """Tell those to stop who woke up when nobody had their name any more: they are members again, and in order."""
+        for _, ghost in self.ghosts:
+            ghost.terminate()
 
     def orphans(self) -> list[psutil.Process]:
         """Return processes whose member has gone."""

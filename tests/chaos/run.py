@@ -171,6 +171,7 @@ class _Run:
             place.start_at = None
             if place.up:
                 crew.leave(place)
+        crew.dismiss_ghosts()
         for what, condition in (
             ("all members end", lambda: all(place.process is None for place in crew.places)),
             ("those whose name was taken end", lambda: not crew.ghosts),
