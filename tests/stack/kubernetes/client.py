@@ -72,13 +72,27 @@ class Client:
         """Return the answer; raise `Refused` when it is no."""
         body = None if document is None else json.dumps(document)
         headers = {"Accept": "application/json", "Content-Type": content_type}
-        self._connection.request(method, f"{path}?{urlencode(query)}" if query else path, body, headers)
-        response = self._connection.getresponse()
-        content = response.read()
+        url = f"{path}?{urlencode(query)}" if query else path
+        idle = self._connection.sock is not None
+        try:
+            response, content = self._send(method, url, body, headers)
+        except (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError):
+            self._connection.close()
+            if not idle:
+                raise
+            # The server had closed a connection that nobody used: it has not seen the request.
+            response, content = self._send(method, url, body, headers)
         answer: Document = json.loads(content) if content.startswith(b"{") else {"message": content.decode()}
         if not 200 <= response.status < 300:
             raise Refused({"code": response.status} | answer)
         return answer
+
+    def _send(
+        self, method: str, url: str, body: str | None, headers: Mapping[str, str]
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        self._connection.request(method, url, body, dict(headers))
+        response = self._connection.getresponse()
+        return response, response.read()
 
     def close(self) -> None:
         self._connection.close()
