@@ -6,6 +6,8 @@ CARGO := cargo
 NATIVE := spark-app/native
 SOURCES := spark-app/logpersister operator bench examples scripts tests
 ARGS ?=
+# Each worker has a Kafka broker, an S3 server and an API server of its own (3 GiB); a file's tests stay together.
+WORKERS := --numprocesses=logical --maxprocesses=4 --dist=loadfile
 
 # Without compiled modules every member and every Spark worker compiles all of them when it starts.
 unexport PYTHONDONTWRITEBYTECODE
@@ -58,7 +60,7 @@ rust: setup ## style, lints and tests of the native decoder
 	@$(CARGO) test --quiet --manifest-path $(NATIVE)/Cargo.toml
 
 pytest: setup ## all Python tests with coverage (ARGS='-k name' for some)
-	@$(BIN)/pytest --cov $(ARGS)
+	@$(BIN)/pytest --cov $(WORKERS) $(ARGS)
 
 golden: setup ## write the operator's children and the chart's output anew into the files that tests compare with
 	@UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/kubernetes/test_golden.py tests/chart/test_golden.py

@@ -37,7 +37,7 @@ def look(content: dict[str, bytes], read: Callable[[bytes], list[Row]] = escaped
 
 
 def test_names_and_lines() -> None:
-    lines = gzip.compress(b"one\n\n" + rb"line\nbreak and \\n" + b"\n")
+    lines = gzip.compress(b"one\n\n" + rb"line\nbreak and \\n" + b"\n", mtime=0)
     content = {
         "text/a%2Fb/dt=2026-11-21/1_7_00000000000000000042.txt.gz": lines,
         "text/_logpersister/text/revisions/1.json": b"{}",
@@ -53,10 +53,10 @@ def test_names_and_lines() -> None:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("text/clicks/part-0", gzip.compress(b"")),
-        ("text/clicks/1_0_00000000000000000000.txt.gz", gzip.compress(b"half a line")),
-        ("text/clicks/1_0_00000000000000000000.txt.gz", gzip.compress(b"whole\n")[:-4]),
-        ("text/clicks/1_0_00000000000000000000.txt.gz", gzip.compress(rb"no escape of ours: \t" + b"\n")),
+        ("text/clicks/part-0", gzip.compress(b"", mtime=0)),
+        ("text/clicks/1_0_00000000000000000000.txt.gz", gzip.compress(b"half a line", mtime=0)),
+        ("text/clicks/1_0_00000000000000000000.txt.gz", gzip.compress(b"whole\n", mtime=0)[:-4]),
+        ("text/clicks/1_0_00000000000000000000.txt.gz", gzip.compress(rb"no escape of ours: \t" + b"\n", mtime=0)),
     ],
 )
 def test_what_cannot_be_read_is_told(name: str, content: bytes) -> None:

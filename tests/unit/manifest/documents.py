@@ -1,7 +1,8 @@
 """A smallest manifest, and how tests change it and see what is said about it."""
 
 import copy
-from typing import Any
+from enum import Enum
+from typing import Any, Final
 
 import pytest
 
@@ -17,8 +18,13 @@ DOCUMENT: dict[str, Any] = {
     },
 }
 
-REMOVE = object()
-"""As a value: the field is removed."""
+
+class _Remove(Enum):
+    REMOVE = "removed"
+
+
+REMOVE: Final = _Remove.REMOVE
+"""As a value: the field is removed. Its text is the same in every process: tests are named by it."""
 
 
 def changed(changes: dict[str, Any]) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def compress(codec: int, data: bytes) -> bytes:
         case 0:
             return data
         case 1:
-            return gzip.compress(data, compresslevel=1)
+            return gzip.compress(data, compresslevel=1, mtime=0)
         case 2:
             return xerial(data)
         case -2:
