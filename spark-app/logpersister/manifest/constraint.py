@@ -88,7 +88,7 @@ class Condition:
         return {"rule": self.cel, "message": f"{self.expectation}; {self.remedy}"}
 
 
-def _matches(text: str, pattern: str, message: str) -> dict[str, str]:
+def matches(text: str, pattern: str, message: str) -> dict[str, str]:
     """Say in words what the schema's ``pattern`` says to programs: the API server's own message only repeats it."""
     return {"rule": f"{text}.matches({cel_literal(pattern)})", "message": message}
 
@@ -138,7 +138,7 @@ class Text:
             "pattern": self.pattern,
             "maxLength": self.longest,
             VALIDATIONS: [
-                _matches("self", self.pattern, f"{self.expectation}; {self.remedy}"),
+                matches("self", self.pattern, f"{self.expectation}; {self.remedy}"),
                 *(entry for entry in validations if entry is not None),
             ],
         }
@@ -222,7 +222,7 @@ class Size:
             "x-kubernetes-int-or-string": True,
             BOUNDS: f"{self.least} to {self.most}",
             VALIDATIONS: [
-                _matches("string(self)", SIZE_PATTERN, "is not a size; write for example 256Mi (Kubernetes quantity)"),
+                matches("string(self)", SIZE_PATTERN, "is not a size; write for example 256Mi (Kubernetes quantity)"),
                 {"rule": self._cel(">=", self.least), "message": "; ".join(self._too_small)},
                 {"rule": self._cel("<=", self.most), "message": "; ".join(self._too_large)},
             ],
@@ -249,6 +249,13 @@ class Size:
         return size
 
 
+def milliseconds(field: str) -> str:
+    """Return the CEL of a duration as an integer. CEL's durations are those of Go, which has no days."""
+    days = f"({field}.contains('d') ? int({field}.substring(0, {field}.indexOf('d'))) * 86400000 : 0)"
+    rest = f"({field}.endsWith('d') ? 0 : duration({field}.substring({field}.indexOf('d') + 1)).getMilliseconds())"
+    return f"{days} + {rest}"
+
+
 @dataclass(frozen=True, slots=True)
 class Duration:
     """A span of time: a timedelta in Python, such as 15m in YAML; bounds are inclusive."""
@@ -272,7 +279,7 @@ class Duration:
             "pattern": DURATION_PATTERN,
             BOUNDS: f"{self.least} to {self.most}",
             VALIDATIONS: [
-                _matches("self", DURATION_PATTERN, "is not a duration; write for example 15m, 1h30m or 90s"),
+                matches("self", DURATION_PATTERN, "is not a duration; write for example 15m, 1h30m or 90s"),
                 *(
                     [{"rule": self._cel(">=", self.least), "message": "; ".join(self._too_short)}]
                     if self._has_least
@@ -283,11 +290,9 @@ class Duration:
         }
 
     def _cel(self, operator: str, bound: str) -> str:
-        # CEL's durations are those of Go, which has no days. What is no duration has been told so by the first rule.
-        days = "(self.contains('d') ? int(self.substring(0, self.indexOf('d'))) * 86400000 : 0)"
-        rest = "(self.endsWith('d') ? 0 : duration(self.substring(self.indexOf('d') + 1)).getMilliseconds())"
-        milliseconds = parse_duration(bound) // timedelta(milliseconds=1)
-        return f"!self.matches('^(0|([0-9]+d)?([0-9.]+(h|ms|m|s))*)$') || {days} + {rest} {operator} {milliseconds}"
+        # What is no duration has been told so by the first rule.
+        is_none = "!self.matches('^(0|([0-9]+d)?([0-9.]+(h|ms|m|s))*)$')"
+        return f"{is_none} || {milliseconds('self')} {operator} {parse_duration(bound) // timedelta(milliseconds=1)}"
 
     @property
     def _has_least(self) -> bool:

@@ -4,11 +4,13 @@ Sizes are Kubernetes quantities (https://kubernetes.io/docs/reference/kubernetes
 are whole: a number with a binary suffix (Ki, Mi, Gi, Ti, Pi, Ei), a decimal one (k, M, G, T, P, E) or none. Durations
 are those of Go and Kubernetes (``ParseDuration``), each unit once and the longest first: ``90s``, ``1h30m``, ``500ms``;
 also whole days, ``1d``, which Go does not know. The patterns say all of it, since the API server checks them too; what
-they let through is a whole number of bytes or milliseconds. The texts that we write are canonical: one value has one
-text, so equal settings have equal revisions.
+they let through is a whole number of bytes or milliseconds. Percentages are whole numbers with their sign, ``20%``; a
+share of a number of things is one of these or a plain number of them. The texts that we write are canonical: one value
+has one text, so equal settings have equal revisions.
 """
 
 import re
+from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 
@@ -38,6 +40,25 @@ _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(d|h|ms|m|s)")
 _MILLISECONDS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 _LARGEST_SIZE = 2**63 - 1
 _LONGEST = timedelta(days=3650)
+
+PERCENT_PATTERN = r"^[0-9]{1,4}%$"
+LONGEST_PERCENT = 5
+"""Characters."""
+SHARE_PATTERN = r"^([1-9][0-9]?|100)%$"
+"""Of a share that is a percentage; others are numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many of all, or so many percent of them."""
+
+    number: int
+    is_percentage: bool = False
+
+    def of(self, total: int) -> int:
+        """Return how many that is: at least one, rounded up, never more than there are."""
+        wanted = -(-total * self.number // 100) if self.is_percentage else self.number
+        return min(wanted, total)
 
 
 def parse_size(value: object) -> int:
@@ -109,3 +130,29 @@ def format_duration(duration: timedelta) -> str:
         if count:
             text += f"{count}{unit}"
     return text or "0s"
+
+
+def parse_percent(text: object) -> int:
+    """Return the number before the sign; raise `RefusedError` for anything else."""
+    if not isinstance(text, str) or re.fullmatch(PERCENT_PATTERN[1:-1], text) is None:
+        raise refuse("is not a percentage", "write for example 20%")
+    return int(text[:-1])
+
+
+def format_percent(number: int) -> str:
+    """Return the text of a percentage."""
+    return f"{number}%"
+
+
+def parse_share(value: object) -> Share:
+    """Return what a whole number or a percentage from 1% to 100% means; raise `RefusedError` for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Share(value)
+    if isinstance(value, str) and re.fullmatch(SHARE_PATTERN[1:-1], value) is not None:
+        return Share(int(value[:-1]), is_percentage=True)
+    raise refuse("is neither a whole number nor a percentage from 1% to 100%", "write for example 2 or 50%")
+
+
+def format_share(share: Share) -> str | int:
+    """Return a share as a manifest has it."""
+    return format_percent(share.number) if share.is_percentage else share.number

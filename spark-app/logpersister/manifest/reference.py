@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from logpersister.manifest.constraint import BOUNDS
-from logpersister.manifest.quantity import DURATION_PATTERN
+from logpersister.manifest.quantity import DURATION_PATTERN, PERCENT_PATTERN, SHARE_PATTERN, SIZE_PATTERN
 from logpersister.manifest.schema import json_schema
 
+_NAMES = {
+    SIZE_PATTERN: "size (bytes)",
+    DURATION_PATTERN: "duration",
+    PERCENT_PATTERN: "percentage",
+    SHARE_PATTERN: "number or percentage",
+}
+"""What values of a certain notation are called."""
 _MARKED = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -69,10 +76,8 @@ def _resolve(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mappi
 
 def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     kind = str(schema.get("type"))
-    if schema.get("x-kubernetes-int-or-string"):
-        kind = f"size (bytes), {schema[BOUNDS]}"
-    elif schema.get("pattern") == DURATION_PATTERN:
-        kind = f"duration, {schema[BOUNDS]}"
+    if named := _NAMES.get(schema.get("pattern", "")):
+        kind = f"{named}, {schema[BOUNDS]}"
     elif "minimum" in schema:
         kind = f"integer, {schema['minimum']} to {schema['maximum']}"
     elif "enum" in schema or "const" in schema:

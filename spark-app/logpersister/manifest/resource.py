@@ -13,6 +13,7 @@ from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.pods import PodTemplate
 from logpersister.manifest.problems import Finding, Problem, path_text
 from logpersister.manifest.quantity import format_size
+from logpersister.manifest.rollout import RolloutSpec
 from logpersister.manifest.rule import change_rule, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
@@ -60,7 +61,8 @@ class Metadata(Model):
     """Labels for your own use; they change nothing."""
 
     annotations: dict[String, String] = Field(default_factory=dict)
-    """Annotations for your own use; they change nothing."""
+    """Annotations for your own use; they change nothing but `logpersister.dev/promote`, which ends a pause of a
+    rollout."""
 
 
 def _bytes(field: str) -> str:
@@ -115,6 +117,10 @@ class Spec(Model):
     """Whether a NetworkPolicy protects the pods. `Restricted`: nobody but pods of the same resource may connect to them
     except to the port of metrics and probes; what they connect to is not limited, since brokers and buckets may be
     anywhere. For Kubernetes: `logpersister run` ignores it."""
+
+    rollout: RolloutSpec = RolloutSpec()
+    """How members of a new revision take over from those of the old one. For Kubernetes: `logpersister run` ignores
+    it."""
 
     pod_template: PodTemplate | None = None
     """Merged over the members' pods; their container is named `member`. A change replaces the pods and makes no new

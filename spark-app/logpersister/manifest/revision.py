@@ -21,16 +21,18 @@ EXCLUDED = (
     ("members",),
     ("networkPolicy",),
     ("podTemplate",),
+    ("rollout",),
     ("spark", "executorPodTemplate"),
     ("targetLag",),
 )
 """Fields of the spec that make no new revision.
 
 ``members`` says how many processes do the work, not what a process does: the operator adds or removes some of the same
-revision. The others only the operator reads: they say what pods look like and what is reported, so an intent can be
-executed without them, and a change of a node selector must not become part of what is promised in Kafka. (A changed
-pod template replaces the pods all the same: the operator compares it apart.) Pod templates must not be in a revision's
-document for another reason: it is stored in the bucket, and environment variables hold what they hold.
+revision. The others only the operator reads: they say what pods look like, how they are replaced and what is reported,
+so an intent can be executed without them, and a change of a node selector must not become part of what is promised in
+Kafka. (A changed pod template replaces the pods all the same: the operator compares it apart.) Pod templates must not
+be in a revision's document for another reason: it is stored in the bucket, and environment variables hold what they
+hold.
 
 Everything else is part of the revision, also what names no object and fills no byte (``upload``, ``spark``,
 ``cycleInterval``): a running process takes it up only by being replaced, and replacing is what a new revision is.

@@ -8,12 +8,12 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from logpersister.manifest.constraint import BOUNDS
-from logpersister.manifest.quantity import format_duration, format_size
+from logpersister.manifest.quantity import PERCENT_PATTERN, format_duration, format_percent, format_size
 from logpersister.manifest.resource import LogPersister
 
 
 class _Generator(GenerateJsonSchema):
-    """Writes defaults as a manifest would: ``256Mi`` and ``15m``."""
+    """Writes defaults as a manifest would: ``256Mi``, ``15m`` and ``20%``."""
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         result = super().default_schema(schema)
@@ -22,6 +22,8 @@ class _Generator(GenerateJsonSchema):
             result["default"] = format_duration(default)
         elif isinstance(default, int) and result.get("x-kubernetes-int-or-string"):
             result["default"] = format_size(default)
+        elif isinstance(default, int) and result.get("pattern") == PERCENT_PATTERN:
+            result["default"] = format_percent(default)
         elif isinstance(default, tuple):
             result["default"] = list(default)
         elif default is None:

@@ -67,6 +67,17 @@ BY_NAME: dict[str, Any] = {
         "cycleInterval": "1.5s",
         "targetLag": "2d",
         "networkPolicy": "Restricted",
+        "rollout": {
+            "strategy": "Canary",
+            "canary": {
+                "members": 2,
+                "analysis": {"duration": "1m", "minRanges": 1, "maxUploadFailures": 2, "maxLagGrowth": "50%"},
+            },
+            "steps": [{"members": "50%", "pause": {"duration": "1h"}}, {"members": "75%", "pause": {}}],
+            "progressDeadline": "20m",
+            "onFailure": "Pause",
+            "attempt": 1,
+        },
         "podTemplate": _POD,
     },
 }

@@ -11,9 +11,12 @@ from logpersister.manifest.problems import RefusedError
 from logpersister.manifest.quantity import (
     DURATION_PATTERN,
     SIZE_PATTERN,
+    Share,
     format_duration,
+    format_share,
     format_size,
     parse_duration,
+    parse_share,
     parse_size,
 )
 
@@ -178,3 +181,14 @@ def test_a_duration_has_one_text_that_means_it(duration: timedelta) -> None:
 )
 def test_equal_durations_have_equal_texts(text: str, same: str) -> None:
     assert format_duration(parse_duration(text)) == same
+
+
+@pytest.mark.parametrize(
+    ("written", "total", "members"),
+    [(1, 3, 1), (5, 3, 3), ("1%", 3, 1), ("50%", 3, 2), ("34%", 3, 2), ("33%", 3, 1), ("100%", 3, 3), ("100%", 1, 1)],
+)
+def test_shares(written: str | int, total: int, members: int) -> None:
+    share = parse_share(written)
+    assert share.of(total) == members
+    assert format_share(share) == written
+    assert share == Share(int(str(written).rstrip("%")), is_percentage=isinstance(written, str))

@@ -43,7 +43,7 @@ def test_a_document_gives_its_resource_and_its_hash_again(changes: dict[str, Any
     assert restored.group_id == accepted(changes).group_id
     left_out: Any = {
         **dict.fromkeys(("kafka", "storage"), True),  # whose defaults that depend on other parts are filled in
-        **dict.fromkeys(("members", "network_policy", "pod_template", "target_lag"), True),
+        **dict.fromkeys(("members", "network_policy", "pod_template", "rollout", "target_lag"), True),
         "spark": {"executor_pod_template"},
     }
     assert restored.spec.model_dump(exclude=left_out) == accepted(changes).spec.model_dump(exclude=left_out)
@@ -57,6 +57,7 @@ def test_a_document_gives_its_resource_and_its_hash_again(changes: dict[str, Any
         {"spec.spark.executorPodTemplate": {"spec": {"nodeSelector": {"a": "b"}}}},
         {"spec.networkPolicy": "Restricted"},
         {"spec.targetLag": "1h"},
+        {"spec.rollout": {"strategy": "Recreate", "attempt": 1}},
         {"metadata.labels": {"a": "b"}},
         {"metadata.namespace": "data"},
         {"status": {"ready": True}},

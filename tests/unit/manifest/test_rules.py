@@ -9,6 +9,7 @@ from logpersister.manifest import ManifestError, parse
 from tests.unit.manifest.documents import REMOVE, accepted, changed, problems
 
 K, S, F, U = "spec.kafka.", "spec.storage.", "spec.output.", "spec.upload."
+R, A = "spec.rollout.", "spec.rollout.canary.analysis."
 SASL = {"protocol": "SASL_SSL", "mechanism": "SCRAM-SHA-512", "secretName": "clicks-kafka"}
 PATTERN = {K + "topics": REMOVE, K + "topicPattern": "^web"}
 
@@ -103,6 +104,13 @@ ACCEPTED: list[dict[str, Any]] = [
     {"spec.spark": {"minExecutors": 0, "maxExecutors": 1000}},
     {"spec.spark": {"executorPodTemplate": {"spec": {"tolerations": [{"operator": "Exists"}]}}}},
     {"spec.targetLag": "365d", "spec.networkPolicy": "Restricted"},
+    {"spec.rollout": {}},
+    {"spec.rollout": {"strategy": "Recreate", "onFailure": "Pause", "attempt": 2**31 - 1, "steps": []}},
+    {"spec.rollout": {"canary": {"members": 1000, "analysis": {"duration": "599.999s"}}}},
+    {"spec.rollout": {"canary": {"analysis": {"duration": "0s", "minRanges": 0, "maxLagGrowth": "0%"}}}},
+    {"spec.rollout": {"canary": {"analysis": {"duration": "1d"}}, "progressDeadline": "1d1s"}},
+    {"spec.rollout": {"steps": [{"members": "1%"}, {"members": "50%", "pause": {}}, {"members": "100%"}]}},
+    {"spec.rollout": {"steps": [{"members": 9, "pause": {"duration": "1s"}}, {"members": 10}]}},
     {"spec.podTemplate": {}},
     {"spec.podTemplate": {"metadata": {"labels": {"a": "b"}}, "spec": {"anything": [{"goes": 1.5}, None]}}},
     # null is the same as not set
@@ -365,6 +373,34 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"spec.targetLag": "0s"}, 'spec.targetLag: "0s" is too short: at least 1s'),
     ({"spec.targetLag": "366d"}, 'spec.targetLag: "366d" is too long: at most 365d'),
     ({"spec.networkPolicy": True}, "spec.networkPolicy: true is not allowed here; write one of: None, Restricted"),
+    # rollout
+    ({R + "strategy": "BlueGreen"}, "write one of: Canary, Recreate"),
+    ({R + "onFailure": "Abort"}, "write one of: Rollback, Pause"),
+    ({R + "attempt": -1}, "spec.rollout.attempt: -1 is too small"),
+    ({R + "canary": {"members": 0}}, "spec.rollout.canary.members: 0 is too small"),
+    ({A + "maxLagGrowth": 20}, "analysis.maxLagGrowth: 20 is not a percentage; write for example 20%"),
+    ({A + "maxLagGrowth": "2.5%"}, "is not a percentage"),
+    ({A + "maxLagGrowth": "1001%"}, '"1001%" is too large: at most 1000% is expected; write 1000% or less'),
+    (
+        {A + "duration": "10m"},
+        'spec.rollout.progressDeadline: "10m" is not longer than canary.analysis.duration; raise',
+    ),
+    ({R + "progressDeadline": "5m"}, '"5m" is not longer than canary.analysis.duration'),
+    ({A + "duration": "1d1ms", R + "progressDeadline": "2d"}, "is too long: at most 1d"),
+    ({R + "strategy": "Recreate", R + "canary": {}}, "rollout.canary: contradicts strategy Recreate"),
+    ({R + "strategy": "Recreate", R + "steps": [{"members": 1}]}, "rollout.steps: contradicts strategy Recreate"),
+    ({R + "steps": [{}]}, "spec.rollout.steps[0].members: is missing"),
+    ({R + "steps": [{"members": 0}]}, "steps[0].members: 0 is too small: at least 1 is expected; write 1 or more"),
+    ({R + "steps": [{"members": 1001}]}, "steps[0].members: 1001 is too large: at most 1000"),
+    ({R + "steps": [{"members": "0%"}]}, '"0%" is neither a whole number nor a percentage from 1% to 100%; write'),
+    ({R + "steps": [{"members": "101%"}]}, "is neither a whole number nor a percentage from 1% to 100%"),
+    ({R + "steps": [{"members": "2"}]}, '"2" is neither a whole number nor a percentage'),
+    ({R + "steps": [{"members": True}]}, "true is neither a whole number nor a percentage"),
+    ({R + "steps": [{"members": 1}, {"members": "50%"}]}, "spec.rollout.steps: mixes numbers with percentages"),
+    ({R + "steps": [{"members": 9}, {"members": 9}]}, "rollout.steps[1].members: does not have more members than the"),
+    ({R + "steps": [{"members": "20%"}, {"members": "9%"}]}, "rollout.steps[1].members: does not have more members"),
+    ({R + "steps": [{"members": 1, "pause": True}]}, "steps[0].pause: true is not a mapping"),
+    ({R + "steps": [{"members": 1, "pause": {"duration": "0s"}}]}, "is too short: at least 1s"),
     ({"spec.spark": {"conf": {"spark.x": 2}}}, 'spec.spark.conf["spark.x"]: 2 is not text; put it in quotes'),
     ({"spec.spark": {"conf": {"executor.memory": "1g"}}}, 'conf["executor.memory"]: is not a Spark setting'),
     ({"spec.spark": {"conf": {"spark.master": "yarn"}}}, 'conf["spark.master"]: is set by logpersister itself; remove'),

@@ -1,0 +1,104 @@
+"""Types of fields: percentages, and some of all."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from logpersister.manifest.constraint import BOUNDS, matches
+from logpersister.manifest.problems import refuse
+from logpersister.manifest.quantity import (
+    LONGEST_PERCENT,
+    PERCENT_PATTERN,
+    SHARE_PATTERN,
+    Share,
+    format_percent,
+    format_share,
+    parse_percent,
+    parse_share,
+)
+from logpersister.manifest.rule import VALIDATIONS, cel_literal
+
+
+@dataclass(frozen=True, slots=True)
+class Percent:
+    """A percentage: an int in Python, such as 20% in YAML; from 0% to the most, inclusive."""
+
+    most: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            self.validate,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                format_percent, return_schema=core_schema.str_schema()
+            ),
+        )
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        # What is no percentage has been told so by the first rule.
+        within = f"!self.matches({cel_literal(PERCENT_PATTERN)}) || int(self.replace('%', '')) <= {self.most[:-1]}"
+        return {
+            "type": "string",
+            "pattern": PERCENT_PATTERN,
+            "maxLength": LONGEST_PERCENT,
+            BOUNDS: f"0% to {self.most}",
+            VALIDATIONS: [
+                matches("self", PERCENT_PATTERN, "is not a percentage; write for example 20%"),
+                {"rule": within, "message": "; ".join(self._too_large)},
+            ],
+        }
+
+    @property
+    def _too_large(self) -> tuple[str, str]:
+        return f"is too large: at most {self.most} is expected", f"write {self.most} or less"
+
+    def validate(self, value: object) -> int:
+        percent = parse_percent(value)
+        if percent > parse_percent(self.most):
+            raise refuse(*self._too_large)
+        return percent
+
+
+@dataclass(frozen=True, slots=True)
+class SomeOf:
+    """Some of all: a `Share` in Python, a number from 1 or a percentage in YAML; the bound is inclusive."""
+
+    most: int
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            self.validate,
+            serialization=core_schema.plain_serializer_function_ser_schema(format_share),
+        )
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        fits = f"self.matches({cel_literal(SHARE_PATTERN)})"
+        usual = "is neither a whole number nor a percentage from 1% to 100%; write for example 2 or 50%"
+        return {
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "pattern": SHARE_PATTERN,
+            "maxLength": LONGEST_PERCENT,
+            "x-kubernetes-int-or-string": True,
+            BOUNDS: f"1 to {self.most}, or 1% to 100%",
+            VALIDATIONS: [
+                {"rule": f"type(self) == int || (type(self) == string && {fits})", "message": usual},
+                {"rule": "type(self) != int || self >= 1", "message": "; ".join(self._TOO_SMALL)},
+                {"rule": f"type(self) != int || self <= {self.most}", "message": "; ".join(self._too_large)},
+            ],
+        }
+
+    _TOO_SMALL: ClassVar = ("is too small: at least 1 is expected", "write 1 or more")
+
+    @property
+    def _too_large(self) -> tuple[str, str]:
+        return f"is too large: at most {self.most} is expected", f"write {self.most} or less"
+
+    def validate(self, value: object) -> Share:
+        share = parse_share(value)
+        if share.number < 1:
+            raise refuse(*self._TOO_SMALL)
+        if share.number > self.most:
+            raise refuse(*self._too_large)
+        return share
