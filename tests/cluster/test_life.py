@@ -15,15 +15,17 @@ def test_a_topic_is_stored_exactly_once(workload: Workload, make_persister: Make
     workload.write("plain", _RECORDS, partitions=PARTITIONS, size=200)
     persister.wait_stored()
 
-    status = persister.status()
-    assert status["members"]["ready"] == 2
-    assert sum(member["partitions"] for member in status["members"]["list"]) == len(PARTITIONS)
+    def shared_out() -> bool:
+        members = persister.status()["members"]
+        return members["ready"] == 2 and [one.get("partitions") for one in members["list"]] == [2, 2]
+
+    persister.eventually("two members share the partitions", shared_out)
     # Numbers alone are written every 15 seconds.
     persister.eventually("all is counted", lambda: persister.stored() == 2 * _RECORDS * len(PARTITIONS))
     verify(persister.manifest())
 
     persister.delete()
-    assert not persister.kubectl.list("pods"), "what is deleted has ended"
+    assert not persister.pods(), "what is deleted has ended"
 
 
 def test_executors_are_found_replaced_and_taken_away(
