@@ -25,7 +25,8 @@ def test_a_topic_is_stored_exactly_once(workload: Workload, make_persister: Make
     verify(persister.manifest())
 
     persister.delete()
-    assert not persister.pods(), "what is deleted has ended"
+    left = persister.kubectl.list("pods", f"logpersister.dev/resource={persister.name}")
+    assert not left, "what is deleted has ended"
 
 
 def test_executors_are_found_replaced_and_taken_away(
