@@ -37,7 +37,7 @@ _RESOURCES: Final = {
 def member_template(app: Application) -> Document:
     """Return the template of members' pods with ``spec.podTemplate`` merged over it."""
     spec = _pod(app, MEMBER, _member_container(app), [_volume_of_config(app)])
-    spec["terminationGracePeriodSeconds"] = int(app.resource.spec.shutdown_grace.total_seconds()) + STOP_MARGIN_SECONDS
+    spec["terminationGracePeriodSeconds"] = _grace_seconds(app)
     spec["automountServiceAccountToken"] = app.has_executors  # only Spark's driver talks to the API server
     return _with_template(app, MEMBER, spec, app.resource.spec.pod_template)
 
@@ -47,8 +47,13 @@ def executor_pod(app: Application) -> Document:
     container = _container(EXECUTOR, app)
     spec = _pod(app, EXECUTOR, container, [])
     spec["automountServiceAccountToken"] = False
+    spec["terminationGracePeriodSeconds"] = _grace_seconds(app)  # one whose node is drained ends what it is at
     template = _with_template(app, EXECUTOR, spec, app.resource.spec.spark.executor_pod_template)
     return {"apiVersion": "v1", "kind": "Pod", **template}
+
+
+def _grace_seconds(app: Application) -> int:
+    return int(app.resource.spec.shutdown_grace.total_seconds()) + STOP_MARGIN_SECONDS
 
 
 def _with_template(app: Application, component: str, spec: Document, user: PodTemplate | None) -> Document:

@@ -13,6 +13,7 @@ from logpersister.manifest.rule import cel_literal, rule
 
 RESERVED: Mapping[str, str] = {
     "spark.app.name": "it is named after the resource",
+    "spark.authenticate": "executors always log in at their member",
     "spark.driver.bindAddress": "it follows from where the member runs",
     "spark.driver.host": "it follows from where the member runs",
     "spark.driver.port": "it follows from where the member runs",

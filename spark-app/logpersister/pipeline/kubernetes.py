@@ -71,6 +71,11 @@ def executor_settings(spark: SparkSpec, environment: Mapping[str, str]) -> dict[
         "spark.kubernetes.executor.container.image": environment["LOGPERSISTER_EXECUTOR_IMAGE"],
         "spark.kubernetes.authenticate.executor.serviceAccountName": environment["LOGPERSISTER_EXECUTOR_ACCOUNT"],
         "spark.kubernetes.executor.deleteOnTermination": "true",
+        # Spark makes a secret when the driver starts and gives it to its executors: who has it not can do nothing at
+        # the driver's ports or theirs, and what passes there is encrypted by it.
+        "spark.authenticate": "true",
+        "spark.network.crypto.enabled": "true",
+        "spark.network.crypto.saslFallback": "false",
         # A node that is drained: its executor takes no new tasks, and the running ones end or are tried elsewhere.
         "spark.decommission.enabled": "true",
         "spark.kubernetes.decommission.script": DECOMMISSION,
@@ -79,11 +84,11 @@ def executor_settings(spark: SparkSpec, environment: Mapping[str, str]) -> dict[
     }
 
 
-def resource_settings(template: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings that give executors the resources of their template; raises `ExecutorTemplateError`.
+def template_settings(template: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings that give executors the resources and the time of their template.
 
     Spark keeps everything of a template but these: it computes them from settings of its own, and what memory it
-    requests is also the limit.
+    requests is also the limit. Raises `ExecutorTemplateError`.
     """
     containers = {container["name"]: container for container in template["spec"]["containers"]}
     resources = containers[EXECUTOR_CONTAINER].get("resources") or {}
@@ -94,6 +99,9 @@ def resource_settings(template: Mapping[str, Any]) -> dict[str, str]:
     if "cpu" in limits:
         settings["spark.kubernetes.executor.limit.cores"] = str(limits["cpu"])
     overhead = _mebibytes(limits.get("memory", requests.get("memory", _USUAL))) - _HEAP
+    if "terminationGracePeriodSeconds" in template["spec"]:
+        grace = template["spec"]["terminationGracePeriodSeconds"]
+        settings["spark.kubernetes.executor.terminationGracePeriodSeconds"] = f"{grace}s"
     return settings | {"spark.executor.memory": f"{_HEAP}m", "spark.executor.memoryOverhead": f"{overhead}m"}
 
 

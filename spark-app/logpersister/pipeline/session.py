@@ -16,7 +16,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from logpersister.manifest.spark import SparkSpec
-from logpersister.pipeline.kubernetes import executor_settings, resource_settings
+from logpersister.pipeline.kubernetes import executor_settings, template_settings
 
 log = structlog.get_logger(__name__)
 
@@ -61,7 +61,7 @@ def start_spark(name: str, spec: SparkSpec, cores: int | None = None) -> SparkCo
     if spec.has_executors:
         settings |= executor_settings(spec, os.environ)
         template = Path(settings["spark.kubernetes.executor.podTemplateFile"]).read_text()
-        settings |= resource_settings(json.loads(template))
+        settings |= template_settings(json.loads(template))
     else:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {

@@ -10,7 +10,7 @@ from logpersister.pipeline.kubernetes import (
     ExecutorTemplateError,
     NotInPodError,
     executor_settings,
-    resource_settings,
+    template_settings,
 )
 
 POD = dict.fromkeys(REQUIRED, "x") | {
@@ -37,6 +37,13 @@ def test_executors_by_load() -> None:
     assert "spark.executor.instances" not in settings
 
 
+def test_executors_log_in_and_no_setting_holds_the_secret() -> None:
+    settings = executor_settings(SparkSpec(executors=2), POD)
+    assert settings["spark.authenticate"] == settings["spark.network.crypto.enabled"] == "true"
+    assert settings["spark.network.crypto.saslFallback"] == "false", "no way around it"
+    assert not [name for name in settings if "secret" in name], "settings are in a ConfigMap: Spark makes a secret"
+
+
 def test_an_api_server_with_an_ipv6_address() -> None:
     settings = executor_settings(SparkSpec(executors=1), POD | {"KUBERNETES_SERVICE_HOST": "fd00::1"})
     assert settings["spark.master"] == "k8s://https://[fd00::1]:443"
@@ -50,7 +57,7 @@ def test_outside_of_a_pod_it_says_what_is_missing(name: str) -> None:
 
 def resources_of(**resources: Any) -> dict[str, str]:
     sidecar = {"name": "sidecar", "resources": {"limits": {"memory": "1Mi"}}}
-    return resource_settings({"spec": {"containers": [sidecar, {"name": "executor", "resources": resources}]}})
+    return template_settings({"spec": {"containers": [sidecar, {"name": "executor", "resources": resources}]}})
 
 
 def test_executors_get_the_resources_of_their_template() -> None:
@@ -60,6 +67,13 @@ def test_executors_get_the_resources_of_their_template() -> None:
         "spark.executor.memory": "512m",
         "spark.executor.memoryOverhead": "1536m",  # the limit, whatever is requested
     }
+
+
+def test_executors_get_the_time_of_their_template_to_end_in() -> None:
+    containers = [{"name": "executor"}]
+    settings = template_settings({"spec": {"containers": containers, "terminationGracePeriodSeconds": 90}})
+    assert settings["spark.kubernetes.executor.terminationGracePeriodSeconds"] == "90s"
+    assert not [name for name in template_settings({"spec": {"containers": containers}}) if "Grace" in name]
 
 
 @pytest.mark.parametrize("resources", [{}, {"requests": {"memory": "1280Mi"}}, {"requests": None, "limits": None}])
