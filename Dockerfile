@@ -12,7 +12,8 @@ ARG RUST_IMAGE=rust:1.95-slim-bookworm
 
 # What both images run on.
 FROM ${BASE_IMAGE} AS runtime
-RUN apt-get update --quiet \
+RUN echo 'Acquire::Retries "5";' >/etc/apt/apt.conf.d/80-retries \
+    && apt-get update --quiet \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends \
         ca-certificates python3 tini \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/cache/debconf/*-old /var/log/apt /var/log/dpkg.log \
@@ -42,7 +43,8 @@ FROM ${RUST_IMAGE} AS wheels
 ARG CA_FILE=/etc/ssl/certs/ca-certificates.crt
 ENV PIP_CERT=${CA_FILE} PIP_DISABLE_PIP_VERSION_CHECK=1 SSL_CERT_FILE=${CA_FILE} CARGO_HTTP_CAINFO=${CA_FILE} \
     PATH=/opt/build/bin:/opt/rust/bin:${PATH}
-RUN apt-get update --quiet \
+RUN echo 'Acquire::Retries "5";' >/etc/apt/apt.conf.d/80-retries \
+    && apt-get update --quiet \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends \
         ca-certificates gcc libc6-dev python3-venv
 WORKDIR /build

@@ -17,7 +17,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest golden unit model chaos \
-	image cluster-up cluster-down test-cluster bench format crds lock clean distclean
+	image node-programs cluster-up cluster-down test-cluster bench format crds lock clean distclean
 
 help: ## show the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,9 +85,13 @@ cluster-down: setup ## stop it, with its pods (ARGS=--purge forgets its images)
 	@$(PYTHON) scripts/prepare.py cluster
 	@$(BIN)/python -m tests.cluster.node down $(ARGS)
 
-test-cluster: setup image ## tests on a real node, or on the cluster that KUBECONFIG names (docs/design/node.md)
+# Images wait for downloads and single threads, programs take all cores: both are made at once.
+test-cluster: setup ## tests on a real node, or on the cluster that KUBECONFIG names (docs/design/node.md)
+	@$(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
+	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)
+
+node-programs:
 	@$(PYTHON) scripts/prepare.py cluster
-	@$(BIN)/python -m tests.cluster $(ARGS)
 
 bench: setup ## measure what it costs (ARGS=throughput, latency, trickle or backlog; ARGS=--help)
 	@$(BIN)/python -m bench $(ARGS)

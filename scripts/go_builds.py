@@ -15,8 +15,6 @@ _MODULES = _ROOT / "tests" / "stack" / "kubernetes" / "go"
 KUBERNETES = "v1.34.4"
 HELM = "v3.19.5"
 KUBECONFORM = "v0.7.0"
-COREDNS = "v1.12.4"
-"""Built with the same client of Kubernetes as `KUBERNETES`."""
 
 _KUBERNETES_VERSION = " ".join(
     f"-X {package}.gitVersion={KUBERNETES} -X {package}.gitMajor=1 -X {package}.gitMinor=34"
@@ -119,8 +117,9 @@ GO_BUILDS = (
     ),
     GoBuild(
         "coredns",
-        "CoreDNS, a Go build of two to four minutes",
-        f"github.com/coredns/coredns@{COREDNS}",
+        "CoreDNS, a Go build of half a minute",
+        ".",
+        _ROOT / "tests" / "cluster" / "node" / "coredns",
         group="cluster",
     ),
     GoBuild(

@@ -5,6 +5,8 @@ begins with a Debian by debootstrap, and unless ``RUST_IMAGE`` does it builds th
 machine. Each image is tagged with the version and with a part of its own hash: clusters know it by that, so that a
 new build is a new image to them.
 
+A Debian that has neither gets buildah from its own packages. What the builders say goes to ``.cache/log``.
+
 Standard library only.
 """
 
@@ -21,8 +23,11 @@ import time
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-CACHE = ROOT / ".cache" / "images"
+import debian
+import logged
+from logged import ROOT
+
+CACHE = logged.CACHE / "images"
 TARGETS = {"operator": "logpersister-operator", "spark-app": "logpersister"}
 """Name of the image of each target of the Dockerfile."""
 
@@ -72,7 +77,8 @@ class Docker(Builder):
     """Docker with BuildKit."""
 
     def build(self, target: str, name: str) -> None:
-        _run(["docker", "build", "--target", target, "--tag", name, *_certificates(), *_arguments({}), str(ROOT)])
+        command = ["docker", "build", "--progress=plain", "--target", target, "--tag", name]
+        _run_logged(f"image-{target}", [*command, *_certificates(), *_arguments({}), str(ROOT)])
 
     def identify(self, name: str) -> str:
         return _output(["docker", "image", "inspect", "--format", "{{.Id}}", name])
@@ -105,7 +111,8 @@ class Buildah(Builder):
             options = ["--volume", f"{_rust()}:/opt/rust:ro"]
         options += ["--layers", "--format", "oci", "--target", target, "--tag", name]
         try:
-            _run(self._buildah("build", *options, *_certificates(), *_arguments(images), str(ROOT)))
+            command = self._buildah("build", *options, *_certificates(), *_arguments(images), str(ROOT))
+            _run_logged(f"image-{target}", command)
         except ImageError:
             _succeeds(self._buildah("rm", "--all"))  # else what it was at stays mounted
             raise
@@ -131,11 +138,17 @@ class Buildah(Builder):
         name = f"localhost/debian:{SUITE}"
         if _succeeds(self._buildah("inspect", "--type", "image", name)):
             return name
-        if shutil.which("debootstrap") is None or os.geteuid() != 0:
-            raise ImageError("set BASE_IMAGE to a Debian that buildah can pull, or install debootstrap and run as root")
+        if os.geteuid() != 0:
+            raise ImageError("set BASE_IMAGE to a Debian that buildah can pull, or run as root")
+        try:
+            debian.install("images")
+        except debian.MissingError as error:
+            raise ImageError(f"set BASE_IMAGE to a Debian that buildah can pull; or {error}") from None
+        print(f"==> {name}, the base of images, by debootstrap", flush=True)
         with tempfile.TemporaryDirectory(dir=CACHE) as folder:
             root = Path(folder) / "root"
-            _run(["debootstrap", "--variant=minbase", SUITE, str(root)])  # from its own mirror, which apt keeps
+            # From its own mirror, which apt keeps.
+            _run_logged("image-base", ["debootstrap", "--variant=minbase", SUITE, str(root)])
             for place in _LEFT_OVER:
                 shutil.rmtree(root / place)
             for place in ("var/cache/apt/archives/partial", "var/lib/apt/lists/partial", "var/log"):
@@ -160,11 +173,14 @@ def builder() -> Builder:
     chosen = os.environ.get("IMAGE_BUILDER", "")
     if chosen == "docker" or (not chosen and shutil.which("docker") and _succeeds(["docker", "info"])):
         return Docker()
-    if chosen == "buildah" or (not chosen and shutil.which("buildah")):
-        return Buildah()
-    if chosen:
+    if chosen not in {"", "buildah"}:
         raise ImageError(f"IMAGE_BUILDER is {chosen!r}; it can be docker or buildah")
-    raise ImageError("no program to build images: start docker, or install buildah (and debootstrap) and run as root")
+    if shutil.which("buildah") is None:
+        try:
+            debian.install("images")
+        except debian.MissingError as error:
+            raise ImageError(f"no program to build images: start docker, or {error}") from None
+    return Buildah()
 
 
 def reference(target: str) -> str:
@@ -180,11 +196,12 @@ def build(target: str) -> None:
     CACHE.mkdir(parents=True, exist_ok=True)
     tool, began = builder(), time.monotonic()
     name = f"localhost/{TARGETS[target]}"
+    print(f"==> image {name}", flush=True)
     tool.build(target, f"{name}:{_version()}")
     unique = f"{name}:{tool.identify(f'{name}:{_version()}').removeprefix('sha256:')[:12]}"
     tool.tag(f"{name}:{_version()}", unique)
     (CACHE / target).write_text(unique)
-    print(f"==> {name}:{_version()}, {unique} in {time.monotonic() - began:.0f} s", flush=True)
+    print(f"    {unique} in {time.monotonic() - began:.0f} s", flush=True)
 
 
 def _certificates() -> list[str]:
@@ -213,9 +230,17 @@ def _version() -> str:
     return found[1]
 
 
+def _run_logged(log: str, command: list[str]) -> None:
+    """Run what takes long and says much."""
+    logged.begin(log)
+    try:
+        logged.run(log, command)
+    except logged.FailedError as error:
+        raise ImageError(str(error)) from None
+
+
 def _run(command: list[str]) -> None:
-    if subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode != 0:
-        raise ImageError(f"failed: {' '.join(command)}")
+    _output(command)
 
 
 def _output(command: list[str]) -> str:
@@ -251,7 +276,7 @@ def main() -> int:
                 building.error(f"unknown target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}")
             for target in arguments.targets or TARGETS:
                 build(target)
-    except ImageError as error:
+    except (ImageError, logged.FailedError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -22,28 +22,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import logged
 import preflight
 from go_builds import GO_BUILDS, GoBuild
+from logged import CACHE, ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-ROOT = Path(__file__).resolve().parents[1]
-CACHE = ROOT / ".cache"
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 UV = CACHE / "uv" / "uv"
 NATIVE = ROOT / "spark-app" / "native"
 
 MAVEN = ("mvn", "--batch-mode", "--strict-checksums", "--no-transfer-progress")
-
-_TAIL_LINES = 40
-_QUIET_SECONDS = 20.0
-"""Where output is not a terminal, a sign of life comes this often."""
-
-
-class FailedError(Exception):
-    """A part could not be made; the message says why and where its whole log is."""
 
 
 @dataclass(frozen=True)
@@ -181,57 +173,11 @@ def _aside(place: Path) -> Iterator[Path]:
     new.rename(place)
 
 
-def _run(name: str, command: Sequence[str], environment: dict[str, str] | None = None, folder: Path = ROOT) -> None:
+def _run(name: str, command: Sequence[str], environment: Mapping[str, str] | None = None, folder: Path = ROOT) -> None:
     """Run a command with its output in the part's log, showing that it goes on."""
-    log = CACHE / "log" / f"{name}.log"
     # --no-build-isolation takes build tools from the environment, and maturin calls itself by name.
     path = f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
-    settings = {**os.environ, "PATH": path, "UV_PYTHON_DOWNLOADS": "never", **(environment or {})}
-    with log.open("a") as output:
-        output.write(f"$ {' '.join(command)}\n")
-        output.flush()
-        process = subprocess.Popen(
-            command, cwd=folder, env=settings, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
-        )
-    try:
-        _watch(process, log)
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            process.wait()
-    if process.returncode != 0:
-        tail = "\n".join(f"    {line}" for line in _lines(log)[-_TAIL_LINES:])
-        raise FailedError(f"{command[0]} ended with exit code {process.returncode}; the end of {log}:\n{tail}")
-
-
-def _watch(process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait for the end; on a terminal show the log's last line, elsewhere a line now and then."""
-    terminal = sys.stdout.isatty()
-    began = shown = time.monotonic()
-    while True:
-        try:
-            process.wait(0.2)
-            break
-        except subprocess.TimeoutExpired:
-            now = time.monotonic()
-            if terminal or now - shown >= _QUIET_SECONDS:
-                shown = now
-                _progress(now - began, _lines(log), terminal=terminal)
-    if terminal:
-        print("\r\033[K", end="", flush=True)
-
-
-def _progress(seconds: float, lines: list[str], *, terminal: bool) -> None:
-    text = f"    {seconds:4.0f} s  {len(lines)} lines: {lines[-1].strip() if lines else ''}"
-    if terminal:
-        width = shutil.get_terminal_size().columns
-        print("\r\033[K" + text[: width - 1], end="", flush=True)
-    else:
-        print(text[:120], flush=True)
-
-
-def _lines(log: Path) -> list[str]:
-    return [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    logged.run(name, command, {"PATH": path, "UV_PYTHON_DOWNLOADS": "never", **(environment or {})}, folder)
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -257,15 +203,14 @@ def prepare(part: Part) -> None:
     """Make ``part`` if it is not ready."""
     if part.ready():
         return
-    for folder in ("lock", "log"):
-        (CACHE / folder).mkdir(parents=True, exist_ok=True)
+    (CACHE / "lock").mkdir(parents=True, exist_ok=True)
     with _locked(part):
         if part.ready():
             return
         fingerprint = part.fingerprint()  # before the work: what changes meanwhile is made again next time
         print(f"==> {part.title}", flush=True)
         began = time.monotonic()
-        (CACHE / "log" / f"{part.name}.log").unlink(missing_ok=True)
+        logged.begin(part.name)
         part.stamp.unlink(missing_ok=True)
         part.make()
         new = part.stamp.with_name(part.stamp.name + ".new")
@@ -290,7 +235,7 @@ def main() -> int:
             preflight.check()
         for part in chosen:
             prepare(part)
-    except (FailedError, preflight.MissingError) as error:
+    except (logged.FailedError, preflight.MissingError) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
