@@ -23,6 +23,7 @@ from logpersister_operator.leader import Lost, lead
 from logpersister_operator.runtime import Operator
 from logpersister_operator.sentinel import Sentinel
 from logpersister_operator.settings import Settings, SettingsError
+from logpersister_operator.supervision import Supervisors
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +60,7 @@ def run(settings: Settings) -> None:
     registry = kopf.OperatorRegistry()
     with ThreadPoolExecutor(settings.threads, thread_name_prefix="round") as pool:
         operator, sentinel = Operator(client.ApiClient(), settings), Sentinel(pool)
-        handlers.register(registry, operator, pool, sentinel)
+        handlers.register(registry, operator, Supervisors(operator, pool), sentinel)
         sentinel.start()
         server, _ = start_http_server(settings.metrics_port, registry=operator.metrics.registry)
         log.info("operator.started", image=settings.image, namespaces=list(settings.namespaces) or "all")

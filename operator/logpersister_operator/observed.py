@@ -38,8 +38,6 @@ class KnownLag:
 
     summary: LagSummary
     stuck: tuple[StuckPartition, ...] = ()
-    lost_records: int = 0
-    """Records that Kafka deleted before they were stored, of partitions that are held for it now."""
     over_target: tuple[str, ...] = ()
     """The first topics whose oldest record waits longer than ``targetLag``."""
     missing_topics: tuple[str, ...] = ()
@@ -59,6 +57,22 @@ class MemberReport:
 
     document: Mapping[str, Any] | None
     error: str = ""
+
+
+def documents(reports: Mapping[str, MemberReport] | None) -> list[Mapping[str, Any]]:
+    """Return what those members say that say something."""
+    return [report.document for report in (reports or {}).values() if report.document is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What members have stored, and how often uploads failed."""
+
+    objects: int = 0
+    bytes: int = 0
+    records: int = 0
+    failures: int = 0
+    failures_last_hour: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +97,12 @@ class Observed:
     children: Mapping[Reference, Document] = field(default_factory=dict)
     """Every object with the resource's label, pods included."""
     secrets: SecretsSeen = SecretsSeen()
-    lag: KnownLag | UnknownLag = UnknownLag("not asked yet")
-    reports: Mapping[str, MemberReport] = field(default_factory=dict)
-    """By the name of the member's pod."""
+    lag: KnownLag | UnknownLag | None = None
+    """None as long as this process has not asked: what was told before goes on to hold."""
+    reports: Mapping[str, MemberReport] | None = None
+    """By the name of the member's pod; None as long as this process has not asked."""
+    stored: Stored | None = None
+    """What all members have stored together, those that have ended included; None while that is not known."""
     refusals: Mapping[Reference, str] = field(default_factory=dict)
     """What the API server said to objects that it did not take at the last attempt."""
 

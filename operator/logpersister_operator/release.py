@@ -19,7 +19,7 @@ from kubernetes import client
 from logpersister.report import logs
 from logpersister_operator.cluster.access import load_credentials
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
-from logpersister_operator.handlers import FINALIZER
+from logpersister_operator.supervision import FINALIZER
 
 log = structlog.get_logger(__name__)
 

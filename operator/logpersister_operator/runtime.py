@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -11,7 +11,8 @@ import structlog
 from kubernetes.client import ApiClient
 
 from logpersister.manifest import LogPersister
-from logpersister_operator.act.drain import Leaver, drain
+from logpersister.manifest.secrets import Secrets
+from logpersister_operator.act.drain import Drain
 from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.cluster.client import ApiServer, Cluster
 from logpersister_operator.cluster.kinds import Document
@@ -19,9 +20,10 @@ from logpersister_operator.decide.validity import check
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, Watches
 from logpersister_operator.observe.inquiries import Inquiries
-from logpersister_operator.observe.lag import GroupLag
+from logpersister_operator.observe.lag import GroupLag, lag_depends_on
 from logpersister_operator.observe.members import MemberReader
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
+from logpersister_operator.observe.uploads import UploadTally
 from logpersister_operator.observed import KnownLag, MemberReport, Observed, ResourceKey, UnknownLag
 from logpersister_operator.render.secret_names import secret_names
 from logpersister_operator.settings import Settings
@@ -37,14 +39,17 @@ MISSING_SECRET_SECONDS: Final = 5.0
 
 @dataclass(slots=True)
 class _Subject:
-    """What is kept of a resource between rounds, only to save questions."""
+    """What is kept of a resource between rounds."""
 
+    wake: Callable[[], None] | None = None
+    """None while nobody looks after the resource."""
+    tally: UploadTally = field(default_factory=UploadTally)
     secrets: SecretsRead | None = None
     secrets_of: tuple[str, ...] = ()
     secrets_until: float = 0.0
     group: GroupLag | None = None
     group_of: object = None
-    """What the group was made from: a changed spec or Secret makes a new one."""
+    """What the group was made from."""
 
 
 class Operator:
@@ -72,7 +77,6 @@ class Operator:
             on_answer=self.wake,
             is_failure=lambda _: False,
         )
-        self._wakers: dict[ResourceKey, Callable[[], None]] = {}
         self._subjects: dict[ResourceKey, _Subject] = {}
         self._statuses: dict[ResourceKey, Document] = {}
         self._lock = threading.Lock()
@@ -90,28 +94,33 @@ class Operator:
 
     def register(self, key: ResourceKey, wake: Callable[[], None]) -> None:
         """Call ``wake``, from any thread, whenever something about a resource changes."""
+        self._forget(key)
         with self._lock:
-            self._wakers[key] = wake
-            self._subjects.setdefault(key, _Subject())
+            self._subjects[key] = _Subject(wake)
         self._reports.put(key, lambda: self._ask_members(key))
 
-    def unregister(self, key: ResourceKey) -> None:
-        """Forget a resource."""
+    def unregister(self, key: ResourceKey, wake: Callable[[], None]) -> None:
+        """Forget a resource, unless another one of that name is registered by now."""
+        with self._lock:
+            subject = self._subjects.get(key)
+        if subject is not None and subject.wake is wake:
+            self._forget(key)
+            self._count_resources()
+
+    def _forget(self, key: ResourceKey) -> None:
         self._reports.remove(key)
         self._lags.remove(key)
         with self._lock:
-            self._wakers.pop(key, None)
             self._statuses.pop(key, None)
             subject = self._subjects.pop(key, None)
         if subject is not None and subject.group is not None:
             subject.group.close()
-        self._count_resources()
 
     def wake(self, key: ResourceKey) -> None:
         with self._lock:
-            waker = self._wakers.get(key)
-        if waker is not None:
-            waker()
+            subject = self._subjects.get(key)
+        if subject is not None and subject.wake is not None:
+            subject.wake()
 
     # rounds
 
@@ -135,43 +144,47 @@ class Operator:
         return min(pauses if done.again_seconds is None else [*pauses, done.again_seconds])
 
     def observe(self, resource: Document) -> Observed:
-        """Gather everything that is known of a resource. Raises ClusterError when its Secrets cannot be read."""
-        with_status = self._reconciler.with_latest_status(resource)
-        observed = Observed(datetime.now(UTC), with_status, self.settings.image)
+        """Gather everything that is known of a resource.
+
+        Raises NotListedError before all children are known, ClusterError when its Secrets cannot be read.
+        """
+        observed = self._with_children(resource)
         key = observed.key
+        with self._lock:
+            subject = self._subjects.setdefault(key, _Subject())
+        reports, told = self._reports.answer(key), observed.status.get("uploads")
         observed = replace(
             observed,
-            children=self.children.of(key),
-            lag=self._lags.answer(key) or observed.lag,
-            reports=self._reports.answer(key) or {},
+            lag=self._lags.answer(key),
+            reports=reports,
+            stored=None if reports is None else subject.tally.observe(reports, told, observed.now),
             refusals=self._reconciler.refusals(key),
         )
         runs = check(observed).runs
         if runs is None:
             return observed
-        with self._lock:
-            subject = self._subjects.setdefault(key, _Subject())
         secrets = self._secrets(subject, key, tuple(secret_names(runs.spec)))
         self._watch_lag(subject, key, runs, secrets)
         return replace(observed, secrets=secrets.seen)
 
-    def drain(self, resource: Document, stop: threading.Event) -> None:
-        """Let the members of a resource that is being deleted leave, and forget it."""
-        observed = self.observe(resource)
-        runs = check(observed).runs
-        leaver = None
-        grace = 0.0
-        if runs is not None:
-            subject = self._subjects[observed.key]
-            grace = runs.spec.shutdown_grace.total_seconds()
-            leaver = None if subject.secrets is None else Leaver(runs, subject.secrets.secrets())
-        drain(self._cluster, lambda: self._children_of(observed), leaver, grace_seconds=grace, stop=stop)
-        self._reconciler.forget(observed)
+    def drain(self, resource: Document) -> Drain:
+        """Return what lets the members of a resource that is being deleted leave."""
+        namespace = resource["metadata"]["namespace"]
+
+        def secrets(runs: LogPersister) -> Secrets:
+            return read_secrets(self._cluster, namespace, tuple(secret_names(runs.spec))).secrets()
+
+        return Drain(self._cluster, lambda: self._with_children(resource), secrets)
+
+    def forget(self, resource: Document) -> None:
+        """Forget a resource that is gone."""
+        self._reconciler.forget(resource)
 
     # questions
 
-    def _children_of(self, observed: Observed) -> Observed:
-        return Observed(datetime.now(UTC), observed.resource, observed.image, self.children.of(observed.key))
+    def _with_children(self, resource: Document) -> Observed:
+        observed = Observed(datetime.now(UTC), self._reconciler.with_latest_status(resource), self.settings.image)
+        return replace(observed, children=self.children.of(observed.key))
 
     def _secrets(self, subject: _Subject, key: ResourceKey, names: tuple[str, ...]) -> SecretsRead:
         now = time.monotonic()
@@ -190,10 +203,15 @@ class Operator:
         return max(0.0, subject.secrets_until - time.monotonic())
 
     def _watch_lag(self, subject: _Subject, key: ResourceKey, resource: LogPersister, secrets: SecretsRead) -> None:
-        made_from = (resource.model_dump_json(), secrets.seen)
-        if subject.group_of != made_from:
-            subject.group, subject.group_of = GroupLag(resource, secrets.secrets()), made_from
-            self._lags.put(key, _asking(subject.group, self.metrics))
+        made_from = lag_depends_on(resource, secrets.seen)
+        if subject.group_of == made_from:
+            return
+        before = subject.group
+        known = None if before is None else before.standing_still
+        subject.group, subject.group_of = GroupLag(resource, secrets.secrets(), known), made_from
+        self._lags.put(key, _asking(subject.group, self.metrics))
+        if before is not None:
+            before.close()
 
     def _ask_members(self, key: ResourceKey) -> dict[str, MemberReport]:
         observed = Observed(datetime.now(UTC), {"metadata": {}}, "", self.children.of(key))

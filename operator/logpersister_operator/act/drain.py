@@ -1,9 +1,7 @@
 """The end of a resource: members leave in order, the group forgets them; data and committed offsets stay."""
 
-import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import structlog
@@ -14,74 +12,114 @@ from logpersister.kafka_client.admin import admin_client
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.cluster.client import Cluster, ClusterError
-from logpersister_operator.cluster.kinds import STATEFUL_SET
+from logpersister_operator.cluster.kinds import STATEFUL_SET, Document
+from logpersister_operator.decide.validity import check
+from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observed import Observed
 
 log = structlog.get_logger(__name__)
 
 MARGIN_SECONDS: Final = 60.0
 """How much longer than its members' own time to stop a drain may take, before it is given up."""
-LOOK_SECONDS: Final = 1.0
 KAFKA_MILLISECONDS: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Leaver:
-    """Whose group its members leave."""
+class Drain:
+    """Deletes the members of a resource, waits until their pods are gone, and takes their names out of the group.
 
-    resource: LogPersister
-    secrets: Secrets
-
-
-def drain(
-    cluster: Cluster,
-    observe: Callable[[], Observed],
-    leaver: Leaver | None,
-    *,
-    grace_seconds: float,
-    stop: threading.Event,
-    clock: Callable[[], float] = time.monotonic,
-) -> bool:
-    """Delete the members, wait until their pods are gone, and take their names out of the group.
-
-    Returns whether everything is gone; what is left after the time is up, the garbage collector of Kubernetes removes
-    with the resource, and the group forgets members when their sessions end.
+    What is left after the time is up, the garbage collector of Kubernetes removes with the resource, and the group
+    forgets members when their sessions end. Steps are short but for the last one, which asks Kafka.
     """
-    deadline = clock() + grace_seconds + MARGIN_SECONDS
-    names: set[str] = set()
-    while not stop.is_set():
-        observed = observe()
-        pods = observed.pods()
-        names |= {pod["metadata"]["name"] for pod in pods}
-        sets = observed.of_kind(STATEFUL_SET)
-        for one in sets:
-            _delete(cluster, one["metadata"])
-        if not pods and not sets:
-            _leave(leaver, sorted(names))
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        observe: Callable[[], Observed],
+        secrets: Callable[[LogPersister], Secrets],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin the time that it may take.
+
+        Args:
+            cluster: where the members are.
+            observe: tells what is there; raises NotListedError when that is not known yet.
+            secrets: reads the Secrets of a manifest; raises ClusterError.
+            clock: monotonic seconds.
+        """
+        self._cluster = cluster
+        self._observe = observe
+        self._secrets = secrets
+        self._clock = clock
+        self._began = clock()
+        self._names: set[str] = set()
+
+    def step(self) -> bool:
+        """Do what can be done now; return whether this is the end, because everything is gone or the time is up."""
+        try:
+            observed = self._observe()
+        except NotListedError:
+            return self._is_late(MARGIN_SECONDS)
+        resource = check(observed).runs
+        ours, pods = _members(observed)
+        self._names |= {pod["metadata"]["name"] for pod in pods} | set(_names(ours)) | set(_told(observed))
+        for one in ours:
+            self._delete(one)
+        if not ours and not pods:
+            self._leave(resource)
             return True
-        if clock() > deadline:
-            log.warning("drain.given_up", resource=str(observed.key), pods=sorted(names))
-            return False
-        stop.wait(LOOK_SECONDS)
-    return False
+        grace = 0.0 if resource is None else resource.spec.shutdown_grace.total_seconds()
+        if self._is_late(grace + MARGIN_SECONDS):
+            log.warning("drain.given_up", resource=str(observed.key), pods=[pod["metadata"]["name"] for pod in pods])
+            return True
+        return False
+
+    def _is_late(self, seconds: float) -> bool:
+        return self._clock() - self._began > seconds
+
+    def _delete(self, stateful_set: Document) -> None:
+        metadata = stateful_set["metadata"]
+        try:
+            self._cluster.delete(STATEFUL_SET, metadata["namespace"], metadata["name"], uid=metadata["uid"])
+        except ClusterError as error:
+            log.warning("drain.delete_failed", name=metadata["name"], error=str(error))
+
+    def _leave(self, resource: LogPersister | None) -> None:
+        """Remove static members: otherwise their partitions would wait for the session to time out."""
+        if resource is None or not self._names:
+            return
+        limits = {"bootstrap_timeout_ms": KAFKA_MILLISECONDS, "request_timeout_ms": KAFKA_MILLISECONDS}
+        reason = "the resource was deleted"
+        try:
+            config = client_config(resource.spec.kafka, self._secrets(resource)) | limits
+            with admin_client(config) as admin:
+                members = [MemberToRemove(group_instance_id=name, reason=reason) for name in sorted(self._names)]
+                admin.remove_group_members(resource.group_id, members)
+        except Exception as error:  # noqa: BLE001 - a broker that is away must not keep a resource from being deleted
+            log.warning("drain.members_not_removed", group=resource.group_id, error=repr(error))
 
 
-def _delete(cluster: Cluster, metadata: dict[str, str]) -> None:
-    try:
-        cluster.delete(STATEFUL_SET, metadata["namespace"], metadata["name"], uid=metadata["uid"])
-    except ClusterError as error:
-        log.warning("drain.delete_failed", name=metadata["name"], error=str(error))
+def _members(observed: Observed) -> tuple[list[Document], list[Document]]:
+    """Return StatefulSets and pods of the resource, but not those of another one of the same name that came after."""
+    uid = observed.resource["metadata"]["uid"]
+    ours: list[Document] = []
+    theirs: set[str] = set()
+    for one in observed.of_kind(STATEFUL_SET):
+        if uid in _owners(one):
+            ours.append(one)
+        else:
+            theirs.add(one["metadata"]["uid"])
+    return ours, [pod for pod in observed.pods() if not theirs & _owners(pod)]
 
 
-def _leave(leaver: Leaver | None, names: Sequence[str]) -> None:
-    """Remove static members: otherwise their partitions would wait for the session to time out."""
-    if leaver is None or not names:
-        return
-    limits = {"bootstrap_timeout_ms": KAFKA_MILLISECONDS, "request_timeout_ms": KAFKA_MILLISECONDS}
-    try:
-        config = client_config(leaver.resource.spec.kafka, leaver.secrets) | limits
-        with admin_client(config) as admin:
-            members = [MemberToRemove(group_instance_id=name, reason="the resource was deleted") for name in names]
-            admin.remove_group_members(leaver.resource.group_id, members)
-    except Exception as error:  # noqa: BLE001 - a broker that is away must not keep a resource from being deleted
-        log.warning("drain.members_not_removed", group=leaver.resource.group_id, error=repr(error))
+def _owners(child: Document) -> set[str]:
+    return {owner["uid"] for owner in child["metadata"].get("ownerReferences") or []}
+
+
+def _names(stateful_sets: Iterable[Document]) -> list[str]:
+    """Return the names of all members that StatefulSets have, whether or not their pods are seen."""
+    return [f"{one['metadata']['name']}-{number}" for one in stateful_sets for number in range(one["spec"]["replicas"])]
+
+
+def _told(observed: Observed) -> list[str]:
+    """Return the members of the last status: their pods may be gone since no operator looked."""
+    return [member["name"] for member in (observed.status.get("members") or {}).get("list", [])]

@@ -77,10 +77,10 @@ class Reconciler:
             self._tell(informed, plan)
         return Round(plan.status, again)
 
-    def forget(self, observed: Observed) -> None:
+    def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""
-        self._writer.forget(observed.resource)
-        self._refusals.pop(observed.key, None)
+        self._writer.forget(resource)
+        self._refusals.pop(ResourceKey(resource["metadata"]["namespace"], resource["metadata"]["name"]), None)
 
     def _act(self, observed: Observed, plan: Plan) -> dict[Reference, str]:
         """Apply and delete; return what was refused."""

@@ -69,6 +69,14 @@ def conditions(
     )
 
 
+def told_before(before: Sequence[Mapping[str, Any]], aspect: Aspect) -> Verdict | None:
+    """Return what was told of an aspect before; None when nothing was."""
+    for told in before:
+        if told["type"] == aspect:
+            return Verdict(aspect, told["status"], told["reason"], told["message"])
+    return None
+
+
 def shortened(message: str) -> str:
     return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"
 

@@ -43,8 +43,8 @@ def decide(observed: Observed) -> Plan:
         verdicts.reconciling(progress, hindered),
         verdicts.stalled(hindered),
         verdicts.spec_valid(validity, observed.status.get("revision")),
-        verdicts.uploads_succeeding(observed.reports, observed.now, is_paused=paused),
-        verdicts.lag_within_target(observed.lag, is_paused=paused),
+        verdicts.uploads_succeeding(observed, is_paused=paused),
+        verdicts.lag_within_target(observed, is_paused=paused),
         verdicts.paused(is_paused=paused),
     ]
     status = _status(observed, validity.runs, progress, found)
@@ -110,17 +110,17 @@ def _status(
 ) -> Document:
     generation = int(observed.resource["metadata"]["generation"])
     before: Sequence[Mapping[str, Any]] = observed.status.get("conditions", [])
-    stored = report.uploads(observed.reports)
+    lag, stored = report.lag(observed), report.uploads(observed)
     return Status(
         observed_generation=generation,
         conditions=conditions(before, found, generation, observed.now),
         generation=None if resource is None else resource.spec.generation,
         revision=progress.revision,
         group_id=None if resource is None else resource.group_id,
-        lag=report.lag(observed.lag),
+        lag=lag,
         uploads=stored,
-        members=report.members(observed.pods(), observed.reports, progress.wanted, progress.ready),
-        rebalance=report.rebalance(observed.reports, progress.wanted),
-        data_loss=report.data_loss(observed.reports),
-        summary=report.summary(progress.ready, progress.wanted, observed.lag, stored, found),
+        members=report.members(observed, progress.wanted, progress.ready),
+        rebalance=report.rebalance(observed, progress.wanted),
+        data_loss=report.data_loss(observed),
+        summary=report.summary(progress.ready, progress.wanted, lag, stored, found),
     ).model_dump(mode="json", by_alias=True, exclude_none=True)

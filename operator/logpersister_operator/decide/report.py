@@ -1,23 +1,30 @@
 """The status of a resource, from what is observed. Its size is bounded, whatever the number of partitions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
+from logpersister.manifest.constraint import Model
 from logpersister.report.human import duration, number, size
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd import status as crd
 from logpersister_operator.decide.conditions import Verdict, shortened
 from logpersister_operator.decide.diagnosis import is_ready
 from logpersister_operator.decide.verdicts import newest_failure
-from logpersister_operator.observed import KnownLag, MemberReport, UnknownLag
+from logpersister_operator.observed import MemberReport, Observed, UnknownLag, documents
 from logpersister_operator.render.application import REVISION_LABEL
 
 UNKNOWN = "Unknown"
+Part = TypeVar("Part", bound=Model)
 
 
-def lag(found: KnownLag | UnknownLag) -> crd.Lag | None:
+def lag(observed: Observed) -> crd.Lag | None:
     """Return the lag of the group; None while it is not known: it is never shown as 0."""
+    found = observed.lag
+    if found is None:
+        return _before(observed, "lag", crd.Lag)
     if isinstance(found, UnknownLag):
         return None
     summary = found.summary
@@ -40,39 +47,50 @@ def lag(found: KnownLag | UnknownLag) -> crd.Lag | None:
     )
 
 
-def uploads(reports: Mapping[str, MemberReport]) -> crd.Uploads | None:
-    """Return what members have stored since they started; None when none of them answers."""
-    documents = _documents(reports)
-    if not documents:
-        return None
-    totals = [document["uploads"] for document in documents]
-    newest = newest_failure(reports)
+def uploads(observed: Observed) -> crd.Uploads | None:
+    """Return what members have stored; None when none of them has ever answered."""
+    before = _before(observed, "uploads", crd.Uploads)
+    stored = observed.stored
+    if stored is None:
+        return before
+    newest = newest_failure(observed.reports)
+    last = [one["uploads"]["last"] for one in documents(observed.reports)]
+    times = [datetime.fromisoformat(time) for time in last if time is not None]
+    failures = [] if newest is None else [_failure(newest)]
+    if before is not None:
+        times += [] if before.last is None else [before.last]
+        failures += [] if before.last_failure is None else [before.last_failure]
     return crd.Uploads(
-        objects=sum(one["objects"] for one in totals),
-        bytes=sum(one["bytes"] for one in totals),
-        records=sum(one["records"] for one in totals),
-        last=_newest(one["last"] for one in totals),
-        failures=sum(one["failures"] for one in totals),
-        failures_last_hour=sum(one["failuresLastHour"] for one in totals),
-        last_failure=None if newest is None else _failure(newest),
+        objects=stored.objects,
+        bytes=stored.bytes,
+        records=stored.records,
+        last=max(times, default=None),
+        failures=stored.failures,
+        failures_last_hour=stored.failures_last_hour,
+        last_failure=max(failures, key=lambda failure: failure.time, default=None),
     )
 
 
-def members(pods: Sequence[Document], reports: Mapping[str, MemberReport], wanted: int, ready: int) -> crd.Members:
+def members(observed: Observed, wanted: int, ready: int) -> crd.Members:
     """Return the members; of many, first those that are not ready."""
-    listed = sorted(pods, key=lambda pod: (is_ready(pod), pod["metadata"]["name"]))[: crd.MOST_MEMBERS]
+    listed = sorted(observed.pods(), key=lambda pod: (is_ready(pod), pod["metadata"]["name"]))[: crd.MOST_MEMBERS]
     listed.sort(key=lambda pod: str(pod["metadata"]["name"]))
-    return crd.Members(desired=wanted, ready=ready, list=tuple(_member(pod, reports) for pod in listed))
+    told = _before(observed, "members", crd.Members) if observed.reports is None else None
+    before = {member.name: member for member in told.list} if told is not None else {}
+    shown = tuple(_member(pod, observed.reports or {}, before) for pod in listed)
+    return crd.Members(desired=wanted, ready=ready, list=shown)
 
 
-def rebalance(reports: Mapping[str, MemberReport], wanted: int) -> crd.Rebalance | None:
+def rebalance(observed: Observed, wanted: int) -> crd.Rebalance | None:
     """Return how partitions move, as members see it; None when none of them answers."""
-    documents = _documents(reports)
-    if not documents:
+    if observed.reports is None:
+        return _before(observed, "rebalance", crd.Rebalance)
+    found = documents(observed.reports)
+    if not found:
         return None
-    states = [document["state"] for document in documents]
-    settled = len(documents) >= wanted and all(state == "running" for state in states)
-    seen = [document["rebalance"] for document in documents]
+    states = [document["state"] for document in found]
+    settled = len(found) >= wanted and all(state == "running" for state in states)
+    seen = [document["rebalance"] for document in found]
     return crd.Rebalance(
         state="Stable" if settled else "Rebalancing",
         group_generation=max(
@@ -83,10 +101,12 @@ def rebalance(reports: Mapping[str, MemberReport], wanted: int) -> crd.Rebalance
     )
 
 
-def data_loss(reports: Mapping[str, MemberReport]) -> crd.DataLoss | None:
+def data_loss(observed: Observed) -> crd.DataLoss | None:
     """Return the losses that members remember; None when there are none."""
-    documents = _documents(reports)
-    losses = [loss for document in documents for loss in document["dataLoss"]["recent"]]
+    if observed.reports is None:
+        return _before(observed, "dataLoss", crd.DataLoss)
+    found = documents(observed.reports)
+    losses = [loss for document in found for loss in document["dataLoss"]["recent"]]
     if not losses:
         return None
     latest = tuple(
@@ -100,20 +120,19 @@ def data_loss(reports: Mapping[str, MemberReport]) -> crd.DataLoss | None:
         for loss in losses[: crd.MOST_LOSSES]
     )
     return crd.DataLoss(
-        records=sum(document["dataLoss"]["offsets"] for document in documents), ranges=len(losses), latest=latest
+        records=sum(document["dataLoss"]["offsets"] for document in found), ranges=len(losses), latest=latest
     )
 
 
 def summary(
-    ready: int, wanted: int, found: KnownLag | UnknownLag, stored: crd.Uploads | None, verdicts: Iterable[Verdict]
+    ready: int, wanted: int, known: crd.Lag | None, stored: crd.Uploads | None, verdicts: Iterable[Verdict]
 ) -> crd.Summary:
     """Return the texts of ``kubectl get``."""
-    known = None if isinstance(found, UnknownLag) else found.summary
     states = {verdict.aspect.value: verdict for verdict in verdicts}
     return crd.Summary(
         members=f"{ready}/{wanted}",
         lag=UNKNOWN if known is None else number(known.records),
-        lag_age=UNKNOWN if known is None else duration(_whole(known.seconds)),
+        lag_age=UNKNOWN if known is None else duration(known.seconds),
         uploaded=None if stored is None else _size(stored.bytes),
         state=_state(states),
     )
@@ -126,19 +145,29 @@ def _state(states: Mapping[str, Verdict]) -> str:
     return states["Ready"].reason
 
 
-def _documents(reports: Mapping[str, MemberReport]) -> list[Mapping[str, Any]]:
-    return [report.document for report in reports.values() if report.document is not None]
+def _before(observed: Observed, field: str, model: type[Part]) -> Part | None:
+    """Return a part of the status as it was told before; None when there is none, or none that is understood."""
+    told = observed.status.get(field)
+    try:
+        return None if told is None else model.model_validate(told)
+    except ValidationError:  # of another version
+        return None
 
 
-def _member(pod: Document, reports: Mapping[str, MemberReport]) -> crd.Member:
+def _member(pod: Document, reports: Mapping[str, MemberReport], before: Mapping[str, crd.Member]) -> crd.Member:
     name = pod["metadata"]["name"]
     report = reports.get(name)
     document = report.document if report is not None else None
+    told = before.get(name)
+    if document is not None:
+        partitions, executors = document["assignment"]["count"], document["executors"]
+    else:
+        partitions, executors = (None, None) if told is None else (told.partitions, told.executors)
     return crd.Member(
         name=name,
         ready=is_ready(pod),
-        partitions=None if document is None else document["assignment"]["count"],
-        executors=None if document is None else document["executors"],
+        partitions=partitions,
+        executors=executors,
         revision=pod["metadata"]["labels"].get(REVISION_LABEL),
     )
 

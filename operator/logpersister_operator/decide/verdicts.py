@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from logpersister.report.human import duration, number, plural
 from logpersister_operator.cluster.kinds import Reference
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, unknown, yes
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_before, unknown, yes
 from logpersister_operator.decide.diagnosis import Ailment
 from logpersister_operator.decide.reasons import Reason, upload_reason
 from logpersister_operator.decide.validity import Validity
-from logpersister_operator.observed import KnownLag, MemberReport, UnknownLag
+from logpersister_operator.observed import KnownLag, MemberReport, Observed, UnknownLag, documents
 
 FAILING_FOR: Final = timedelta(minutes=3)
 """How long an upload failure counts as present: a member tries again within two minutes."""
@@ -99,29 +99,36 @@ def stalled(hindered: Ailment | None) -> Verdict:
     return yes(Aspect.STALLED, hindered.reason, hindered.message)
 
 
-def uploads_succeeding(reports: Mapping[str, MemberReport], now: datetime, *, is_paused: bool) -> Verdict:
-    """Judge by what members say: their newest failure of an upload, as long as it counts as present."""
-    aspect = Aspect.UPLOADS_SUCCEEDING
-    documents = [report.document for report in reports.values() if report.document is not None]
-    if is_paused and not documents:
+def uploads_succeeding(observed: Observed, *, is_paused: bool) -> Verdict:
+    """Judge by what members say: the failure of an upload that is present."""
+    aspect, reports = Aspect.UPLOADS_SUCCEEDING, observed.reports
+    if reports is None:
+        return _as_before(observed, unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member was asked yet"))
+    found = documents(reports)
+    if is_paused and not found:
         return unknown(aspect, Reason.PAUSED, "paused: nothing is uploaded")
-    if not documents:
+    if not found:
         silent = next((f"{name}: {report.error}" for name, report in sorted(reports.items())), "no member runs")
         return unknown(aspect, Reason.NO_MEMBER_ANSWERS, silent)
-    newest = newest_failure(reports)
-    if newest is None or now - datetime.fromisoformat(newest["time"]) > FAILING_FOR:
+    failure = present_failure(reports, observed.now)
+    if failure is None:
         return yes(aspect, Reason.SUCCEEDING, "no upload has failed in the last minutes")
-    where = f"{newest['topic']} partition {newest['partition']} offsets {newest['start']} to {newest['end']}"
-    hour = sum(document["uploads"]["failuresLastHour"] for document in documents)
-    message = f"{newest['message']} ({where}; {plural(hour, 'failure')} in the last hour); it is tried again"
-    return no(aspect, upload_reason(newest["kind"]), message)
+    hour = sum(document["uploads"]["failuresLastHour"] for document in found)
+    told = f"{failure['message']} ({_place(failure)}; {plural(hour, 'failure')} in the last hour); it is tried again"
+    return no(aspect, upload_reason(failure["kind"]), told)
 
 
-def lag_within_target(lag: KnownLag | UnknownLag, *, is_paused: bool) -> Verdict:
-    aspect = Aspect.LAG_WITHIN_TARGET
+def lag_within_target(observed: Observed, *, is_paused: bool) -> Verdict:
+    aspect, lag = Aspect.LAG_WITHIN_TARGET, observed.lag
+    if lag is None:
+        return _as_before(observed, unknown(aspect, Reason.LAG_UNKNOWN, "the lag is not known: not asked yet"))
     if isinstance(lag, UnknownLag):
         return unknown(aspect, Reason.LAG_UNKNOWN, f"the lag is not known: {lag.message}")
-    summary = lag.summary
+    return _judged(lag, is_paused=is_paused)
+
+
+def _judged(lag: KnownLag, *, is_paused: bool) -> Verdict:
+    aspect, summary = Aspect.LAG_WITHIN_TARGET, lag.summary
     behind = f"{plural(summary.records, 'record')} behind"
     age = f"{behind}, the oldest {duration(summary.seconds)} old" if summary.records else "nothing waits"
     if is_paused:
@@ -142,13 +149,26 @@ def lag_within_target(lag: KnownLag | UnknownLag, *, is_paused: bool) -> Verdict
     return yes(aspect, Reason.WITHIN_TARGET, age)
 
 
-def newest_failure(reports: Mapping[str, MemberReport]) -> Mapping[str, Any] | None:
+def newest_failure(reports: Mapping[str, MemberReport] | None) -> Mapping[str, Any] | None:
     """Return the newest failure of an upload that any member remembers."""
-    failures = [
-        error
-        for report in reports.values()
-        if report.document is not None
-        for error in report.document["errors"]["recent"]
-        if error["upload"]
-    ]
+    failures = [error for one in documents(reports) for error in one["errors"]["recent"] if error["upload"]]
     return max(failures, key=lambda error: str(error["time"]), default=None)
+
+
+def present_failure(reports: Mapping[str, MemberReport], now: datetime) -> Mapping[str, Any] | None:
+    """Return the newest failure of an upload, if it is so new that the next attempt may not have come yet."""
+    newest = newest_failure(reports)
+    if newest is None or now - datetime.fromisoformat(newest["time"]) > FAILING_FOR:
+        return None
+    return newest
+
+
+def _place(failure: Mapping[str, Any]) -> str:
+    if failure["topic"] is None:
+        return "a document below _logpersister/"
+    return f"{failure['topic']} partition {failure['partition']} offsets {failure['start']} to {failure['end']}"
+
+
+def _as_before(observed: Observed, otherwise: Verdict) -> Verdict:
+    """Return what was told before this process began to ask, so that a new process is no news."""
+    return told_before(observed.status.get("conditions", []), otherwise.aspect) or otherwise

@@ -1,6 +1,8 @@
 """The children of all resources, by watches that the API server filters by our label."""
 
 import functools
+import itertools
+import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -18,6 +20,12 @@ log = structlog.get_logger(__name__)
 RESYNC_SECONDS: Final = 300
 """How often everything is listed anew: what a watch has missed is known after that."""
 READ_MARGIN_SECONDS: Final = 30
+LONGEST_PAUSE_SECONDS: Final = 30.0
+"""Between attempts to list or watch while the API server is away."""
+
+
+class NotListedError(Exception):
+    """Not everything that is there has been seen yet: what is not known may well exist."""
 
 
 class Children:
@@ -27,9 +35,21 @@ class Children:
         self._on_change = on_change
         self._known: dict[ResourceKey, dict[Reference, Document]] = {}
         self._lock = threading.Lock()
+        self._listed = False
+
+    @property
+    def listed(self) -> bool:
+        """Whether everything was seen once, so that what is not known is not there."""
+        return self._listed
+
+    def complete(self) -> None:
+        """Take in that everything was told that was there at the start."""
+        self._listed = True
 
     def of(self, key: ResourceKey) -> Mapping[Reference, Document]:
-        """Return the children of a resource as they are known now."""
+        """Return the children of a resource as they are known now; raises NotListedError before all were listed."""
+        if not self._listed:
+            raise NotListedError(f"{key}: not all objects are listed yet")
         with self._lock:
             return dict(self._known.get(key, {}))
 
@@ -66,11 +86,15 @@ class Watches:
         """Prepare watches of all namespaces, or of those that are named."""
         self._api = api
         self._children = children
-        self._informers = [
-            self._informer(kind_of(name), method, namespace, resync_seconds)
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        places = [
+            (kind_of(name), method, namespace)
             for name, method in self._lists(by_namespace=bool(namespaces)).items()
             for namespace in (namespaces or (None,))
         ]
+        self._unlisted = {(kind.name, namespace) for kind, _, namespace in places}
+        self._informers = [self._informer(*place, resync_seconds) for place in places]
 
     def start(self) -> None:
         for informer in self._informers:
@@ -78,6 +102,7 @@ class Watches:
 
     def stop(self) -> None:
         """Ask all watches to end, without waiting for their last answer."""
+        self._stopped.set()
         for informer in self._informers:
             threading.Thread(target=informer.stop, daemon=True).start()
 
@@ -107,13 +132,25 @@ class Watches:
         }
 
     def _informer(self, kind: Kind, method: Callable[..., Any], namespace: str | None, resync: int) -> SharedInformer:
-        @functools.wraps(method)  # the watch reads the type of its objects from the method's documentation
-        def with_deadline(*arguments: Any, **options: Any) -> Any:
-            return method(*arguments, **options, _request_timeout=resync + READ_MARGIN_SECONDS)
+        failures = itertools.count(1)
 
-        informer = SharedInformer(
-            with_deadline, namespace=namespace, label_selector=RESOURCE_LABEL, resync_period=resync
-        )
+        @functools.wraps(method)  # the watch reads the type of its objects from the method's documentation
+        def ask(*arguments: Any, **options: Any) -> Any:
+            nonlocal failures
+            if options.get("watch"):  # which is asked for when everything was listed, and all handlers were called
+                self._note_listed(kind, namespace)
+            try:
+                answer = method(*arguments, **options, _request_timeout=resync + READ_MARGIN_SECONDS)
+            except Exception:
+                self._pause(next(failures))
+                raise
+            if getattr(answer, "status", 200) == 200:
+                failures = itertools.count(1)
+            else:  # a watch that is refused: the informer finds out for itself
+                self._pause(next(failures))
+            return answer
+
+        informer = SharedInformer(ask, namespace=namespace, label_selector=RESOURCE_LABEL, resync_period=resync)
         for event in (ADDED, MODIFIED):
             informer.add_event_handler(event, lambda found: self._children.seen(self._document(kind, found)))
         informer.add_event_handler(
@@ -121,6 +158,20 @@ class Watches:
         )
         informer.add_event_handler(DELETED, lambda found: self._children.gone(self._document(kind, found)))
         return informer
+
+    def _pause(self, failures: int) -> None:
+        """Wait before an informer, which would do so at once, asks again."""
+        self._stopped.wait(min(LONGEST_PAUSE_SECONDS, 2.0 ** min(failures, 16)) * random.uniform(0.5, 1.0))
+
+    def _note_listed(self, kind: Kind, namespace: str | None) -> None:
+        with self._lock:
+            if not self._unlisted:
+                return
+            self._unlisted.discard((kind.name, namespace))
+            if self._unlisted:
+                return
+        self._children.complete()
+        log.info("children.listed")
 
     def _document(self, kind: Kind, found: Any) -> Document:
         document: Document = self._api.sanitize_for_serialization(found)

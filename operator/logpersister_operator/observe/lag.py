@@ -1,5 +1,6 @@
 """How far a group is behind, asked of Kafka itself with the resource's own settings: true when every member is down."""
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -14,7 +15,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import PartitionLag
 from logpersister_operator.decide.target import target_lag_seconds
-from logpersister_operator.observed import KnownLag, StuckPartition, UnknownLag
+from logpersister_operator.observed import KnownLag, SecretsSeen, StuckPartition, UnknownLag
 
 ASK_SECONDS: Final = 10.0
 MOST_STUCK: Final = 10
@@ -39,26 +40,61 @@ class StandingStill:
         return {partition: now - since for partition, (_, since) in self._since.items()}
 
 
-class GroupLag:
-    """Asks about one group; keeps its connections. For one thread at a time."""
+def lag_depends_on(resource: LogPersister, secrets: SecretsSeen) -> object:
+    """Return what the question is made of: equal values need no new connection.
 
-    def __init__(self, resource: LogPersister, secrets: Secrets, clock: Callable[[], float] = time.monotonic) -> None:
+    Of the metadata nothing counts: it changes with every write of the status.
+    """
+    spec = resource.spec
+    return resource.group_id, spec.kafka, spec.upload, spec.target_lag, secrets.digest
+
+
+class GroupLag:
+    """Asks about one group; keeps its connections. Those who ask and close may be different threads."""
+
+    def __init__(
+        self,
+        resource: LogPersister,
+        secrets: Secrets,
+        standing_still: StandingStill | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare to ask; ``standing_still`` is what was known of the group before its settings changed."""
+        self.standing_still = standing_still or StandingStill()
         self._resource = resource
         self._secrets = secrets
         self._clock = clock
-        self._standing_still = StandingStill()
         self._offsets: OffsetReader | None = None
         self._missing: tuple[str, ...] = ()
+        self._asking = threading.Lock()
+        self._closed = False
 
     def ask(self) -> KnownLag | UnknownLag:
         """Ask Kafka; what goes wrong is the answer, in words that say what to do."""
         try:
-            return self._known(self._observe())
-        except Exception as error:
-            self.close()
-            return UnknownLag(self._explain(error))
+            with self._asking:
+                return self._ask()
+        finally:
+            if self._closed:
+                self.close()
 
     def close(self) -> None:
+        """Close the connections now, or as soon as who is asking has an answer. Never waits for Kafka."""
+        self._closed = True
+        if self._asking.acquire(blocking=False):
+            try:
+                self._disconnect()
+            finally:
+                self._asking.release()
+
+    def _ask(self) -> KnownLag | UnknownLag:
+        try:
+            return self._known(self._observe())
+        except Exception as error:
+            self._disconnect()
+            return UnknownLag(self._explain(error))
+
+    def _disconnect(self) -> None:
         if self._offsets is not None:
             with suppress(Exception):  # what is closed because it does not work may not close well
                 self._offsets.close()
@@ -84,7 +120,7 @@ class GroupLag:
             return UnknownLag(f"topic {topic}: {observation.errors[topic]}{more}")
         spec = self._resource.spec
         lags = [state.lag for state in observation.partitions]
-        still = self._standing_still.observe(lags, self._clock())
+        still = self.standing_still.observe(lags, self._clock())
         stuck = [
             StuckPartition(lag.partition, lag.records, round(still[lag.partition]))
             for lag in lags
@@ -97,8 +133,7 @@ class GroupLag:
             if topic.seconds is not None and topic.seconds > target_lag_seconds(spec, name)
         )
         stuck.sort(key=lambda one: (-one.seconds, one.partition))
-        lost = sum(state.lost for state in observation.partitions)
-        return KnownLag(summary, tuple(stuck[:MOST_STUCK]), lost, tuple(over[:MOST_TOPICS]), self._missing)
+        return KnownLag(summary, tuple(stuck[:MOST_STUCK]), tuple(over[:MOST_TOPICS]), self._missing)
 
     def _explain(self, error: Exception) -> str:
         """Return what a check of the brokers finds, which names address and remedy; else the error itself."""

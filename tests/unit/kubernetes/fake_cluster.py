@@ -30,6 +30,8 @@ class Faults:
     """The event that the watch loses."""
     delay: int = 0
     """How many events the watch is behind."""
+    list_slowly: bool = False
+    """Whether an operator that starts is told of one object only in each round, and decides meanwhile if it may."""
 
 
 @dataclass
@@ -66,10 +68,19 @@ class FakeCluster:
                 if one.get("status") != status:
                     self._store({**one, "status": status})
 
+    def tell(self, number: int) -> bool:
+        """Tell one object as a list does; return whether there is one with this number."""
+        assert self.children is not None
+        found = sorted(self._ours(), key=lambda one: (one["kind"], one["metadata"]["name"]))[number : number + 1]
+        for one in found:
+            self.children.seen(copy.deepcopy(one))
+        return bool(found)
+
     def resync(self) -> None:
         """Tell everything anew, as a watch does now and then."""
         assert self.children is not None
         self.flush()
+        self.children.complete()
         known = {reference for key in {_key(one) for one in self._ours()} for reference in self.children.of(key)}
         for one in self._ours():
             self.children.seen(copy.deepcopy(one))

@@ -10,6 +10,7 @@ from logpersister.ranges import TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide.decision import decide
+from logpersister_operator.observe.uploads import UploadTally
 from logpersister_operator.observed import KnownLag, MemberReport, Observed, Plan, SecretsSeen
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -43,9 +44,12 @@ def resource(*, generation: int = 1, annotations: Mapping[str, str] | None = Non
 
 def observed(document: Document | None = None, **known: Any) -> Observed:
     """Return what is known of a resource at first, its Secret included; ``known`` replaces the rest."""
-    return replace(
+    found = replace(
         Observed(NOW, document or resource(), IMAGE), **{"secrets": SecretsSeen(digest="0123456789abcdef"), **known}
     )
+    if found.reports is None or found.stored is not None:
+        return found
+    return replace(found, stored=UploadTally().observe(found.reports, found.status.get("uploads"), NOW))
 
 
 def lag(records: int = 0, seconds: float = 0.0, **facts: Any) -> KnownLag:
@@ -160,6 +164,7 @@ def report(errors: Sequence[Document] = (), **changes: Any) -> MemberReport:
     return MemberReport(
         {
             "state": "running",
+            "startedAt": "2026-11-21T11:00:00.000Z",
             "executors": None,
             "assignment": {"count": 4, "partitions": []},
             "uploads": {

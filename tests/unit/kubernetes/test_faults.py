@@ -9,7 +9,7 @@ import pytest
 from logpersister_operator.act.reconciler import OutdatedError, Reconciler
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.metrics import Metrics
-from logpersister_operator.observe.children import Children
+from logpersister_operator.observe.children import Children, NotListedError
 from logpersister_operator.observed import Observed, ResourceKey, SecretsSeen
 from tests.unit.kubernetes.fake_cluster import Crash, FakeCluster, Faults
 from tests.unit.kubernetes.samples import IMAGE, NOW, lag, resource
@@ -25,14 +25,16 @@ class Play:
     def __init__(self, faults: Faults | None = None) -> None:
         self.cluster = FakeCluster(faults or Faults())
         self.document = resource(members=2)
-        self.starts = 0
+        self.starts = self.rounds_without_list = 0
         self._start()
 
     def _start(self) -> None:
         self.starts += 1
         self.time = 0.0
         self.cluster.children = Children(lambda _: None)
-        self.cluster.resync()
+        self._told = 0
+        if not self.cluster.faults.list_slowly:
+            self.cluster.resync()
         self.reconciler = Reconciler(self.cluster, self.cluster.children, Metrics(), lambda: self.time)
 
     def live(self) -> None:
@@ -48,7 +50,9 @@ class Play:
         for _ in range(MOST_ROUNDS):
             before = self.cluster.writes
             self._round()
-            if self.cluster.writes == before:
+            if self.cluster.children is not None and not self.cluster.children.listed:
+                quiet = 0
+            elif self.cluster.writes == before:
                 self.cluster.get_members_ready()
                 self.cluster.resync()
                 quiet += 1
@@ -61,22 +65,37 @@ class Play:
 
     def _round(self) -> None:
         assert self.cluster.children is not None
+        if not self.cluster.children.listed:
+            self._list_one_more(self.cluster.children)
+        writes, listed = self.cluster.writes, self.cluster.children.listed
+        try:
+            self.reconciler.reconcile(self._observed(self.cluster.children))
+        except Crash:
+            self._start()
+        except (OutdatedError, NotListedError):
+            pass
+        if not listed:
+            self.rounds_without_list += 1
+            assert self.cluster.writes == writes, "nothing is decided as long as not everything is known"
+
+    def _list_one_more(self, children: Children) -> None:
+        if self.cluster.tell(self._told):
+            self._told += 1
+        else:
+            children.complete()
+
+    def _observed(self, children: Children) -> Observed:
         document = self.cluster.objects[RESOURCE]
-        observed = Observed(
+        return Observed(
             NOW,
             self.reconciler.with_latest_status(copy.deepcopy(document)),
             IMAGE,
-            children=self.cluster.children.of(KEY),
+            children=children.of(KEY),
             secrets=SecretsSeen("0123"),
             lag=lag(),
+            reports={},
             refusals=self.reconciler.refusals(KEY),
         )
-        try:
-            self.reconciler.reconcile(observed)
-        except Crash:
-            self._start()
-        except OutdatedError:
-            pass
 
     def end(self) -> dict[Reference, Any]:
         """Return what is there in the end, without the numbers that the API server gives."""
@@ -149,6 +168,16 @@ def test_any_event_may_be_lost(undisturbed: Play) -> None:
         play = Play(Faults(hide=number))
         play.live()
         assert play.end() == undisturbed.end(), f"event {number} was lost"
+
+
+def test_what_is_not_listed_yet_is_not_taken_for_gone(undisturbed: Play) -> None:
+    rounds = 0
+    for number in range(1, undisturbed.cluster.writes + 1, 5):
+        play = Play(Faults(crash_at=number, list_slowly=True))
+        play.live()
+        assert play.end() == undisturbed.end(), f"killed at write {number}"
+        rounds += play.rounds_without_list
+    assert rounds > 40
 
 
 @pytest.mark.parametrize("delay", range(1, 12))

@@ -9,8 +9,8 @@ from kubernetes.client import ApiException
 
 from logpersister_operator import release
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.handlers import FINALIZER
 from logpersister_operator.release import Release, Target, TimeUpError
+from logpersister_operator.supervision import FINALIZER
 
 TARGET = Target("system", "operator", "app=operator")
 

@@ -1,0 +1,177 @@
+"""The life of each resource under this operator: rounds while it is there, a drain when it goes."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+import kopf
+import structlog
+
+from logpersister_operator.act.reconciler import OutdatedError
+from logpersister_operator.cluster.client import ClusterError
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.observe.children import NotListedError
+from logpersister_operator.observed import ResourceKey
+from logpersister_operator.runtime import Operator
+
+log = structlog.get_logger(__name__)
+
+FINALIZER: Final = "logpersister.dev/drain"
+PAUSE_SECONDS: Final = 0.5
+"""Least time between two rounds about one resource: a burst of events is one change."""
+LONGEST_RETRY_SECONDS: Final = 60.0
+LOOK_SECONDS: Final = 1.0
+"""Between two looks at a drain."""
+DRAIN_THREADS: Final = 32
+"""Drains at once that wait for Kafka, apart from rounds: a broker that is away delays no other resource."""
+
+
+class Supervisors:
+    """Who looks after which resource, by its uid."""
+
+    def __init__(self, operator: Operator, rounds: ThreadPoolExecutor) -> None:
+        """Prepare to look after resources; ``rounds`` runs what decides and acts."""
+        self._operator = operator
+        self._rounds = rounds
+        self._drains = ThreadPoolExecutor(DRAIN_THREADS, thread_name_prefix="drain")
+        self._changed: dict[str, Callable[[], None]] = {}
+        self._drained: set[str] = set()
+
+    async def supervise(self, body: kopf.Body, stopped: kopf.DaemonStopped) -> None:
+        """Do rounds until the resource is deleted, then drain it; or until the operator ends."""
+        uid = body["metadata"]["uid"]
+        supervision = _Supervision(self._operator, self._rounds, body, stopped)
+        self._changed[uid] = supervision.note_change
+        try:
+            await supervision.live()
+            if _is_being_deleted(body):
+                await self._drain(_copy(body))
+        finally:
+            del self._changed[uid]
+
+    async def changed(self, body: kopf.Body) -> None:
+        """Take in that a resource has changed; drain it when it was deleted while nobody looked after it."""
+        metadata = body["metadata"]
+        change = self._changed.get(metadata["uid"])
+        if change is not None:
+            change()
+        elif _waits_for_us(body) and metadata["uid"] not in self._drained:
+            log.info("drain.resumed", resource=str(_key(body)))
+            await self._drain(_copy(body))
+
+    def gone(self, body: kopf.Body) -> None:
+        """Take in that a resource does not exist any more."""
+        self._drained.discard(body["metadata"]["uid"])
+
+    async def _drain(self, resource: Document) -> None:
+        drain, loop = self._operator.drain(resource), asyncio.get_running_loop()
+        try:
+            while not await loop.run_in_executor(self._drains, drain.step):  # noqa: ASYNC110 - pods take their time
+                await asyncio.sleep(LOOK_SECONDS)
+        except Exception:  # a drain that fails must not keep the resource
+            log.exception("drain.failed", resource=resource["metadata"]["name"])
+        self._operator.forget(resource)
+        self._drained.add(resource["metadata"]["uid"])
+
+
+class _Supervision:
+    """Rounds about one resource."""
+
+    def __init__(
+        self, operator: Operator, rounds: ThreadPoolExecutor, body: kopf.Body, stopped: kopf.DaemonStopped
+    ) -> None:
+        self._operator = operator
+        self._rounds = rounds
+        self._body = body
+        self._stopped = stopped
+        self._failures = 0
+        self._wake = asyncio.Event()
+        self._change = asyncio.Event()
+
+    def note_change(self) -> None:
+        """Take in that the resource itself has changed."""
+        self._change.set()
+        self._wake.set()
+
+    async def live(self) -> None:
+        """Do rounds until the resource is deleted or the operator ends."""
+        while not self._operator.children.listed and not self._stopped:
+            await self._first_of((), PAUSE_SECONDS)
+        key, loop = _key(self._body), asyncio.get_running_loop()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # the operator is ending, and its loop is closed
+                loop.call_soon_threadsafe(self._wake.set)
+
+        self._operator.register(key, wake)
+        try:
+            while not self._stopped and not _is_being_deleted(self._body):
+                self._wake.clear()
+                self._change.clear()
+                pause = await self._round(key)
+                await self._first_of((), PAUSE_SECONDS)
+                # What failed is not made better by news about children or lag.
+                await self._first_of((self._change if self._failures else self._wake,), pause - PAUSE_SECONDS)
+        finally:
+            self._operator.unregister(key, wake)
+
+    async def _round(self, key: ResourceKey) -> float:
+        """Do a round in a thread; return how long to wait for a change before the next one."""
+        resource = _copy(self._body)
+        try:
+            pause = await asyncio.get_running_loop().run_in_executor(self._rounds, self._operator.reconcile, resource)
+        except (OutdatedError, NotListedError) as outdated:
+            log.debug("round.outdated", resource=str(key), reason=str(outdated))
+            return PAUSE_SECONDS
+        except ClusterError as error:
+            return self._retry(key, str(error))
+        except Exception as error:
+            log.exception("round.failed", resource=str(key))
+            return self._retry(key, repr(error))
+        self._failures = 0
+        return pause
+
+    def _retry(self, key: ResourceKey, error: str) -> float:
+        self._failures += 1
+        seconds = min(LONGEST_RETRY_SECONDS, 2.0 ** min(self._failures, 16)) * random.uniform(0.5, 1.0)
+        log.warning("round.retried", resource=str(key), error=error, failures=self._failures, seconds=round(seconds, 1))
+        return seconds
+
+    async def _first_of(self, events: Iterable[asyncio.Event], seconds: float) -> None:
+        """Wait until one of the events comes, the resource is deleted, the operator ends, or the time is up."""
+        waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(event.wait()) for event in events]
+        waits.append(asyncio.ensure_future(self._stopped.wait()))
+        try:
+            await asyncio.wait(waits, timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+
+def _key(body: kopf.Body) -> ResourceKey:
+    return ResourceKey(body["metadata"]["namespace"], body["metadata"]["name"])
+
+
+def _waits_for_us(body: kopf.Body) -> bool:
+    return _is_being_deleted(body) and FINALIZER in body["metadata"].get("finalizers", ())
+
+
+def _is_being_deleted(body: kopf.Body) -> bool:
+    return "deletionTimestamp" in body["metadata"]
+
+
+def _copy(body: kopf.Body) -> Document:
+    """Return the resource as it is now: the body of a daemon changes under its hands."""
+    copied: Document = _plain(body)
+    return copied
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "items"):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value
