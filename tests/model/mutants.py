@@ -57,7 +57,7 @@ def _execute_under_own_revision() -> list[Any]:
 
 
 def _ignore_pending_intents() -> list[Any]:
-    def from_commit(_partition: TopicPartition, committed: Committed) -> Decision:
+    def from_commit(_partition: TopicPartition, committed: Committed, _generation: int) -> Decision:
         return Resume(committed.offset)
 
     return [patch.object(arrivals, "from_commit", from_commit)]

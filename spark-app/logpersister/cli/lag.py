@@ -89,6 +89,9 @@ def document(lag: GroupLag, *, every: bool) -> Document:
              "seconds": None if t.seconds is None else round(t.seconds, 3)}
             for name, t in sorted(observation.summary.topics.items())
         ],
+        "generations": [
+            {"generation": one.generation, "partitions": one.partitions} for one in observation.generations
+        ],
         "pendingIntents": [
             {"topic": intent.partition.topic, "partition": intent.partition.partition, "start": intent.start,
              "ends": list(intent.ends), "revision": intent.revision, "generation": intent.generation}
@@ -104,7 +107,13 @@ def document(lag: GroupLag, *, every: bool) -> Document:
 
 
 def _partition_document(state: PartitionState) -> Document:
-    return {**partition_lag_document(state.lag), "committed": state.committed, "lostRecords": state.lost}
+    return {
+        **partition_lag_document(state.lag),
+        "committed": state.committed,
+        "lostRecords": state.lost,
+        "generation": state.generation,
+        "since": state.since,
+    }
 
 
 def _show_tables(lag: GroupLag, out: TextIO, *, every: bool) -> None:
@@ -116,7 +125,11 @@ def _show_tables(lag: GroupLag, out: TextIO, *, every: bool) -> None:
         behind += f" (without {plural(len(observation.errors), 'topic')} that could not be asked)"
     oldest = f", oldest {duration(summary.seconds)}" if summary.behind else ""
     out.write(f"group {lag.group_id}: {lag.group.state}, {members}\n")
-    out.write(f"{behind}: {plural(summary.records, 'record')}{oldest}\n\n")
+    out.write(f"{behind}: {plural(summary.records, 'record')}{oldest}\n")
+    if len(observation.generations) > 1:
+        shares = [f"generation {one.generation} in {one.partitions:,}" for one in observation.generations]
+        out.write(f"{', '.join(shares)} of {plural(summary.partitions, 'partition')}\n")
+    out.write("\n")
     table(
         [Column("TOPIC"), *(Column(name, right=True) for name in ("PARTITIONS", "BEHIND", "RECORDS", "OLDEST"))],
         [
@@ -147,12 +160,13 @@ def _show_partitions(observation: Observation, out: TextIO, *, every: bool) -> N
     table(
         [
             Column("PARTITION"),
-            *(Column(name, right=True) for name in ("POSITION", "END", "RECORDS", "OLDEST")),
+            *(Column(name, right=True) for name in ("GEN", "POSITION", "END", "RECORDS", "OLDEST")),
             Column("NOTE"),
         ],
         [
             [
                 str(state.lag.partition),
+                "" if state.generation is None else str(state.generation),
                 number(state.lag.position),
                 number(state.lag.end),
                 number(state.lag.records),

@@ -11,7 +11,7 @@ from logpersister.group.oldest import Found, Milliseconds, oldest_timestamps
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.plan.intents import Committed, Intent, UnknownMarkError
 from logpersister.ranges import Offset, TopicPartition
-from logpersister.report.lag import LagSummary, PartitionLag, summarise
+from logpersister.report.lag import GenerationShare, LagSummary, PartitionLag, generations, summarise
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,10 @@ class PartitionState:
     """None: the group has not committed anything here; the position is where ``spec.kafka.startFrom`` would begin."""
     log_start: Offset
     intent: Intent | None
+    generation: int | None = None
+    """Of the commit; None when it is not ours."""
+    since: Offset | None = None
+    """Where the partition went over to that generation; None when it is not known."""
 
     @property
     def lost(self) -> int:
@@ -47,6 +51,12 @@ class Observation:
     @property
     def intents(self) -> list[Intent]:
         return [state.intent for state in self.partitions if state.intent is not None]
+
+    @property
+    def generations(self) -> tuple[GenerationShare, ...]:
+        """The generations that partitions are in: two while one takes over from the other."""
+        found = ((state.lag.partition, state.generation, state.since) for state in self.partitions)
+        return generations((partition, number, since) for partition, number, since in found if number is not None)
 
 
 def observe(
@@ -80,12 +90,15 @@ class _Observer:
         for partition, position in positions.items():
             age = ages.get(partition) if position < ends[partition] else 0.0
             found = committed[partition]
+            mark = found.mark if found else None
             states.append(
                 PartitionState(
                     lag=PartitionLag(partition, position, ends[partition], age),
                     committed=found.offset if found else None,
                     log_start=starts[partition],
                     intent=found.intent(partition) if found else None,
+                    generation=mark.generation if mark else None,
+                    since=mark.since if mark else None,
                 )
             )
         return Observation(datetime.fromtimestamp(self._now, UTC), tuple(states), self._errors)

@@ -91,7 +91,7 @@ class Arrivals:
             elif committed is None or needs_inventory(committed, ids[partition], self._resource.spec.generation):
                 unmarked[partition] = committed
             else:
-                decisions[partition] = from_commit(partition, committed)
+                decisions[partition] = from_commit(partition, committed, self._resource.spec.generation)
         decisions |= self._from_bucket(unmarked, ids)
         self._apply({p: self._executable(p, d) for p, d in decisions.items()}, ids)
 
@@ -155,12 +155,12 @@ class Arrivals:
             if token is None:
                 continue
             match decision:
-                case Resume(position=position, must_commit=True, skipped_from=skipped_from):
+                case Resume(position=position, must_commit=True, skipped_from=skipped_from, since=since):
                     if skipped_from is not None:
                         self._memory.record_loss(partition, ids[partition], skipped_from, position, "skipped")
-                    commits[partition] = Commit(token, stored(position, ids[partition], generation))
-                case Execute(intent=intent, must_commit=True):
-                    commits[partition] = Commit(token, promised(intent))
+                    commits[partition] = Commit(token, stored(position, ids[partition], generation, since=since))
+                case Execute(intent=intent, must_commit=True, since=since):
+                    commits[partition] = Commit(token, promised(intent, since))
         sent = self._group.commit(commits, promise=True) if commits else None
         resolved: dict[TopicPartition, Decision] = {}
         for partition, decision in decisions.items():

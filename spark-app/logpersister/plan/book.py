@@ -32,6 +32,8 @@ class _Entry:
     token: int
     topic_id: str | None = None
     generation: int = 0
+    since: Offset | None = None
+    """Where the generation began here, as far as anybody knows."""
     position: Offset | None = None
     intent: Intent | None = None
     doubted: Intent | None = None
@@ -114,11 +116,12 @@ class Book:
         entry = self._entries[partition]
         entry.topic_id, entry.generation = topic_id, generation
         match decision:
-            case Resume(position=position):
-                entry.position = position
+            case Resume(position=position, since=since):
+                entry.position, entry.since = position, since
                 entry.done.clear()
-            case Execute(intent=intent):
+            case Execute(intent=intent, since=since):
                 entry.position, entry.intent, entry.generation = intent.start, intent, intent.generation
+                entry.since = since
                 entry.again = True
                 entry.done &= set(intent.ranges()) if _continues(entry.doubted, intent) else set()
             case Hold():
@@ -149,18 +152,20 @@ class Book:
 
     def promise(self, intent: Intent) -> Commit:
         """Return the commit that promises an intent; call `promised` when it has succeeded."""
-        return Commit(self._entries[intent.partition].token, promised(intent))
+        entry = self._entries[intent.partition]
+        return Commit(entry.token, promised(intent, _since(entry, intent)))
 
     def promised(self, intent: Intent) -> None:
         entry = self._entries.get(intent.partition)
         if entry is not None and entry.position == intent.start:
+            entry.since = _since(entry, intent)
             entry.intent, entry.generation, entry.again = intent, intent.generation, False
             entry.done.clear()
 
     def promise_position(self, partition: TopicPartition, position: Offset) -> Commit:
         """Return the commit that moves an idle partition on (see `move`)."""
         entry = self._entries[partition]
-        return Commit(entry.token, stored(position, entry.topic_id, entry.generation))
+        return Commit(entry.token, stored(position, entry.topic_id, entry.generation, since=entry.since))
 
     def give_up_before(self, partition: TopicPartition, log_start: Offset) -> None:
         """Count promised ranges as done that end at or before ``log_start``: nothing of them can be read any more."""
@@ -228,7 +233,11 @@ class Book:
             if entry.intent is None or offset == entry.intent.start:
                 continue
             left = entry.intent.after(offset)
-            committed = promised(left) if left else stored(offset, entry.topic_id, entry.generation)
+            if left is not None:
+                committed = promised(left, entry.since)
+            else:
+                revision, since = entry.intent.revision, entry.since
+                committed = stored(offset, entry.topic_id, entry.generation, revision=revision, since=since)
             ready[partition] = Commit(entry.token, committed)
         return ready
 
@@ -252,6 +261,11 @@ def _continues(before: Intent | None, now: Intent) -> bool:
         and (before.topic_id, before.revision, before.generation) == (now.topic_id, now.revision, now.generation)
         and before.end == now.end
     )
+
+
+def _since(entry: _Entry, intent: Intent) -> Offset | None:
+    """Return where the generation of a new intent began: at the intent, unless the partition was in it before."""
+    return entry.since if entry.generation == intent.generation else intent.start
 
 
 def _unbroken(entry: _Entry) -> Offset:

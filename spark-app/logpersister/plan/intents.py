@@ -4,10 +4,12 @@
 generation. So the committed offset is a compare-and-set register of its partition, and an intent is a write-ahead log
 entry in it (docs/design/intents.md)::
 
-    offset=start  "lp1;topic=<id>;gen=<n>;rev=<hash>;ends=<e1>,<e2>"   promised: [start,e1), [e1,e2) are being written
-    offset=end    "lp1;topic=<id>;gen=<n>"                             everything before the offset is stored
+    offset=start  "lp1;topic=<id>;gen=<n>;rev=<hash>;since=<s>;ends=<e1>,<e2>"   [start,e1), [e1,e2) are being written
+    offset=end    "lp1;topic=<id>;gen=<n>;rev=<hash>;since=<s>"                  everything before the offset is stored
 
-The format is versioned by its first word. An offset without it was not committed by us.
+``since`` is where the generation began in this partition; nothing that is written depends on it. The format is
+versioned by its first word; fields that a release does not know are ignored. An offset without the word was not
+committed by us.
 """
 
 from collections.abc import Iterator
@@ -70,12 +72,19 @@ class Mark:
     topic_id: str | None
     generation: int
     revision: str | None = None
+    """Of the intent that stands here, or of the one that was stored last."""
     ends: tuple[Offset, ...] = ()
+    since: Offset | None = None
+    """Where the generation began in this partition; None when nobody knows any more."""
 
     def text(self) -> str:
         fields = [VERSION, f"topic={self.topic_id or '-'}", f"gen={self.generation}"]
+        if self.revision is not None:
+            fields.append(f"rev={self.revision}")
+        if self.since is not None:
+            fields.append(f"since={self.since}")
         if self.ends:
-            fields += [f"rev={self.revision}", "ends=" + ",".join(map(str, self.ends))]
+            fields.append("ends=" + ",".join(map(str, self.ends)))
         return ";".join(fields)
 
 
@@ -94,14 +103,22 @@ class Committed:
         return Intent(partition, mark.topic_id, self.offset, mark.ends, mark.revision, mark.generation)
 
 
-def promised(intent: Intent) -> Committed:
-    """Return the commit that promises the ranges of an intent."""
-    return Committed(intent.start, Mark(intent.topic_id, intent.generation, intent.revision, intent.ends))
+def promised(intent: Intent, since: Offset | None = None) -> Committed:
+    """Return the commit that promises the ranges of an intent, whose generation began at ``since``."""
+    mark = Mark(intent.topic_id, intent.generation, intent.revision, intent.ends, since)
+    return Committed(intent.start, mark)
 
 
-def stored(offset: Offset, topic_id: str | None, generation: int) -> Committed:
+def stored(
+    offset: Offset,
+    topic_id: str | None,
+    generation: int,
+    *,
+    revision: str | None = None,
+    since: Offset | None = None,
+) -> Committed:
     """Return the commit which says that everything before ``offset`` is stored and nothing is pending."""
-    return Committed(offset, Mark(topic_id, generation))
+    return Committed(offset, Mark(topic_id, generation, revision, since=since))
 
 
 def parse(offset: Offset, metadata: str) -> Committed:
@@ -121,7 +138,9 @@ def parse(offset: Offset, metadata: str) -> Committed:
         fields = dict(field.split("=", 1) for field in rest.split(";"))
         ends = tuple(int(end) for end in fields["ends"].split(",")) if "ends" in fields else ()
         topic_id = None if fields["topic"] == "-" else fields["topic"]
-        mark = Mark(topic_id, int(fields["gen"]), fields["rev"] if ends else None, ends)
+        revision = fields["rev"] if ends else fields.get("rev")
+        since = int(fields["since"]) if "since" in fields else None
+        mark = Mark(topic_id, int(fields["gen"]), revision, ends, since)
         committed = Committed(offset, mark)
         committed.intent(TopicPartition("check", 0))
     except (KeyError, ValueError) as error:

@@ -21,6 +21,8 @@ class Resume:
     must_commit: bool = False
     """Whether the position is not yet in Kafka as ours (a first start, or a repaired commit)."""
     skipped_from: Offset | None = None
+    since: Offset | None = None
+    """Where the member's generation began in this partition; None when nobody knows any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Execute:
     intent: Intent
     must_commit: bool = False
     """Whether Kafka has forgotten the intent, so that it must be promised again first."""
+    since: Offset | None = None
+    """Where the intent's generation began in this partition; None when nobody knows any more."""
 
 
 Decision = Resume | Execute | Hold
@@ -75,10 +79,14 @@ def same_topic(one: str | None, other: str | None) -> bool:
     return one is None or other is None or one == other
 
 
-def from_commit(partition: TopicPartition, committed: Committed) -> Decision:
-    """Decide by a committed offset that is ours."""
-    intent = committed.intent(partition)
-    return Execute(intent) if intent else Resume(committed.offset)
+def from_commit(partition: TopicPartition, committed: Committed, generation: int) -> Decision:
+    """Decide, as a member of ``generation``, by a committed offset that is ours."""
+    intent, mark = committed.intent(partition), committed.mark
+    since = mark.since if mark is not None else None
+    if intent is not None:
+        return Execute(intent, since=since)
+    begins = mark is not None and mark.generation != generation
+    return Resume(committed.offset, since=committed.offset if begins else since)
 
 
 def from_bucket(
@@ -98,10 +106,10 @@ def from_bucket(
     mark = committed.mark if committed is not None else None
     if committed is None or (mark is not None and not same_topic(mark.topic_id, subject.topic_id)):
         if not tail:
-            return Resume(start_from, must_commit=True)
+            return Resume(start_from, must_commit=True, since=start_from)
         return _repair(subject, tail, max(start_from, log_start), log_start)
     if not tail:
-        return Resume(committed.offset, must_commit=True)
+        return Resume(committed.offset, must_commit=True, since=committed.offset)
     stored_end = max(stored.end for stored in tail)
     if committed.offset >= stored_end:
         skipped = stored_end if committed.offset > stored_end and mark is None else None

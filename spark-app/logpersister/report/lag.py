@@ -4,6 +4,7 @@ A member summarises the partitions that it owns, ``logpersister lag`` those of t
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,6 +72,32 @@ class LagSummary:
     @property
     def seconds(self) -> float | None:
         return _max(topic.seconds for topic in self.topics.values())
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationShare:
+    """The partitions whose committed offset is of one generation."""
+
+    generation: int
+    partitions: int
+    began: Mapping[TopicPartition, Offset]
+    """Where partitions went over to it, of the first `WORST` that tell."""
+
+
+def generations(offsets: Iterable[tuple[TopicPartition, int, Offset | None]]) -> tuple[GenerationShare, ...]:
+    """Return, by rising number, the generations that partitions are in.
+
+    Args:
+        offsets: partition, generation and its beginning there (None: not known) of committed offsets that tell.
+    """
+    counts: Counter[int] = Counter()
+    began: dict[int, dict[TopicPartition, Offset]] = {}
+    for partition, generation, since in sorted(offsets, key=lambda entry: entry[0]):
+        counts[generation] += 1
+        known = began.setdefault(generation, {})
+        if since is not None and len(known) < WORST:
+            known[partition] = since
+    return tuple(GenerationShare(number, counts[number], began[number]) for number in sorted(counts))
 
 
 def summarise(partitions: Iterable[PartitionLag], observed_at: datetime, worst: int = WORST) -> LagSummary:

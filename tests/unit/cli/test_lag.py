@@ -11,6 +11,7 @@ from logpersister.group.observation import observe
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.plan.intents import Committed, Intent, UnknownMarkError, promised, stored
 from logpersister.ranges import Offset, TopicPartition
+from logpersister.report.lag import WORST, GenerationShare, generations
 
 NOW = 1_800_000_000.0
 P0, P1, P2 = (TopicPartition("clicks", number) for number in range(3))
@@ -58,7 +59,7 @@ def look(offsets: Offsets, kafka: KafkaSpec = KAFKA, topics: Mapping[str, int] |
 def offsets() -> Offsets:
     intent = Intent(P0, None, 40, (60, 90), "0123456789ab", 1)
     return Offsets(
-        commits={P0: promised(intent), P1: stored(100, None, 1)},
+        commits={P0: promised(intent), P1: stored(100, None, 2, since=70)},
         starts={P0: 50, P1: 0, P2: 10},
         ends_={P0: 100, P1: 100, P2: 100},
     )
@@ -78,7 +79,20 @@ def test_the_document(offsets: Offsets) -> None:
     assert (found["complete"], found["missingTopics"], found["errors"]) == (True, ["later"], [])
     assert (found["lag"]["records"], found["lag"]["behindPartitions"]) == (150, 2)
     assert found["members"] == [{"name": "member-0", "host": "10.0.0.1", "partitions": 3}]
-    assert len(document(look(offsets), every=True)["partitions"]) == 3
+    every = document(look(offsets), every=True)["partitions"]
+    assert [(one["generation"], one["since"]) for one in every] == [(1, None), (2, 70), (None, None)]
+
+
+def test_the_generations_that_partitions_are_in(offsets: Offsets) -> None:
+    lag = look(offsets)
+    assert lag.observation.generations == (GenerationShare(1, 1, {}), GenerationShare(2, 1, {P1: 70}))
+    assert document(lag, every=False)["generations"][1] == {"generation": 2, "partitions": 1}
+    out = io.StringIO()
+    _show_tables(lag, out, every=False)
+    assert "generation 1 in 1, generation 2 in 1 of 3 partitions\n" in out.getvalue()
+    many = [(TopicPartition("clicks", number), 1, number) for number in reversed(range(50))]
+    (share,) = generations(many)
+    assert (share.partitions, list(share.began.values())) == (50, list(range(WORST)))
 
 
 def test_a_topic_that_cannot_be_asked_hides_no_other_and_is_not_counted(offsets: Offsets) -> None:

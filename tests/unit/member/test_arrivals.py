@@ -35,7 +35,7 @@ def test_a_partition_without_a_trace_begins_where_the_manifest_says_and_that_is_
     arrivals, book = arrivals_in(world, startFrom=start_from)
     arrivals.resolve()
     assert book.idle() == {CLICKS: position}
-    assert world.group.sent == [(CLICKS, Committed(position, Mark(TOPIC_ID, 1)), True)]
+    assert world.group.sent == [(CLICKS, Committed(position, Mark(TOPIC_ID, 1, since=position)), True)]
 
 
 def test_what_must_be_committed_first_waits_for_it(world: FakeWorld) -> None:

@@ -68,7 +68,7 @@ def test_commits_move_over_unbroken_ranges_only(book: Book) -> None:
     assert book.committed(CLICKS, commit) == 20
     end(book, Range(CLICKS, 20, 30))
     last = book.commits()[CLICKS]
-    assert last.committed == stored(30, "id", 1)
+    assert last.committed == stored(30, "id", 1, revision="rev")
     book.committed(CLICKS, last)
     assert book.idle() == {CLICKS: 30}
     assert book.commits() == {}
@@ -119,7 +119,9 @@ def test_an_intent_that_is_taken_over_may_have_been_executed_before(book: Book) 
     book.resolve(CLICKS, Execute(intent(10, revision="theirs")), "id", 2)
     assert book.may_run_again(CLICKS)
     end(book, Range(CLICKS, 0, 10), token=2)
-    assert book.commits()[CLICKS].committed == stored(10, "id", 1), "under the generation of the intent"
+    assert book.commits()[CLICKS].committed == stored(10, "id", 1, revision="theirs"), (
+        "under the generation of the intent"
+    )
     assert book.is_of_higher_generation(CLICKS, 0) is False, "it is still pending"
     book.committed(CLICKS, book.commits()[CLICKS])
     assert book.is_of_higher_generation(CLICKS, 0)
@@ -204,3 +206,27 @@ def test_an_answer_that_comes_too_late_changes_nothing(book: Book) -> None:
     book.doubt(CLICKS)
     book.hold(CLICKS, holds.data_lost(CLICKS, 0, 5))
     assert book.token(CLICKS) is None
+
+
+def marks(book: Book) -> list[tuple[int, int, int | None]]:
+    """Return offset, generation and its beginning of what could be committed."""
+    found = [commit.committed for commit in book.commits().values()]
+    return [(one.offset, one.mark.generation, one.mark.since) for one in found if one.mark is not None]
+
+
+def test_every_commit_says_where_its_generation_began(book: Book) -> None:
+    book.own({CLICKS: 2})
+    theirs = Intent(CLICKS, "id", 10, (20, 30), "theirs", 1)
+    book.resolve(CLICKS, Execute(theirs, since=5), "id", 2)
+    end(book, Range(CLICKS, 10, 20), token=2)
+    assert marks(book) == [(20, 1, 5)]
+    end(book, Range(CLICKS, 20, 30), token=2)
+    assert marks(book) == [(30, 1, 5)], "who finishes an intent of another generation says so"
+    book.committed(CLICKS, book.commits()[CLICKS])
+    ours = Intent(CLICKS, "id", 30, (40,), "ours", 2)
+    assert book.promise(ours).committed.mark == Mark("id", 2, "ours", (40,), since=30)
+    book.promised(ours)
+    end(book, Range(CLICKS, 30, 40), token=2)
+    assert book.commits()[CLICKS].committed == stored(40, "id", 2, revision="ours", since=30)
+    book.committed(CLICKS, book.commits()[CLICKS])
+    assert book.promise(Intent(CLICKS, "id", 40, (50,), "ours", 2)).committed.mark == Mark("id", 2, "ours", (50,), 30)

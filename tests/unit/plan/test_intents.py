@@ -23,17 +23,24 @@ def test_an_intent_survives_kafka(ends: tuple[int, ...], topic_id: str | None) -
 
 def test_the_largest_intent_fits_into_the_metadata_of_a_broker_with_defaults() -> None:
     ends = tuple(2**62 + index for index in range(MAX_RANGES))
-    mark = promised(Intent(CLICKS, TOPIC_ID, 2**62 - 1, ends, "0123456789ab", 2**31 - 1)).mark
+    mark = promised(Intent(CLICKS, TOPIC_ID, 2**62 - 1, ends, "0123456789ab", 2**31 - 1), since=2**62).mark
     assert mark is not None
     assert len(mark.text()) <= 4096
 
 
 def test_a_stored_end_has_no_intent() -> None:
-    commit = stored(500, TOPIC_ID, 2)
+    commit = stored(500, TOPIC_ID, 2, revision="0123456789ab", since=300)
     assert commit.mark is not None
-    assert commit.mark.text() == f"lp1;topic={TOPIC_ID};gen=2"
-    assert parse(500, commit.mark.text()) == Committed(500, Mark(TOPIC_ID, 2))
+    assert commit.mark.text() == f"lp1;topic={TOPIC_ID};gen=2;rev=0123456789ab;since=300"
+    assert parse(500, commit.mark.text()) == commit
     assert commit.intent(CLICKS) is None
+
+
+def test_marks_of_older_and_of_newer_releases_are_read() -> None:
+    assert parse(500, f"lp1;topic={TOPIC_ID};gen=2") == Committed(500, Mark(TOPIC_ID, 2))
+    assert parse(5, "lp1;topic=-;gen=1;rev=ab;ends=9") == Committed(5, Mark(None, 1, "ab", (9,)))
+    newer = "lp1;topic=-;gen=1;rev=ab;since=3;mood=good;ends=9"
+    assert parse(5, newer) == Committed(5, Mark(None, 1, "ab", (9,), since=3))
 
 
 @pytest.mark.parametrize("metadata", ["", "aiven-replicator", "lp", "lpx1;topic=-", "something;ends=1"])
@@ -49,6 +56,8 @@ def test_other_peoples_metadata_is_not_ours(metadata: str) -> None:
         "lp1;topic=-;gen=x",
         "lp1;topic=-;gen=1;ends=9,8;rev=ab",
         "lp1;topic=-;gen=1;ends=4;rev=ab",
+        "lp1;topic=-;gen=1;ends=9",
+        "lp1;topic=-;gen=1;since=",
         "lp1;nonsense",
     ],
 )

@@ -26,9 +26,17 @@ def stored(
 def test_a_commit_of_ours_needs_no_look_into_the_bucket() -> None:
     ours = Committed(50, Mark("id-1", 1))
     assert not needs_inventory(ours, "id-1", 1)
-    assert from_commit(CLICKS, ours) == Resume(50)
+    assert from_commit(CLICKS, ours, 1) == Resume(50)
     pending = Committed(50, Mark("id-1", 1, "rev-0", (60, 70)))
-    assert from_commit(CLICKS, pending) == Execute(Intent(CLICKS, "id-1", 50, (60, 70), "rev-0", 1))
+    assert from_commit(CLICKS, pending, 1) == Execute(Intent(CLICKS, "id-1", 50, (60, 70), "rev-0", 1))
+
+
+def test_where_a_generation_began_is_handed_on() -> None:
+    ours = Committed(50, Mark("id-1", 1, "rev-0", since=20))
+    assert from_commit(CLICKS, ours, 1) == Resume(50, since=20)
+    assert from_commit(CLICKS, ours, 2) == Resume(50, since=50), "it begins where the other one ends"
+    pending = Committed(50, Mark("id-1", 1, "rev-0", (60,), since=20))
+    assert from_commit(CLICKS, pending, 2) == Execute(Intent(CLICKS, "id-1", 50, (60,), "rev-0", 1), since=20)
 
 
 def test_a_missing_a_foreign_and_a_recreated_commit_need_one() -> None:
@@ -43,7 +51,7 @@ def test_a_lower_generation_goes_on_behind_a_higher_one_only_where_it_has_stored
     assert not needs_inventory(theirs, "id-1", 2)
     assert not needs_inventory(theirs, "id-1", 3), "a generation is raised without a look"
     assert not needs_inventory(Committed(50, Mark("id-1", 2, "rev-2", (60,))), "id-1", 1), "what is pending comes first"
-    assert from_bucket(SUBJECT, theirs, [], 0, 0) == Resume(50, must_commit=True)
+    assert from_bucket(SUBJECT, theirs, [], 0, 0) == Resume(50, must_commit=True, since=50)
     assert from_bucket(SUBJECT, theirs, [stored(0, 40)], 0, 0) == Resume(50, must_commit=True), "40 to 50 are theirs"
     replayed = from_bucket(SUBJECT, theirs, [stored(0, 90)], 0, 0)
     assert isinstance(replayed, Hold)
@@ -55,7 +63,7 @@ def test_a_topic_made_again_under_a_promise_is_held_although_nothing_is_stored()
     held = from_bucket(SUBJECT, promised, [], 0, 0)
     assert isinstance(held, Hold)
     assert held.reason is HoldReason.TOPIC_RECREATED
-    assert from_bucket(replace(SUBJECT, generation=2), promised, [], 0, 0) == Resume(0, must_commit=True)
+    assert from_bucket(replace(SUBJECT, generation=2), promised, [], 0, 0) == Resume(0, must_commit=True, since=0)
 
 
 def test_a_range_of_which_kafka_has_only_a_part_left_is_still_in_doubt() -> None:
@@ -65,11 +73,12 @@ def test_a_range_of_which_kafka_has_only_a_part_left_is_still_in_doubt() -> None
 
 
 def test_a_partition_without_a_trace_starts_where_the_manifest_says() -> None:
-    assert from_bucket(SUBJECT, None, [], start_from=7, log_start=0) == Resume(7, must_commit=True)
+    assert from_bucket(SUBJECT, None, [], start_from=7, log_start=0) == Resume(7, must_commit=True, since=7)
 
 
 def test_an_offset_set_by_a_user_before_the_first_start_is_honoured() -> None:
-    assert from_bucket(SUBJECT, Committed(40, None), [], start_from=7, log_start=0) == Resume(40, must_commit=True)
+    decision = from_bucket(SUBJECT, Committed(40, None), [], start_from=7, log_start=0)
+    assert decision == Resume(40, must_commit=True, since=40)
 
 
 def test_a_forgotten_offset_resumes_behind_what_is_stored() -> None:
