@@ -22,7 +22,12 @@ class HelmError(Exception):
     """Helm said no; the message is all that it said."""
 
 
-def helm(*arguments: str, values: Values | None = None, environment: Mapping[str, str] | None = None) -> str:
+def helm(
+    *arguments: str,
+    values: Values | None = None,
+    environment: Mapping[str, str] | None = None,
+    seconds: float = _SECONDS,
+) -> str:
     """Run helm, with ``values`` as a file of values; return its output. Raises HelmError."""
     command = [str(artifacts.go_program("helm")), *arguments]
     if values is not None:
@@ -32,7 +37,7 @@ def helm(*arguments: str, values: Values | None = None, environment: Mapping[str
         input=yaml.safe_dump(dict(values or {})),
         capture_output=True,
         text=True,
-        timeout=_SECONDS,
+        timeout=seconds,
         check=False,
         env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", **(environment or {})},
     )

@@ -20,12 +20,15 @@ from tests.cluster.node.machine import inside
 from tests.cluster.node.place import DIRECTORY, KUBECONFIG, NODE_ADDRESS
 from tests.stack.artifacts import ROOT, MissingArtifactError
 
+_OPTIONS = ("--quiet", "-n0", "--maxfail=2", "--tb=short", "--durations=30", "--durations-min=1")
+"""Where one thing is broken every test waits for it in vain: two that fail tell enough."""
+
 
 def main() -> int:
     """Return the exit code of pytest, or 1 with a message when there is no cluster or no image."""
     try:
         references = {target: _image("name", target) for target in ("operator", "spark-app")}
-        command = [sys.executable, "-m", "pytest", str(Path(__file__).parent), *sys.argv[1:]]
+        command = [sys.executable, "-m", "pytest", *_OPTIONS, str(Path(__file__).parent), *sys.argv[1:]]
         environment = {OPERATOR_IMAGE: references["operator"], MEMBER_IMAGE: references["spark-app"]}
         if os.environ.get("KUBECONFIG"):
             host = os.environ.get(HOST)

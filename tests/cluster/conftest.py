@@ -7,14 +7,23 @@ import gc
 import os
 import secrets
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
-from tests.chart.helm import CHART, helm
-from tests.cluster.environment import HOST, MEMBER_IMAGE, OPERATOR_IMAGE, started_by_us
+from tests.chart.helm import CHART, HelmError, helm
+from tests.cluster.environment import (
+    HOST,
+    MEMBER_IMAGE,
+    OPERATOR_IMAGE,
+    OPERATOR_NAMESPACE,
+    PATIENCE_SECONDS,
+    started_by_us,
+)
+from tests.cluster.explanation import explain
 from tests.cluster.kubectl import Kubectl
 from tests.cluster.persister import Persister
 from tests.integration.harness.verification import Verify, verify_with
@@ -23,8 +32,9 @@ from tests.stack import KafkaBroker, MinioServer
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import create_topic
 
-OPERATOR_NAMESPACE = "logpersister-system"
-_SECONDS = 900
+_SECONDS = 4 * PATIENCE_SECONDS
+"""Of a whole test: more than what it waits for, so that a wait that fails can say why."""
+RELEASE = "logpersister"
 _ABANDONED_SOCKETS = "ignore:unclosed <socket.socket:ResourceWarning"
 """kafka-python leaves a socket to the garbage collector when one of the tests' clients is closed while it connects."""
 PARTITIONS = range(4)
@@ -35,6 +45,10 @@ SMALL_MEMBER = {"spec": {"containers": [{"name": "member", **_SMALL}]}}
 SMALL_EXECUTOR = {"spec": {"containers": [{"name": "executor", **_SMALL}]}}
 
 collect_ignore_glob = [] if started_by_us() else ["test_*.py"]
+
+
+_RECORDS = 500
+"""That each scene ends with, in each partition."""
 
 
 class MakePersister(Protocol):
@@ -91,19 +105,28 @@ def minio(_servers: tuple[KafkaBroker, MinioServer]) -> MinioServer:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def operator() -> Kubectl:
-    """The operator, installed by its chart; kubectl in its namespace.
+def _operator() -> None:
+    """The operator, installed. It stays, as the node does, so that a second run of the tests begins sooner."""
+    install()
 
-    It stays, as the node does, so that a second run of the tests begins sooner.
-    """
+
+def install() -> None:
+    """Install the operator by its chart, or bring it to the images of these tests."""
     values = {
         "image": {"operator": os.environ[OPERATOR_IMAGE], "member": os.environ[MEMBER_IMAGE]},
         "settings": {"lagSeconds": 2, "reportSeconds": 2, "secretSeconds": 5},
     }
-    names = ["logpersister", str(CHART), "--namespace", OPERATOR_NAMESPACE, "--create-namespace"]
+    release("upgrade", "--install", RELEASE, str(CHART), "--create-namespace", "--wait", values=values)
+
+
+def release(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
+    """Run helm in the operator's namespace; a failure tells what is there."""
+    options = ("--namespace", OPERATOR_NAMESPACE, f"--timeout={PATIENCE_SECONDS:.0f}s")
     environment = {"KUBECONFIG": os.environ["KUBECONFIG"]}
-    helm("upgrade", "--install", *names, "--wait", "--timeout=100s", values=values, environment=environment)
-    return Kubectl(OPERATOR_NAMESPACE)
+    try:
+        return helm(*arguments, *options, values=values, environment=environment, seconds=PATIENCE_SECONDS + 60)
+    except HelmError as error:
+        raise AssertionError(f"{error}\n{explain(Kubectl(OPERATOR_NAMESPACE))}") from None
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +146,17 @@ def kubectl(unique: str, minio: MinioServer) -> Iterator[Kubectl]:
     yield kubectl
     kubectl("delete", "logpersisters", "--all")
     kubectl("delete", "namespace", unique, "--wait=false")
+
+
+@contextmanager
+def unharmed(persister: Persister, workload: Workload, verify: Verify) -> Iterator[None]:
+    """Play a scene with a resource that is well. After it all that there is gets stored, exactly once."""
+    persister.wait("Ready", "True", "MembersReady")
+    yield
+    workload.write(persister.topic, _RECORDS, partitions=PARTITIONS, size=100)
+    persister.wait_stored()
+    persister.wait("Ready", "True", "MembersReady")
+    verify(persister.manifest())
 
 
 def write_secret(kubectl: Kubectl, secret_key: str) -> None:

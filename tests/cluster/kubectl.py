@@ -5,11 +5,13 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
+from tests.cluster.environment import PATIENCE_SECONDS
 from tests.stack.artifacts import go_program
 
 Document = dict[str, Any]
 
-_SECONDS = 120
+_SECONDS = PATIENCE_SECONDS + 60
+"""Some commands wait for what they have begun."""
 
 
 class KubectlError(Exception):

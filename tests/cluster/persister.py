@@ -9,13 +9,14 @@ from typing import Any
 
 import yaml
 
+from tests.cluster.environment import OPERATOR_NAMESPACE, PATIENCE_SECONDS
+from tests.cluster.explanation import conditions, explain
 from tests.cluster.kubectl import Document, Kubectl
 from tests.integration.harness.group import Group
 from tests.integration.harness.waiting import eventually
 
 MEMBERS = "app.kubernetes.io/component=member"
 EXECUTORS = "app.kubernetes.io/component=executor"
-_SECONDS = 180
 
 
 class Persister:
@@ -52,9 +53,11 @@ class Persister:
     def delete(self) -> None:
         self.kubectl.delete("logpersister", self.name)
 
+    def metadata(self) -> Mapping[str, Any]:
+        return self._found().get("metadata") or {}
+
     def status(self) -> Mapping[str, Any]:
-        found = self.kubectl.get("logpersister", self.name) or {}
-        return found.get("status") or {}
+        return self._found().get("status") or {}
 
     def condition(self, kind: str) -> Mapping[str, Any]:
         return next((one for one in self.status().get("conditions", []) if one["type"] == kind), {})
@@ -73,7 +76,7 @@ class Persister:
 
     def wait_stored(self) -> None:
         """Wait until all that the topic holds is stored, and the status tells so."""
-        self.group.wait_current(self.topic, explain=self.explain)
+        self.group.wait_current(self.topic, seconds=PATIENCE_SECONDS, explain=self.explain)
         self.eventually("no lag", lambda: self.status().get("lag", {}).get("records") == 0)
 
     def stored(self) -> int:
@@ -84,6 +87,10 @@ class Persister:
         """Return the pods of members, or of executors, by name; without those that are on their way out."""
         found = self.kubectl.list("pods", f"logpersister.dev/resource={self.name},{component}")
         return {one["metadata"]["name"]: one for one in found if "deletionTimestamp" not in one["metadata"]}
+
+    def executors(self) -> dict[str, Document]:
+        """Return the pods of executors that are ready, by name."""
+        return {name: pod for name, pod in self.pods(EXECUTORS).items() if ready(pod)}
 
     def restarts(self) -> dict[str, int]:
         """Return how often the containers of each member were restarted, by the uid of its pod."""
@@ -98,27 +105,25 @@ class Persister:
         found: Document = json.loads(self.kubectl("get", "--raw", path))
         return found
 
-    def eventually(self, what: str, condition: Callable[[], Any], seconds: float = _SECONDS) -> Any:
+    def eventually(self, what: str, condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> Any:
         return eventually(f"{self.name}: {what}", condition, seconds=seconds, explain=self.explain)
 
-    def messages(self) -> str:
-        """Return what the conditions say, one a line."""
-        return "\n".join(one["message"] for one in self.status().get("conditions", []))
+    def _found(self) -> Document:
+        return self.kubectl.get("logpersister", self.name) or {}
 
     def explain(self) -> str:
         """Return what helps to understand why something did not come about."""
-        parts = [json.dumps(self.status(), indent=1)]
+        document = self._found()
+        numbers = {key: value for key, value in (document.get("status") or {}).items() if key != "conditions"}
         selector = f"logpersister.dev/resource={self.name}"
-        for command in (
-            ("get", "pods", "--selector", selector, "--output", "wide"),
-            ("get", "events", "--sort-by=.lastTimestamp"),
-            ("logs", "--selector", selector, "--prefix", "--tail=25"),
-        ):
-            try:
-                parts.append(self.kubectl(*command))
-            except Exception as error:  # noqa: BLE001 - more of the explanation may be had
-                parts.append(repr(error))
-        return "\n".join(parts)
+        return "\n".join(
+            [
+                f"\n{self.name}: {json.dumps(numbers)[:2000]}",
+                conditions(document),
+                explain(self.kubectl, selector),
+                explain(Kubectl(OPERATOR_NAMESPACE)),
+            ]
+        )
 
 
 def ready(pod: Document) -> bool:

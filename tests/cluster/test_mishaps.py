@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.conftest import OPERATOR_NAMESPACE, PARTITIONS, MakePersister, write_secret
-from tests.cluster.environment import OWN_NODE
+from tests.cluster.conftest import PARTITIONS, RELEASE, MakePersister, install, release, unharmed, write_secret
+from tests.cluster.environment import OPERATOR_NAMESPACE, OWN_NODE
 from tests.cluster.kubectl import Kubectl
 from tests.cluster.node import Node
 from tests.cluster.persister import Persister, ready, seconds_since
 from tests.integration.harness.verification import Verify
-from tests.integration.harness.waiting import eventually
 from tests.integration.harness.workload import Workload
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.fault_proxy import Answer, FaultProxy
@@ -29,13 +28,9 @@ def _resource(make_persister: MakePersister) -> Persister:
 
 @pytest.fixture
 def persister(_resource: Persister, workload: Workload, verify: Verify) -> Iterator[Persister]:
-    """The resource, well. After the test it has stored all that there is, exactly once."""
-    _resource.wait("Ready", "True", "MembersReady")
-    yield _resource
-    write(workload)
-    _resource.wait_stored()
-    _resource.wait("Ready", "True", "MembersReady")
-    verify(_resource.manifest())
+    """The resource, well before the test and after it."""
+    with unharmed(_resource, workload, verify):
+        yield _resource
 
 
 def write(workload: Workload) -> None:
@@ -121,10 +116,10 @@ def test_the_kubelet_is_restarted(persister: Persister, workload: Workload) -> N
     with workload.running(TOPIC, PARTITIONS, per_second=50):
         node.kubelet.kill()
         before = persister.group.committed(TOPIC)
-        eventually("members go on without it", lambda: _ahead(persister, before))
+        persister.eventually("members go on without it", lambda: _ahead(persister, before))
         last = _heartbeat()
         node.kubelet.start()
-        eventually("it reports again", lambda: _heartbeat() != last)
+        persister.eventually("it reports again", lambda: _heartbeat() != last)
         node.wait_ready()
     persister.wait("Ready", "True", "MembersReady")
     assert persister.restarts() == members
@@ -140,6 +135,25 @@ def test_a_resource_is_deleted_and_made_again(persister: Persister, workload: Wo
     persister.wait_stored()
     missed = _RECORDS * len(PARTITIONS)
     persister.eventually("it goes on where the other one ended", lambda: persister.stored() == missed)
+
+
+def test_the_release_is_uninstalled_and_installed_again(persister: Persister, workload: Workload) -> None:
+    members = persister.restarts()
+    with workload.running(TOPIC, PARTITIONS, per_second=50):
+        release("uninstall", RELEASE)
+        assert not persister.metadata().get("finalizers"), "nobody would take them off"
+        assert not Kubectl(OPERATOR_NAMESPACE).list("pods,jobs,deployments"), "nothing of it is left"
+        before = persister.group.committed(TOPIC)
+        persister.eventually("members go on without it", lambda: _ahead(persister, before))
+        install()
+        persister.eventually("it is looked after again", lambda: persister.metadata().get("finalizers"))
+    persister.wait("Ready", "True", "MembersReady")
+    assert persister.restarts() == members, "they are taken over"
+
+
+def test_uploads_succeed_again(persister: Persister) -> None:
+    """The failures that the tests before have caused are remembered for some minutes, and then forgotten."""
+    persister.wait("UploadsSucceeding", "True")
 
 
 def _ready_but(persister: Persister, uid: str) -> bool:

@@ -69,8 +69,12 @@ class Daemon:
     def check(self) -> None:
         """Raise `NodeError` with the end of the log unless it runs."""
         if not self.alive:
-            tail = "\n".join(f"    {line[:400]}" for line in self.log.read_text(errors="replace").splitlines()[-15:])
-            raise NodeError(f"{self.name} has ended; the end of {self.log}:\n{tail}")
+            raise NodeError(f"{self.name} has ended; the end of {self.log}:\n{self.tail(15)}")
+
+    def tail(self, lines: int) -> str:
+        """Return the end of the log."""
+        found = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        return "\n".join(f"    {line[:400]}" for line in found[-lines:])
 
     def _process(self) -> psutil.Process | None:
         try:

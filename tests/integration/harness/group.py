@@ -9,7 +9,7 @@ from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError, NoError
 from kafka.structs import OffsetAndMetadata
 
-from tests.integration.harness.waiting import eventually
+from tests.integration.harness.waiting import PATIENCE_SECONDS, eventually
 from tests.stack.topics import end_offsets
 
 Value = TypeVar("Value")
@@ -72,13 +72,16 @@ class Group:
             for number, end in wanted.items()
         )
 
-    def wait_current(self, *topics: str, explain: Callable[[], object] = lambda: "") -> None:
+    def wait_current(
+        self, *topics: str, seconds: float = PATIENCE_SECONDS, explain: Callable[[], object] = lambda: ""
+    ) -> None:
         """Wait until everything that is in the topics now is stored."""
         for topic in topics:
             ends = end_offsets(self._bootstrap, topic, committed=True)
             eventually(
                 f"{topic} is stored up to {ends}",
                 lambda topic=topic, ends=ends: self.is_current(topic, ends=ends),  # type: ignore[misc]
+                seconds=seconds,
                 explain=lambda topic=topic: f"{self.committed(topic)}; {explain()}",  # type: ignore[misc]
             )
 

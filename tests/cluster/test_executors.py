@@ -1,0 +1,139 @@
+"""Executor pods of one resource: found, replaced, drained, more and fewer of them, gone with their member."""
+
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.cluster.conftest import PARTITIONS, SMALL_EXECUTOR, MakePersister, unharmed
+from tests.cluster.impostor import SECRET, impostor
+from tests.cluster.kubectl import Kubectl
+from tests.cluster.persister import EXECUTORS, Persister
+from tests.integration.harness.verification import Verify
+from tests.integration.harness.workload import Workload
+from tests.stack.fault_proxy import FaultProxy, Stall
+
+TOPIC = "executors"
+
+
+@pytest.fixture(scope="module")
+def resource(make_persister: MakePersister) -> Persister:
+    return make_persister(TOPIC, TOPIC, spark={"executors": 2, "executorPodTemplate": SMALL_EXECUTOR})
+
+
+@pytest.fixture
+def persister(resource: Persister, workload: Workload, verify: Verify) -> Iterator[Persister]:
+    """The resource, well before the test and after it."""
+    with unharmed(resource, workload, verify):
+        yield resource
+
+
+def test_one_that_is_lost_is_replaced(persister: Persister, workload: Workload) -> None:
+    first = set(_wait_executors(persister, 2))
+    members = persister.restarts()
+    with workload.running(TOPIC, PARTITIONS, per_second=50):
+        persister.eventually("they store", persister.stored)
+        lost = min(first)
+        persister.kubectl.delete("pod", lost, "--grace-period=0", "--force", "--wait=false")
+
+        def replaced() -> set[str] | None:
+            found = persister.executors().keys() - {lost}
+            return found if len(found) == 2 else None
+
+        assert persister.eventually("one in its place", replaced) > first - {lost}, "the other one stays"
+        before = persister.stored()
+        persister.eventually("they go on", lambda: persister.stored() > before)
+    persister.wait_stored()
+    assert persister.restarts() == members, "a lost executor costs a retry, and not the member"
+
+
+def test_who_has_not_sparks_secret_is_refused(persister: Persister) -> None:
+    kubectl = persister.kubectl
+    executor = next(iter(_wait_executors(persister, 2).values()))
+    (secret,) = (one["value"] for one in executor["spec"]["containers"][0]["env"] if one["name"] == SECRET)
+    reasons = {"wrong-secret": "Unable to decrypt", "no-secret": "no"}
+    kubectl.apply(impostor(executor, "wrong-secret", secret[::-1]), impostor(executor, "no-secret", None))
+    for name, reason in reasons.items():
+        persister.eventually(f"{name} gives up", lambda name=name: _phase(kubectl, name) == "Failed")  # type: ignore[misc]
+        assert reason in kubectl("logs", name), kubectl("logs", name, "--tail=40")
+        kubectl.delete("pod", name)
+    assert len(persister.executors()) == 2
+    assert persister.status()["members"]["list"][0]["executors"] == 2
+
+    said = [kubectl("get", "configmaps,events,logpersisters", "--output=json")]
+    said += [kubectl("logs", name) for name in (*persister.pods(), *persister.executors())]
+    assert not any(secret in text for text in said)
+
+
+def test_one_whose_node_is_drained_ends_what_it_is_at(persister: Persister, workload: Workload, s3: FaultProxy) -> None:
+    first = _wait_executors(persister, 2)
+    nodes = {pod["spec"]["nodeName"] for pod in first.values()}
+    members, stall = persister.restarts(), Stall(matches=_is_object, times=None)
+    s3.inject(stall)
+    seen = len(s3.requests)
+    try:
+        workload.write(TOPIC, 100, partitions=PARTITIONS)
+        persister.eventually("an object is on its way", lambda: stall.met)
+        with ThreadPoolExecutor(1) as pool:
+            drained = pool.submit(_drain, persister, nodes)
+            persister.eventually("all shall leave", lambda: not persister.pods(EXECUTORS).keys() & first.keys())
+            s3.remove(stall)
+            drained.result()
+        stored = [request for request in s3.requests[seen:] if _is_object(request)]
+        assert len(stored) == len(set(stored)), "what was begun is ended, and not begun again elsewhere"
+    finally:
+        s3.remove(stall)
+        persister.kubectl("uncordon", *nodes)
+    assert not _wait_executors(persister, 2).keys() & first.keys()
+    assert persister.restarts() == members
+
+
+def test_as_many_as_there_is_work_for(persister: Persister, workload: Workload, s3: FaultProxy) -> None:
+    conf = {"spark.dynamicAllocation.executorIdleTimeout": "5s"}
+    sections = {"minExecutors": 1, "maxExecutors": 3, "conf": conf, "executorPodTemplate": SMALL_EXECUTOR}
+    persister.apply(spark=sections)
+    _wait_executors(persister, 1)
+    stall = Stall(matches=_is_object, times=None)
+    s3.inject(stall)
+    try:
+        with workload.running(TOPIC, PARTITIONS, per_second=50):
+            _wait_executors(persister, 3)
+    finally:
+        s3.remove(stall)
+    persister.wait_stored()
+    _wait_executors(persister, 1)
+
+
+def test_they_go_with_their_member(resource: Persister) -> None:
+    resource.delete()
+    resource.eventually("no member and no executor", lambda: not resource.kubectl.list("pods"))
+
+
+def _wait_executors(persister: Persister, number: int) -> dict[str, Any]:
+    """Wait until there are so many, and the status tells of them; return their pods by name."""
+
+    def there() -> dict[str, Any] | None:
+        found = persister.executors()
+        told = [one.get("executors") for one in persister.status().get("members", {}).get("list", [])]
+        return found if len(found) == number and told == [number] else None
+
+    found: dict[str, Any] = persister.eventually(f"{number} executors", there)
+    return found
+
+
+def _drain(persister: Persister, nodes: Collection[str]) -> None:
+    """Evict the executors as when these nodes are drained; nothing new comes to them until they are uncordoned."""
+    selector = f"logpersister.dev/resource={persister.name},{EXECUTORS}"
+    options = ("--force", "--ignore-daemonsets", "--delete-emptydir-data")
+    persister.kubectl("drain", *nodes, f"--pod-selector={selector}", *options)
+
+
+def _phase(kubectl: Kubectl, name: str) -> str:
+    pod = kubectl.get("pod", name)
+    return pod["status"]["phase"] if pod else ""
+
+
+def _is_object(request: str) -> bool:
+    """Whether a request begins to store an object, or a part of one."""
+    return request.startswith("PUT ") and "/_logpersister/" not in request
