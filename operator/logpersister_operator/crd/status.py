@@ -125,7 +125,7 @@ class UploadFailure(Model):
 
 
 class Uploads(Model):
-    """What members have stored since they started, all together."""
+    """What members have stored, all together, those that have ended included."""
 
     objects: Count
     """Objects."""
@@ -140,7 +140,7 @@ class Uploads(Model):
     """When an object was stored last."""
 
     failures: Count
-    """Ranges that failed; each was tried again."""
+    """Failed attempts of ranges, and of our own documents in the bucket; each was tried again."""
 
     failures_last_hour: Count
     """Those of the last hour."""

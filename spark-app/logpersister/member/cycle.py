@@ -8,6 +8,7 @@ any byte of its ranges, the end of a range after all of its objects.
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import structlog
 
@@ -19,6 +20,7 @@ from logpersister.member.execution import Ended, Execution
 from logpersister.member.listener import Listener
 from logpersister.member.look import Outlook
 from logpersister.member.ports import World
+from logpersister.member.telling import TellingMemory
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.plan import holds
 from logpersister.plan.book import Book, Commit
@@ -65,10 +67,11 @@ class Cycle:
             clock: monotonic seconds.
             now: seconds since the epoch.
         """
+        self._listener = listener or Listener()
+        world = replace(world, memory=TellingMemory(world.memory, self._listener.bucket_failed))
         self._resource = resource
         self._revision = revision
         self._world = world
-        self._listener = listener or Listener()
         self._clock = clock
         self.book = Book()
         self.sizes = Sizes()

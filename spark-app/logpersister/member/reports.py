@@ -10,11 +10,20 @@ from logpersister.member.cycle import Cycle
 from logpersister.member.listener import Listener
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.ranges import Offset, Range, TopicPartition
-from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RangeFailed, RangeWritten, WrittenObject
+from logpersister.report.facts import (
+    BucketFailed,
+    DataLoss,
+    HeldPartition,
+    PendingIntent,
+    RangeFailed,
+    RangeWritten,
+    WrittenObject,
+)
 from logpersister.report.lag import summarise
 from logpersister.report.lines import log_each
 from logpersister.report.metrics import CommitStep, Metrics
 from logpersister.report.status import StatusBoard
+from logpersister.storage.errors import StorageError
 
 log = structlog.get_logger(__name__)
 
@@ -81,6 +90,11 @@ class Reports(Listener):
             kind=error.kind,
             message=error.message,
         )
+
+    def bucket_failed(self, error: StorageError) -> None:
+        failed = BucketFailed(error.kind, str(error))
+        self._metrics.bucket_failed(failed)
+        self._board.bucket_failed(failed)
 
     def lost(self, partition: TopicPartition, start: Offset, end: Offset, *, skipped: bool) -> None:
         loss = DataLoss(partition, start, end, skipped=skipped)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from logpersister.ranges import Range, TopicPartition
-from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent
+from logpersister.report.facts import BucketFailed, DataLoss, HeldPartition, PendingIntent
 from logpersister.report.lag import LagSummary, PartitionLag
 from logpersister.report.status import RecentError, RecentUpload, Status
 
@@ -114,12 +114,17 @@ def _upload(upload: RecentUpload) -> Document:
 
 def _error(error: RecentError) -> Document:
     failure = error.failure
+    if isinstance(failure, BucketFailed):
+        where: Document = {"topic": None, "partition": None, "start": None, "end": None}
+        upload = True
+    else:
+        where, upload = _range(failure.range), failure.upload
     return {
         "time": rfc3339(error.time),
-        **_range(failure.range),
+        **where,
         "kind": failure.kind,
         "message": failure.message,
-        "upload": failure.upload,
+        "upload": upload,
     }
 
 

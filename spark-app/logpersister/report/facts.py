@@ -63,6 +63,18 @@ class RangeFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class BucketFailed:
+    """A request about a document below ``_logpersister/``, or a list of objects, that the bucket failed.
+
+    No range can be named, and none may go on without it. Counts as an upload failure.
+    """
+
+    kind: str
+    """That of the storage's error."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class HeldPartition:
     """A partition on which the member does nothing until someone decides; the others go on."""
 

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from logpersister.report.facts import DataLoss, HeldPartition, Identity, RangeFailed, RangeWritten
+from logpersister.report.facts import BucketFailed, DataLoss, HeldPartition, Identity, RangeFailed, RangeWritten
 from logpersister.report.labels import BoundedValues
 from logpersister.report.lag import LagSummary, TopicLag
 from logpersister.report.processes import ProcessCollector
@@ -72,7 +72,11 @@ class Metrics:
         self._ranges = counter("ranges", "Ranges stored and committed, also those without records.", "topic")
         self._last_upload = gauge("last_upload_timestamp_seconds", "Time of the last object committed (Unix time).")
 
-        self._upload_failures = counter("upload_failures", "Attempts of ranges that the bucket failed.", "kind")
+        self._upload_failures = counter(
+            "upload_failures",
+            "Attempts of ranges, and of our own documents, that the bucket failed.",
+            "kind",
+        )
         self._range_failures = counter("range_failures", "Attempts of ranges that failed for any reason.", "kind")
         self._retries = counter("retries", "Requests and ranges tried again.", "reason")
         self._data_loss = counter("data_loss_offsets", "Offsets deleted by Kafka before they were stored.", "topic")
@@ -114,6 +118,9 @@ class Metrics:
         self._range_failures.labels(kind).inc()
         if failed.upload:
             self._upload_failures.labels(kind).inc()
+
+    def bucket_failed(self, failed: BucketFailed) -> None:
+        self._upload_failures.labels(self._kinds(failed.kind)).inc()
 
     def retried(self, reason: str, count: int = 1) -> None:
         """Something was tried again: `reason` is a short stable word such as ``throttled`` or ``range``."""

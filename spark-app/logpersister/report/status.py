@@ -14,7 +14,15 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 
 from logpersister.ranges import TopicPartition
-from logpersister.report.facts import DataLoss, HeldPartition, Identity, PendingIntent, RangeFailed, RangeWritten
+from logpersister.report.facts import (
+    BucketFailed,
+    DataLoss,
+    HeldPartition,
+    Identity,
+    PendingIntent,
+    RangeFailed,
+    RangeWritten,
+)
 from logpersister.report.lag import LagSummary
 
 T = TypeVar("T")
@@ -47,10 +55,10 @@ class MemberState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecentError:
-    """A failure and when the board heard of it."""
+    """A failure and when the board heard of it, last if it is one that repeats itself."""
 
     time: datetime
-    failure: RangeFailed
+    failure: RangeFailed | BucketFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +257,18 @@ class StatusBoard:
             if failed.upload:
                 self._upload_failures.add(now)
             self._set(totals=self._status.totals.failed(failed), last_failure=now)
+
+    def bucket_failed(self, failed: BucketFailed) -> None:
+        """Call for each attempt. The same failure again takes the place of the last one, so that it hides no other."""
+        with self._lock:
+            now = self._clock()
+            failure = replace(failed, message=_short(failed.message))
+            if self._errors and self._errors[-1].failure == failure:
+                self._errors.pop()
+            self._errors.append(RecentError(now, failure))
+            self._upload_failures.add(now)
+            totals = replace(self._status.totals, upload_failures=self._status.totals.upload_failures + 1)
+            self._set(totals=totals, last_failure=now)
 
     def pending(self, intents: Iterable[PendingIntent]) -> None:
         """All intents that are not yet kept, of the member's partitions."""

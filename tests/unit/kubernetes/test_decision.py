@@ -296,6 +296,36 @@ def test_a_failing_upload_is_told_with_its_place_and_readiness_stays() -> None:
     assert [event.reason for event in plan.events if event.warning] == ["Unauthorized"]
 
 
+def test_a_bucket_that_refuses_documents_of_ours_is_told_without_a_place() -> None:
+    nowhere = failure() | dict.fromkeys(("topic", "partition", "start", "end"))
+    plan = decide(observed(reports={"a": report([nowhere])}))
+    assert verdict(plan, "UploadsSucceeding") == ("False", "Unauthorized")
+    assert (
+        "check the keys of spec.storage.secretName (a document below _logpersister/"
+        in condition(plan, "UploadsSucceeding")["message"]
+    )
+    assert "topic" not in plan.status["uploads"]["lastFailure"]
+
+
+def test_a_new_operator_tells_nothing_new_before_it_has_asked() -> None:
+    life = Life()
+    life.step()
+    life.get_ready()
+    life.children |= by_reference([pod("a", ready=True)])
+    told = life.step(lag=lag(9, 9.0, over_target=("clicks",)), reports={"a": report([failure()])})
+    again = life.step(lag=None, reports=None)
+    assert again.status == told.status
+    assert not again.events
+
+
+def test_what_failed_last_outlives_the_member_that_said_so() -> None:
+    life = Life()
+    life.step(reports={"a": report([failure()])})
+    plan = life.step(reports={"a": report()})
+    assert plan.status["uploads"]["lastFailure"]["partition"] == 3
+    assert verdict(plan, "UploadsSucceeding")[0] == "True"
+
+
 def test_a_failure_of_some_time_ago_is_past() -> None:
     plan = decide(observed(reports={"a": report([failure("2026-11-21T11:50:00.000Z")])}))
     assert verdict(plan, "UploadsSucceeding") == ("True", "Succeeding")

@@ -7,9 +7,11 @@ from logpersister.member.cycle import Cycle
 from logpersister.member.reports import Reports
 from logpersister.pipeline.work import ObjectWritten, RangeOutcome, WorkError
 from logpersister.ranges import Range
+from logpersister.report.document import status_document
 from logpersister.report.facts import Identity
 from logpersister.report.metrics import Metrics
 from logpersister.report.status import StatusBoard
+from logpersister.storage.errors import StorageError
 from tests.unit.member.worlds import CLICKS, FakeWorld, manifest
 
 IDENTITY = Identity("backup", 1, "0123456789ab", "member-0", "1.0")
@@ -59,6 +61,24 @@ def test_failures_and_losses_are_shown_with_their_cause(shown: Shown) -> None:
     status = shown.status
     assert "S3 did not answer" in str(status)
     assert (status.totals.range_failures, status.totals.upload_failures, status.totals.data_loss_offsets) == (1, 1, 5)
+
+
+def test_a_bucket_that_refuses_our_own_documents_is_told_though_no_range_fails(shown: Shown, world: FakeWorld) -> None:
+    resource, revision = manifest()
+    cycle = Cycle(resource, revision, world.ports(), listener=shown.reports, clock=world.clock, now=world.clock)
+    cycle.turn()
+    world.offsets.end[CLICKS] = 25
+    world.memory.error = StorageError("unauthorized", "bucket 'logs': AccessDenied while putting an object")
+    for _ in range(2):
+        world.time += 2
+        with pytest.raises(StorageError):
+            cycle.turn()
+    document = status_document(shown.status)
+    (told,) = document["errors"]["recent"]
+    assert (told["kind"], told["upload"], told["topic"], told["start"]) == ("unauthorized", True, None, None)
+    assert "AccessDenied" in told["message"]
+    assert (document["uploads"]["failures"], document["uploads"]["failuresLastHour"]) == (2, 2)
+    assert shown.sample('logpersister_upload_failures_total{kind="unauthorized"}') == ["2.0"]
 
 
 def test_a_round_shows_holds_intents_and_rebalances(shown: Shown, world: FakeWorld) -> None:
