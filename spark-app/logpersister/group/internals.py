@@ -47,6 +47,42 @@ def always_tell_losses(consumer: KafkaConsumer) -> None:
     coordinator.reset_generation = reset_generation
 
 
+def has_answer(consumer: KafkaConsumer) -> bool | None:
+    """Return whether the group's last answer stands; None while a join goes on.
+
+    kafka-python tells the listener nothing of an assignment without partitions.
+    """
+    coordinator = consumer._coordinator  # noqa: SLF001
+    if coordinator.stable():
+        return True
+    return False if coordinator._generation.is_lost() else None  # noqa: SLF001
+
+
+def take_late_answers(consumer: KafkaConsumer) -> None:
+    """Let the answer to a join count although it came between two polls. To be called once.
+
+    kafka-python throws such an answer away and joins anew. When the leader shares out thousands of partitions, its
+    assignment takes longer than a poll, so every answer comes between two: the whole group would join for ever.
+    What was answered before the member was expelled is not taken.
+    """
+    coordinator = consumer._coordinator  # noqa: SLF001
+    join_group = coordinator.join_group_async
+
+    async def join_group_async(timeout_ms: float | None = None) -> bool:
+        task = coordinator._join_task  # noqa: SLF001
+        if task is not None and task.succeeded() and not coordinator._generation.is_lost():  # noqa: SLF001
+            answer = task.value
+
+            async def answered() -> bytes:
+                return answer  # type: ignore[no-any-return]  # kafka-python has no types
+
+            coordinator._join_task = coordinator._manager.call_soon(answered)  # noqa: SLF001
+        joined: bool = await join_group(timeout_ms)
+        return joined
+
+    coordinator.join_group_async = join_group_async
+
+
 def go_on_without_hidden_topics(consumer: KafkaConsumer) -> None:
     """Let new topics and partitions be seen although the user may not see another topic. To be called once.
 

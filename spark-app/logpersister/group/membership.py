@@ -87,6 +87,7 @@ class Membership:
         assignor = TruthfulAssignor(self._ownership.tokens)
         self._consumer = KafkaConsumer(**{**client_config, **_consumer_config(settings, assignor)})
         internals.always_tell_losses(self._consumer)
+        internals.take_late_answers(self._consumer)
         internals.go_on_without_hidden_topics(self._consumer)
         self._listener = _Listener(
             self._consumer, self._ownership, settings.revocation_grace_seconds, on_change=on_change, on_wait=on_poll
@@ -222,6 +223,7 @@ class Membership:
                 joining = internals.keep_rejoining(self._consumer)
                 self._consumer.poll(timeout_ms=int(POLL_SECONDS * 1000))
                 self._on_poll()
+                self._listener.look_for_an_empty_share()
                 pause = POLL_SECONDS
                 if self.joined and not joining:
                     self._stopping.wait(IDLE_SECONDS)
@@ -308,6 +310,18 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-
         self.lost_partitions += len(partitions)
         await self._give_up(partitions)
         self._changed("group.lost", partitions)
+
+    def look_for_an_empty_share(self) -> None:
+        """Notice that the group has answered, or has expelled this member, although it has no partitions.
+
+        To be called between polls, when no callback runs.
+        """
+        if self._ownership.tokens():
+            return
+        answered = internals.has_answer(self._consumer)
+        if answered is not None and answered is not self.joined:
+            self.joined = answered
+            self._on_change()
 
     async def _give_up(self, partitions: set[TopicPartition]) -> None:
         self._ownership.lose(partitions)

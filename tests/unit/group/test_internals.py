@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import kafka.errors
+import kafka.future
 import pytest
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.coordinator.base import Generation, MemberState
@@ -21,6 +22,28 @@ class FakeManager:
     async def wait_for(self, task: Any, _timeout_ms: float | None) -> bytes:
         result: bytes = await task.coroutine()
         return result
+
+
+class SlowManager(FakeManager):
+    """Every join takes a little longer than a poll."""
+
+    def call_soon(self, coroutine: Callable[[], Awaitable[bytes]]) -> Any:
+        task = Future()
+        task.coroutine = coroutine
+        return task
+
+    async def wait_for(self, task: Any, _timeout_ms: float | None) -> bytes:
+        answer = await task.coroutine()
+        if task.coroutine.__name__ == "answered":
+            return bytes(answer)
+        task.success(answer)
+        raise kafka.errors.KafkaTimeoutError
+
+
+class Future(kafka.future.Future):  # type: ignore[misc]  # kafka-python has no types
+    """One that knows what it is the result of."""
+
+    coroutine: Callable[[], Awaitable[bytes]]
 
 
 class Listener:
@@ -136,6 +159,25 @@ def test_a_join_without_an_incident_loses_nothing(subscription: Subscription) ->
     internals.always_tell_losses(consumer_of(coordinator))
     assert join(coordinator)
     assert subscription.rebalance_listener.lost == []
+
+
+@pytest.mark.parametrize(("late_answers", "expelled_meanwhile"), [(True, False), (True, True), (False, False)])
+def test_an_answer_that_comes_between_two_polls_is_taken(
+    subscription: Subscription, *, late_answers: bool, expelled_meanwhile: bool
+) -> None:
+    """Without us kafka-python joins anew, for ever; when that fails, kafka-python has learned it."""
+    attempts: list[Callable[[Any], bytes]] = [accepted, accepted]
+    coordinator = coordinator_of(subscription, attempts)
+    coordinator._manager = SlowManager()
+    if late_answers:
+        internals.take_late_answers(consumer_of(coordinator))
+    assert not join(coordinator)
+    if expelled_meanwhile:
+        coordinator.reset_generation()
+    taken = late_answers and not expelled_meanwhile
+    assert join(coordinator) is taken
+    assert len(attempts) == (1 if taken else 0)
+    assert coordinator.need_rejoin() is not taken
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,10 @@ class FakeConsumer:
         self.sent: list[dict[str, tuple[int, str]]] = []
         self.failing: dict[str, Exception] = {}
         self._coordinator = SimpleNamespace(
-            reset_generation=lambda: None, rejoining=False, _handle_metadata_update=self.take_update
+            reset_generation=lambda: None,
+            rejoining=False,
+            join_group_async=None,
+            _handle_metadata_update=self.take_update,
         )
         self._cluster = SimpleNamespace(remove_listener=lambda _: None, add_listener=lambda _: None)
         self._net = SimpleNamespace(sleep=lambda seconds: asyncio.sleep(seconds / 10))
@@ -164,6 +167,25 @@ def test_a_loss_waits_for_commits_in_flight_only(member: Membership) -> None:
 
     run_until(member, member._listener.on_partitions_lost([KafkaTopicPartition("a", 0)]), [while_committing])
     assert member.lost_partitions == 1
+
+
+def test_a_member_without_partitions_is_one(member: Membership) -> None:
+    """kafka-python calls no listener when nothing is assigned."""
+    coordinator = consumer_of(member)._coordinator
+    look = member._listener.look_for_an_empty_share
+
+    def answered(*, stable: bool, lost: bool) -> bool:
+        coordinator.stable = lambda: stable
+        coordinator._generation = SimpleNamespace(is_lost=lambda: lost)
+        look()
+        return member.joined
+
+    assert not answered(stable=False, lost=True), "it has not joined yet"
+    assert answered(stable=True, lost=False)
+    assert answered(stable=False, lost=False), "the group shares out anew, and it is still a member"
+    assert not answered(stable=False, lost=True), "expelled"
+    assign(member, "a")
+    assert answered(stable=False, lost=True), "who has partitions is told by the listener"
 
 
 def test_the_group_waits_longer_for_a_member_than_its_grace(member: Membership) -> None:
