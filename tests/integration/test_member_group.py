@@ -125,6 +125,21 @@ def test_a_restart_under_the_same_name_moves_nothing(scene: Scene, topic: Create
     assert owned(again) == 1
 
 
+def test_a_member_beyond_the_number_of_partitions_is_ready(scene: Scene, topic: CreateTopic) -> None:
+    """Else a rollout that adds one would wait for it for ever. When another one leaves, it is there at once."""
+    name = topic()
+    manifest = scene.manifest(kafka={"topics": [name]})
+    one, two = scene.member(manifest), scene.member(manifest)
+    for member in (one, two):
+        member.wait("it is ready", member.ready)
+    with_partition, without = sorted((one, two), key=owned, reverse=True)
+    assert (owned(with_partition), owned(without)) == (1, 0)
+    assert without.events("spark.warm")
+    with_partition.terminate()
+    assert with_partition.wait_end() == 0
+    without.wait("it has the partition", lambda: owned(without) == 1)
+
+
 def test_a_name_that_is_taken_ends_the_older_member(scene: Scene, topic: CreateTopic) -> None:
     """At once, although it looks at Kafka only every ``cycleInterval``."""
     name = topic(2)

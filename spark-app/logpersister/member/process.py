@@ -4,6 +4,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -33,6 +34,8 @@ GROUP_LIMIT = timedelta(seconds=60)
 CYCLE_LIMIT = timedelta(minutes=5)
 """A round asks Kafka and S3, each with a deadline; many topics that time out take a while."""
 START_LIMIT = timedelta(minutes=3)
+WARM_UP_SECONDS = 60.0
+"""How long a member waits for Spark before it joins: executors may have to wait for a node."""
 RETRY_SECONDS = 1.0
 SHOW_SECONDS = 2.0
 """How often the state of all partitions is summed up for reports; a busy member has many rounds a second."""
@@ -97,6 +100,7 @@ def run_member(
         )
         group_probe.watch(assembly.group.thread)
         stop.listen()
+        warm_up(assembly.jobs.warm_up(), stop)
         watch_spark(assembly.jobs, health.probe("spark", SPARK_LIMIT, START_LIMIT), board.executors)
         member = Member(resource, assembly, reports, board, metrics, health, readiness, stop)
         try:
@@ -108,6 +112,21 @@ def run_member(
         board.state(MemberState.STOPPED)
     log.info("member.stopped", exit_code=int(code))
     return code
+
+
+def warm_up(warm: "Future[int]", stop: Stop, seconds: float = WARM_UP_SECONDS) -> None:
+    """Wait until Spark runs tasks, before partitions come to this member and would wait for it instead."""
+    started = time.monotonic()
+    warm.add_done_callback(lambda _: stop.wake.set())
+    while not warm.done() and not stop.asked and (left := started + seconds - time.monotonic()) > 0:
+        stop.wake.wait(left)
+        stop.wake.clear()
+    waited = round(time.monotonic() - started, 1)
+    error = warm.exception() if warm.done() else None
+    if warm.done() and error is None:
+        log.info("spark.warm", seconds=waited)
+    elif not stop.asked:
+        log.warning("spark.not_warm", seconds=waited, error=repr(error) if error else "no task has run yet")
 
 
 class Readiness:
@@ -152,6 +171,8 @@ class Member:
             FencedError: another process has taken this member's name.
             NoTopicsError: ``until_current`` names topics that do not exist.
         """
+        if self._stop.asked:  # while Spark started
+            return ExitCode.DONE
         if until_current:
             offsets = self._assembly.offsets
             self._cycle.targets = targets(self._resource.spec.kafka, offsets, offsets.topics_matching)

@@ -54,6 +54,10 @@ class SparkJobs:
     def submit(self, tasks: Sequence[TaskSpec]) -> "Future[JobResult]":
         return self._threads.submit(self._run, list(tasks))
 
+    def warm_up(self) -> "Future[int]":
+        """Start what runs tasks, executors and Python workers, by a job that does nothing."""
+        return self._threads.submit(self._touch)
+
     def answers(self) -> bool:
         """Whether Spark is there: asks the JVM, which raises or blocks when it is not."""
         return not self._context._jsc.sc().isStopped()  # noqa: SLF001 - pyspark has no public one
@@ -72,6 +76,9 @@ class SparkJobs:
             self._context.stop()
         except Exception as error:
             log.warning("spark.not_stopped", error=repr(error))
+
+    def _touch(self) -> int:
+        return self._context.parallelize(range(self.cores), numSlices=self.cores).count()
 
     def _run(self, tasks: list[TaskSpec]) -> JobResult:
         with self._lock:

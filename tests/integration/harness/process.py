@@ -81,6 +81,10 @@ class MemberProcess:
         held = self.status().get("heldPartitions", {}).get("first", [])
         return {f"{one['topic']}-{one['partition']}": one["reason"] for one in held}
 
+    def ready(self) -> bool:
+        """Whether it counts as ready, by ``/readyz``."""
+        return bool(self._get("/readyz"))
+
     @property
     def address(self) -> str | None:
         """``host:port`` of what it serves over HTTP; None as long as it does not."""

@@ -1,7 +1,9 @@
 """The process of a member, before anything of it runs."""
 
+import threading
 import urllib.error
 import urllib.request
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -11,7 +13,29 @@ from structlog.testing import capture_logs
 from logpersister.manifest import parse
 from logpersister.manifest.secrets import Secrets
 from logpersister.member import process
-from logpersister.member.process import MemberOptions, run_member
+from logpersister.member.process import MemberOptions, run_member, warm_up
+from logpersister.member.stopping import Stop
+
+
+def test_spark_is_waited_for_before_a_member_joins() -> None:
+    warm: Future[int] = Future()
+    threading.Timer(0.1, warm.set_result, [2]).start()
+    with capture_logs() as logs:
+        warm_up(warm, Stop())
+    assert [event["event"] for event in logs] == ["spark.warm"]
+
+
+def test_spark_is_not_waited_for_in_vain() -> None:
+    broken: Future[int] = Future()
+    broken.set_exception(ConnectionRefusedError("the JVM is gone"))
+    stopped = Stop()
+    stopped.asked = True
+    with capture_logs() as logs:
+        warm_up(broken, Stop())
+        warm_up(Future(), Stop(), seconds=0.01)
+        warm_up(Future(), stopped)
+    assert [event["event"] for event in logs] == ["spark.not_warm"] * 2
+    assert "the JVM is gone" in logs[0]["error"]
 
 
 class StartedError(Exception):
