@@ -1,64 +1,19 @@
-"""The consumer group as its coordinator describes it."""
+"""The consumer group as its coordinator describes it, asked with a deadline."""
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kafka import KafkaAdminClient
-from kafka.errors import GroupIdNotFoundError, KafkaError, for_code
 
 from logpersister.cli.brokers import patiently
-
-
-@dataclass(frozen=True, slots=True)
-class GroupMember:
-    """One member of the group."""
-
-    name: str
-    """Its static name, or the id that the group gave it."""
-    host: str
-    partitions: int
-
-
-@dataclass(frozen=True, slots=True)
-class GroupDescription:
-    """State of the group, and who is in it."""
-
-    state: str
-    """Kafka's word: ``Stable``, ``Empty``, ``PreparingRebalance``, ``CompletingRebalance``; ``Dead``: no such group."""
-    members: tuple[GroupMember, ...]
+from logpersister.group.description import GroupDescription, describe
 
 
 def describe_group(config: Mapping[str, Any], group_id: str, seconds: float) -> GroupDescription:
     """Ask the group's coordinator. Raises `UnreachableError` when it does not tell."""
 
-    def ask() -> Mapping[str, Any]:
+    def ask() -> GroupDescription:
         with KafkaAdminClient(**config) as admin:
-            description: Mapping[str, Any] = admin.describe_groups([group_id])[group_id]
-        error = _error(description["error"])
-        if error is not None and error is not GroupIdNotFoundError:
-            raise error(f"group {group_id}")
-        return description
+            return describe(admin, group_id)
 
-    found = patiently(f"group {group_id} cannot be described", seconds, ask)
-    members = sorted(map(_member, found["members"]), key=lambda member: member.name)
-    return GroupDescription(found["group_state"] or "Dead", tuple(members))
-
-
-def _error(text: str | None) -> type[KafkaError] | None:
-    """Return the class of the error of one group, which the admin client gives as text: ``[Error 14] …``."""
-    if not text:
-        return None
-    code = re.match(r"\[Error (-?\d+)\]", text)
-    found: type[KafkaError] = KafkaError if code is None else for_code(int(code.group(1)))
-    return found
-
-
-def _member(member: Mapping[str, Any]) -> GroupMember:
-    assignment = member.get("member_assignment")
-    topics = assignment["assigned_partitions"] if isinstance(assignment, Mapping) else ()
-    partitions = sum(len(topic["partitions"]) for topic in topics)
-    return GroupMember(
-        member.get("group_instance_id") or member["member_id"], member["client_host"].lstrip("/"), partitions
-    )
+    return patiently(f"group {group_id} cannot be described", seconds, ask)

@@ -11,8 +11,9 @@ from typing import Any, TextIO
 
 from logpersister.cli import brokers, context
 from logpersister.cli.exits import Exit
-from logpersister.cli.group import GroupDescription, describe_group
+from logpersister.cli.group import describe_group
 from logpersister.cli.tables import Column, table
+from logpersister.group.description import GroupDescription
 from logpersister.group.observation import Observation, PartitionState, observe
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport

@@ -13,6 +13,7 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
 from logpersister.group.answers import Answer, TopicDescription
+from logpersister.group.description import GroupDescription, describe
 from logpersister.kafka_client.admin import admin_client
 from logpersister.plan.intents import Committed, UnknownMarkError, parse
 from logpersister.ranges import Offset, TopicPartition, topic_id_text
@@ -47,6 +48,10 @@ class OffsetReader:
         for partition, entry in found.items():
             result[_ours(partition)] = None if entry.offset < 0 else _parse(entry.offset, entry.metadata or "")
         return result
+
+    def describe_group(self) -> GroupDescription:
+        """Return the group's state and members; raises KafkaError."""
+        return describe(self._admin, self._group_id)
 
     def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
         return self._offsets(dict.fromkeys(partitions, int(OffsetSpec.EARLIEST)))

@@ -9,7 +9,7 @@ from kafka.errors import (
 
 from logpersister.cli.brokers import patiently
 from logpersister.cli.exits import UnreachableError
-from logpersister.cli.group import _error
+from logpersister.group.description import error_of
 
 
 class Time:
@@ -51,7 +51,7 @@ def test_it_ends_at_the_deadline_or_at_once_when_waiting_is_no_use(error: KafkaE
 
 
 def test_errors_of_a_group_are_known_by_their_number() -> None:
-    assert _error(None) is None
-    assert _error(str(CoordinatorLoadInProgressError("x"))) is CoordinatorLoadInProgressError
-    assert _error(str(GroupIdNotFoundError())) is GroupIdNotFoundError
-    assert _error("something else") is KafkaError
+    assert error_of(None) is None
+    assert error_of(str(CoordinatorLoadInProgressError("x"))) is CoordinatorLoadInProgressError
+    assert error_of(str(GroupIdNotFoundError())) is GroupIdNotFoundError
+    assert error_of("something else") is KafkaError

@@ -1,0 +1,59 @@
+"""The consumer group as its coordinator describes it: its state, and who is in it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import KafkaAdminClient
+from kafka.errors import GroupIdNotFoundError, KafkaError, for_code
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """One member of the group."""
+
+    name: str
+    """Its static name, or the id that the group gave it."""
+    host: str
+    partitions: int
+    is_static: bool = False
+    """Whether the name is its own (``group.instance.id``): the group keeps its place when it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    """State of the group, and who is in it."""
+
+    state: str
+    """Kafka's word: ``Stable``, ``Empty``, ``PreparingRebalance``, ``CompletingRebalance``; ``Dead``: no such group."""
+    members: tuple[GroupMember, ...]
+    """By name."""
+
+
+def describe(admin: KafkaAdminClient, group_id: str) -> GroupDescription:
+    """Ask the group's coordinator once; raises KafkaError."""
+    found: Mapping[str, Any] = admin.describe_groups([group_id])[group_id]
+    error = error_of(found["error"])
+    if error is not None and error is not GroupIdNotFoundError:
+        raise error(f"group {group_id}")
+    members = sorted(map(_member, found["members"]), key=lambda member: member.name)
+    return GroupDescription(found["group_state"] or "Dead", tuple(members))
+
+
+def error_of(text: str | None) -> type[KafkaError] | None:
+    """Return the class of the error of one group, which the admin client gives as text: ``[Error 14] …``."""
+    if not text:
+        return None
+    code = re.match(r"\[Error (-?\d+)\]", text)
+    found: type[KafkaError] = KafkaError if code is None else for_code(int(code.group(1)))
+    return found
+
+
+def _member(member: Mapping[str, Any]) -> GroupMember:
+    assignment = member.get("member_assignment")
+    topics = assignment["assigned_partitions"] if isinstance(assignment, Mapping) else ()
+    partitions = sum(len(topic["partitions"]) for topic in topics)
+    own_name = member.get("group_instance_id")
+    name = own_name or member["member_id"]
+    return GroupMember(name, member["client_host"].lstrip("/"), partitions, is_static=own_name is not None)
