@@ -52,18 +52,19 @@ def test_who_has_not_sparks_secret_is_refused(persister: Persister) -> None:
     kubectl = persister.kubectl
     executor = next(iter(_wait_executors(persister, 2).values()))
     (secret,) = (one["value"] for one in executor["spec"]["containers"][0]["env"] if one["name"] == SECRET)
-    reasons = {"wrong-secret": "Unable to decrypt", "no-secret": "no"}
+    reasons = {"wrong-secret": "Authentication failed", "no-secret": "Unknown challenge message"}
     kubectl.apply(impostor(executor, "wrong-secret", secret[::-1]), impostor(executor, "no-secret", None))
     for name, reason in reasons.items():
         persister.eventually(f"{name} gives up", lambda name=name: _phase(kubectl, name) == "Failed")  # type: ignore[misc]
-        assert reason in kubectl("logs", name), kubectl("logs", name, "--tail=40")
+        said = kubectl("logs", name)
+        assert reason in said, f"{name}: {said[:2000]}"
         kubectl.delete("pod", name)
     assert len(persister.executors()) == 2
     assert persister.status()["members"]["list"][0]["executors"] == 2
 
-    said = [kubectl("get", "configmaps,events,logpersisters", "--output=json")]
-    said += [kubectl("logs", name) for name in (*persister.pods(), *persister.executors())]
-    assert not any(secret in text for text in said)
+    public = [kubectl("get", "configmaps,events,logpersisters", "--output=json")]
+    public += [kubectl("logs", name) for name in (*persister.pods(), *persister.executors())]
+    assert not any(secret in text for text in public)
 
 
 def test_one_whose_node_is_drained_ends_what_it_is_at(persister: Persister, workload: Workload, s3: FaultProxy) -> None:
@@ -107,7 +108,8 @@ def test_as_many_as_there_is_work_for(persister: Persister, workload: Workload, 
 
 def test_they_go_with_their_member(resource: Persister) -> None:
     resource.delete()
-    resource.eventually("no member and no executor", lambda: not resource.kubectl.list("pods"))
+    pods = f"logpersister.dev/resource={resource.name}"
+    resource.eventually("no member and no executor", lambda: not resource.kubectl.list("pods", pods))
 
 
 def _wait_executors(persister: Persister, number: int) -> dict[str, Any]:
