@@ -24,6 +24,11 @@ class Metrics:
             registry=self.registry,
         )
         self._status_writes = Counter("logpersister_operator_status_writes", "Statuses written", registry=self.registry)
+        self._status_refusals = Counter(
+            "logpersister_operator_status_refusals",
+            "Statuses that the API server did not take: its definition of LogPersister is older than the operator",
+            registry=self.registry,
+        )
         self._applies = Counter("logpersister_operator_applies", "Children applied", ["kind"], registry=self.registry)
         self._deletes = Counter("logpersister_operator_deletes", "Children deleted", ["kind"], registry=self.registry)
         self._lag_failures = Counter(
@@ -42,6 +47,9 @@ class Metrics:
 
     def status_written(self) -> None:
         self._status_writes.inc()
+
+    def status_refused(self) -> None:
+        self._status_refusals.inc()
 
     def applied(self, kind: str) -> None:
         self._applies.labels(kind).inc()

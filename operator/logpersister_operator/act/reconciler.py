@@ -1,24 +1,26 @@
 """One round about one resource: decide, write the status, then act. It may be interrupted between any two writes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
 
 from logpersister_operator.act.events import event_document
-from logpersister_operator.act.status_writer import StatusWriter
+from logpersister_operator.act.status_writer import StatusRefusedError, StatusWriter
 from logpersister_operator.cluster.applied import Applied
 from logpersister_operator.cluster.client import Cluster, ClusterError
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document, Reference, kind_of
 from logpersister_operator.decide.decision import decide
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children
-from logpersister_operator.observed import Observed, Plan, ResourceKey
+from logpersister_operator.observed import Event, Observed, Plan, ResourceKey
 
 log = structlog.get_logger(__name__)
 
+STATUS_REFUSED: Final = "StatusRefused"
+"""Reason of an Event, and of no condition: there is no place for one."""
 _NOT_NOW: Final = frozenset({0, 408, 409, 429})
 """Answers to a write that say nothing about the object: it is tried again."""
 
@@ -52,6 +54,8 @@ class Reconciler:
         self._applied = Applied()
         self._writer = StatusWriter(cluster, metrics, clock)
         self._refusals: dict[ResourceKey, dict[Reference, str]] = {}
+        self._without_status: set[str] = set()
+        """Resources, by uid, whose status was refused, and of which that was told."""
 
     def with_latest_status(self, resource: Document) -> Document:
         """Return the resource with the status that was written last: a watch may not have told of it yet."""
@@ -67,20 +71,34 @@ class Reconciler:
         What the API server refuses becomes part of the status: the decision is made once more with the refusal.
         """
         plan = decide(observed)
-        again = self._writer.write(observed.resource, plan.status)
-        self._tell(observed, plan)
+        again = self._write(observed, plan)
+        self._tell(observed, plan.events)
         refusals = self._refusals[observed.key] = self._act(observed, plan)
         if refusals != observed.refusals:
             informed = replace(observed, resource={**observed.resource, "status": plan.status}, refusals=refusals)
             plan = decide(informed)
-            again = self._writer.write(observed.resource, plan.status)
-            self._tell(informed, plan)
+            again = self._write(observed, plan)
+            self._tell(informed, plan.events)
         return Round(plan.status, again)
 
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""
         self._writer.forget(resource)
+        self._without_status.discard(resource["metadata"]["uid"])
         self._refusals.pop(ResourceKey(resource["metadata"]["namespace"], resource["metadata"]["name"]), None)
+
+    def _write(self, observed: Observed, plan: Plan) -> float | None:
+        """Write the status; that it is refused cannot be told by it, so an Event does, once."""
+        uid = observed.resource["metadata"]["uid"]
+        try:
+            again = self._writer.write(observed.resource, plan.status)
+        except StatusRefusedError as error:
+            if uid not in self._without_status:
+                self._without_status.add(uid)
+                self._tell(observed, [Event(STATUS_REFUSED, str(error), warning=True)])
+            raise
+        self._without_status.discard(uid)
+        return again
 
     def _act(self, observed: Observed, plan: Plan) -> dict[Reference, str]:
         """Apply and delete; return what was refused."""
@@ -125,8 +143,8 @@ class Reconciler:
         if now["metadata"]["generation"] != metadata["generation"]:
             raise OutdatedError(f"{key} has changed meanwhile")
 
-    def _tell(self, observed: Observed, plan: Plan) -> None:
-        for event in plan.events:
+    def _tell(self, observed: Observed, events: Iterable[Event]) -> None:
+        for event in events:
             try:
                 self._cluster.post_event(event_document(observed.resource, event, observed.now))
             except ClusterError as error:  # events are a courtesy: the status says the same

@@ -5,12 +5,20 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-from logpersister_operator.cluster.client import Cluster
+from logpersister_operator.cluster.client import Cluster, ClusterError
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.metrics import Metrics
 
 PAUSE_SECONDS: Final = 15.0
 """Least time between two writes that only tell new numbers."""
+_REFUSALS: Final = frozenset({400, 422})
+_BROKEN: Final = 500
+_OF_THE_SCHEMA: Final = "not declared in schema"
+"""What the API server says, with status 500, when a field is applied that it does not know."""
+
+
+class StatusRefusedError(ClusterError):
+    """The API server does not take a status as we write it: it knows an older definition of LogPersister."""
 
 
 class StatusWriter:
@@ -33,7 +41,7 @@ class StatusWriter:
     def write(self, resource: Document, status: Document) -> float | None:
         """Write the status if that is due; return in how many seconds it will be, None when there is nothing to write.
 
-        Raises ClusterError.
+        Raises StatusRefusedError, and ClusterError for what may pass.
         """
         uid = resource["metadata"]["uid"]
         with self._lock:
@@ -44,18 +52,29 @@ class StatusWriter:
         due = written_at + PAUSE_SECONDS - self._clock()
         if due > 0 and _essence(status) == _essence(before):
             return due
-        self._cluster.apply_status(
-            {
-                "apiVersion": LOGPERSISTER.api_version,
-                "kind": LOGPERSISTER.name,
-                "metadata": {name: resource["metadata"][name] for name in ("name", "namespace", "uid")},
-                "status": status,
-            }
-        )
+        self._apply(resource, status)
         self._metrics.status_written()
         with self._lock:
             self._written[uid] = (copy.deepcopy(status), self._clock())
         return None
+
+    def _apply(self, resource: Document, status: Document) -> None:
+        document = {
+            "apiVersion": LOGPERSISTER.api_version,
+            "kind": LOGPERSISTER.name,
+            "metadata": {name: resource["metadata"][name] for name in ("name", "namespace", "uid")},
+            "status": status,
+        }
+        try:
+            self._cluster.apply_status(document)
+        except ClusterError as error:
+            if error.status not in _REFUSALS and not (error.status == _BROKEN and _OF_THE_SCHEMA in str(error)):
+                raise
+            self._metrics.status_refused()
+            raise StatusRefusedError(
+                f"{error}; if the operator is newer than the definition of LogPersister, apply that of its version",
+                error.status,
+            ) from error
 
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""

@@ -2,7 +2,9 @@
 
 import base64
 import copy
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.operator_process import IMAGE, OperatorProcess, Resource
 from tests.stack import KafkaBroker
-from tests.stack.kubernetes import ApiServer, Client
+from tests.stack.kubernetes import ApiServer, Client, Refused
 from tests.stack.kubernetes.client import Document
 from tests.stack.topics import produce
 
@@ -24,6 +26,7 @@ SPEC: dict[str, Any] = {
 }
 
 
+REFUSALS = "logpersister_operator_status_refusals_total"
 ROUNDS = 'logpersister_operator_reconciles_total{outcome="done"}'
 
 
@@ -186,6 +189,64 @@ def test_killed_and_started_again_it_goes_on_and_at_rest_it_writes_nothing(
     assert operator.metrics()['logpersister_operator_resources{condition="Ready",status="True"}'] == 1
 
 
+def test_what_was_deleted_while_no_operator_ran_is_drained_when_one_starts(
+    resource: Resource, operator: OperatorProcess
+) -> None:
+    resource.apply(spec(members=2))
+    resource.wait_stateful_sets(1)
+    operator.kill()
+    resource.delete()
+    assert "deletionTimestamp" in (resource.get() or {})["metadata"], "the finalizer keeps it"
+    operator.start()
+    resource.eventually("it goes, finalizer and all", lambda: resource.get() is None)
+    assert operator.events("drain.resumed")
+    resource.wait_stateful_sets(0)
+
+
+@contextmanager
+def older_definition(api: Client, crd: Document) -> Iterator[None]:
+    """Let the API server know a definition whose status has no summary, for the time of the block."""
+    path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd['metadata']['name']}"
+    older = copy.deepcopy(crd)
+    del older["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["summary"]
+    name, place = f"probe-{time.time_ns()}", "/apis/logpersister.dev/v1alpha1/namespaces/default/logpersisters"
+    probe = {"apiVersion": "logpersister.dev/v1alpha1", "kind": "LogPersister", "metadata": {"name": name}}
+
+    def knows_summary() -> bool:
+        try:
+            api.apply(f"{place}/{name}/status", {**probe, "status": {"summary": {"members": "0/1"}}}, dryRun="All")
+        except Refused:
+            return False
+        return True
+
+    api.create(place, {**probe, "spec": spec()})
+    try:
+        api.apply(path, older)
+        eventually("the older definition is in force", lambda: not knows_summary())
+        yield
+    finally:
+        api.apply(path, crd)
+        eventually("the definition is in force", knows_summary)
+        api.delete(f"{place}/{name}")
+
+
+def test_an_operator_that_is_newer_than_the_definition_says_so(
+    resource: Resource, api: Client, crd: Document, operator: OperatorProcess
+) -> None:
+    def told() -> list[Document]:
+        return [one for one in resource.events() if one["reason"] == "StatusRefused"]
+
+    with older_definition(api, crd):
+        resource.apply(spec())
+        resource.eventually("an Event", told)
+        resource.eventually("further attempts", lambda: operator.metrics()[REFUSALS] > 1)
+        assert len(told()) == 1, "only that it begins is told"
+        assert "apply that of its version" in told()[0]["message"]
+        assert not resource.stateful_sets(), "nothing is done that cannot be told"
+    resource.wait_stateful_sets(1)
+    resource.wait("Reconciling", "True", "StartingMembers")
+
+
 def test_lag_comes_from_kafka_itself(
     resource: Resource, kafka: KafkaBroker, topic: CreateTopic, tmp_path: Path
 ) -> None:
@@ -209,6 +270,10 @@ def test_at_rest_nothing_is_written_though_kafka_is_asked_again_and_again(
     version, done = (resource.get() or {})["metadata"]["resourceVersion"], operator.metrics()[ROUNDS]
     eventually("some more answers", lambda: operator.metrics()[ROUNDS] > done + 3)
     assert (resource.get() or {})["metadata"]["resourceVersion"] == version
+    operator.kill()
+    operator.start()
+    resource.eventually("a round after a new operator has asked", lambda: operator.metrics().get(ROUNDS, 0) > 1)
+    assert (resource.get() or {})["metadata"]["resourceVersion"] == version, "that it is new is no news"
 
 
 def test_a_broker_that_is_away_makes_the_lag_unknown_until_it_is_back(
