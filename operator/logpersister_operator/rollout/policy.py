@@ -1,0 +1,90 @@
+"""How a rollout is to be made: ``spec.rollout``, and what follows from it."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Self
+
+from logpersister.manifest.quantity import Share
+from logpersister.manifest.rollout import RolloutSpec
+
+PATIENCE: Final = timedelta(seconds=60)
+"""How long something must look wrong before it is: a member that restarts and a request that fails are no verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A rest after a step; without a duration it waits for promotion."""
+
+    duration: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How many members run the new revision after a step, and the rest that follows."""
+
+    share: Share
+    pause: Pause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Everything that a user may say about a rollout."""
+
+    recreate: bool = False
+    canary: int = 1
+    """Members that try a revision first; also how many more than wanted there may be at any time."""
+    duration: timedelta = timedelta(minutes=5)
+    min_ranges: int = 3
+    max_upload_failures: int = 0
+    max_lag_growth: int = 20
+    """Percent."""
+    steps: tuple[Step, ...] = ()
+    deadline: timedelta = timedelta(minutes=10)
+    rolls_back: bool = True
+    attempt: int = 0
+
+    @classmethod
+    def of(cls, spec: RolloutSpec) -> Self:
+        """Return what the spec says."""
+        analysis = spec.canary.analysis
+        return cls(
+            recreate=spec.strategy == "Recreate",
+            canary=spec.canary.members,
+            duration=analysis.duration,
+            min_ranges=analysis.min_ranges,
+            max_upload_failures=analysis.max_upload_failures,
+            max_lag_growth=analysis.max_lag_growth,
+            steps=tuple(
+                Step(one.members, None if one.pause is None else Pause(one.pause.duration)) for one in spec.steps
+            ),
+            deadline=spec.progress_deadline,
+            rolls_back=spec.on_failure == "Rollback",
+            attempt=spec.attempt,
+        )
+
+    @property
+    def last_step(self) -> int:
+        """The number of the step at which all members run the new revision; the canary is number 0."""
+        return len(self.steps) + 1
+
+    @property
+    def patience(self) -> timedelta:
+        """How long a suspicion must last."""
+        return min(PATIENCE, self.duration)
+
+    def surge(self, wanted: int) -> int:
+        """Return how many members there may be beside those that are wanted."""
+        return max(1, min(self.canary, wanted))
+
+    def members(self, step: int, wanted: int) -> int:
+        """Return how many members run the new revision after a step, of so many that are wanted."""
+        first = min(self.canary, wanted)
+        if step == 0:
+            return first
+        if step >= self.last_step:
+            return wanted
+        return max(first, self.steps[step - 1].share.of(wanted))
+
+    def pause(self, step: int) -> Pause | None:
+        """Return the rest after a step, if there is one."""
+        return self.steps[step - 1].pause if 0 < step < self.last_step else None

@@ -1,0 +1,89 @@
+"""The state of a rollout for people: a few words for ``kubectl get``, and a sentence that says what it waits for."""
+
+from datetime import datetime
+
+from logpersister.manifest.rollout import PROMOTE
+from logpersister.report.human import duration
+from logpersister_operator.rollout import analysis
+from logpersister_operator.rollout.record import Failure, Record
+from logpersister_operator.rollout.situation import Situation
+from logpersister_operator.rollout.transitions import Phase
+
+
+def words(record: Record, situation: Situation) -> str:
+    """``Canary 1/3, analysing 2m of 5m``; empty when nothing is rolled out."""
+    new, old = situation.fleet(record.candidate), situation.fleet(record.stable)
+    if record.phase is Phase.STEADY:
+        return ""
+    if record.phase is Phase.RETURNING:
+        return f"Returning, {new.occupied} to leave"
+    if record.phase is Phase.HALTED:
+        return f"Failed, {_who_runs(record, situation)}"
+    more = {
+        Phase.CANARY: f", {_canary(record, situation)}",
+        Phase.ROLLING: _pause(record, situation),
+        Phase.WAITING: ", for promotion",
+        Phase.RECREATING: f", {old.occupied} old to leave" if old.occupied else "",
+    }
+    return f"{record.phase} {new.ready}/{situation.members}{more.get(record.phase, '')}"
+
+
+def message(record: Record, situation: Situation) -> str:
+    """Return what is going on and what ends it."""
+    to = f"to revision {record.candidate}"
+    match record.phase:
+        case Phase.CANARY | Phase.ROLLING | Phase.RECREATING:
+            doubt = f"; looks wrong: {record.suspicion.cause}" if record.suspicion is not None else ""
+            return f"from revision {record.stable} {to}: {words(record, situation)}{doubt}"
+        case Phase.WAITING:
+            step = f".{record.step}"
+            value = f"{PROMOTE}={record.candidate}{step}"
+            return f"from revision {record.stable} {to}: waits for annotation {value} (without {step}: all the way)"
+        case Phase.RETURNING:
+            return f"back to revision {record.stable}: {words(record, situation)}"
+        case _:
+            return ""
+
+
+def failure_message(record: Record, failure: Failure, situation: Situation) -> str:
+    """Return why a revision failed, and the remedy."""
+    return (
+        f"revision {failure.revision} failed: {failure.cause}; {_who_runs(record, situation)}; "
+        f"correct the spec, or set spec.rollout.attempt to {failure.attempt + 1} to try it again"
+    )
+
+
+def _who_runs(record: Record, situation: Situation) -> str:
+    there = situation.fleet(record.candidate).wanted
+    return f"revision {record.stable} goes on" + (f" beside {there} of {record.candidate}" if there else "")
+
+
+def _canary(record: Record, situation: Situation) -> str:
+    policy, trial = situation.policy, record.trial
+    if record.suspicion is not None:
+        return "looks wrong"
+    if trial is None:
+        return "starting"
+    elapsed = situation.now - trial.since
+    if elapsed < policy.duration:
+        return f"analysing {_elapsed(trial.since, situation)} of {_short(policy.duration.total_seconds())}"
+    return f"analysing, {analysis.ranges(record, situation)} of {policy.min_ranges} ranges"
+
+
+def _pause(record: Record, situation: Situation) -> str:
+    pause = situation.policy.pause(record.step)
+    if record.suspicion is not None:
+        return ", looks wrong"
+    if record.rested is None or pause is None or pause.duration is None:
+        return ""
+    return f", pause {_elapsed(record.rested, situation)} of {_short(pause.duration.total_seconds())}"
+
+
+def _elapsed(since: datetime, situation: Situation) -> str:
+    seconds = (situation.now - since).total_seconds()
+    return _short(seconds - seconds % 60 if seconds >= 60 else seconds - seconds % 10)
+
+
+def _short(seconds: float) -> str:
+    """``5m`` for ``5m00s``."""
+    return duration(round(seconds)).removesuffix("00s").replace("h00m", "h") if seconds >= 60 else f"{seconds:.0f}s"

@@ -1,0 +1,83 @@
+"""The tests of small worlds are worth something: each rule that is broken on purpose makes one of them fail."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from logpersister_operator.rollout import analysis, course, moves
+from logpersister_operator.rollout import step as stepping
+from tests.unit.rollout.search import explore
+from tests.unit.rollout.test_worlds import WORLDS, broken
+from tests.unit.rollout.world import BrokenError, World
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A rule that is broken, by what takes the place of a function; and a world in which that shows."""
+
+    module: Any
+    function: str
+    instead: Callable[[Callable[..., Any]], Callable[..., Any]]
+    world: World
+    with_invariants: bool = True
+    """Without them, the worlds themselves must notice."""
+
+
+def constant(value: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return lambda _: lambda *_: value
+
+
+def never_failed(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A failure is not remembered."""
+    return lambda record, cause, situation: replace(original(record, cause, situation), failures=())
+
+
+def at_once(_: Callable[..., Any]) -> Callable[..., Any]:
+    """The old members leave without looking at the new ones."""
+    return lambda record, situation, aim: min(situation.fleet(record.stable).wanted, aim)
+
+
+def without_room(_: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda record, situation, aims, kept: kept | aims
+
+
+def keeps(_: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda record, situation, aim: situation.fleet(record.candidate).wanted
+
+
+def blind(_: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda record, situation: replace(situation.fleet(record.stable), sick="")
+
+
+MUTANTS = {
+    "old members leave at once": Mutant(moves, "_of_stable", at_once, WORLDS["a good revision"]),
+    "the same, unchecked": Mutant(moves, "_of_stable", at_once, WORLDS["a good revision"], False),
+    "no room is left": Mutant(moves, "_grown", without_room, WORLDS["a good revision"], False),
+    "a failure is forgotten": Mutant(course, "_fail", never_failed, WORLDS["a crashing one"]),
+    "a failed canary stays": Mutant(moves, "_of_candidate", keeps, WORLDS["a crashing one"]),
+    "sickness is overlooked": Mutant(analysis, "_cause", constant(""), WORLDS["one that cannot upload"]),
+    "an outage is the canary's fault": Mutant(analysis, "_is_shared", constant(False), WORLDS["an outage"]),
+    "any canary passes": Mutant(analysis, "_has_passed", constant(True), WORLDS["one that hangs"]),
+    "no canary passes": Mutant(analysis, "_has_passed", constant(False), WORLDS["a good revision"]),
+    "superseded members stay": Mutant(moves, "_superseded", lambda _: everybody, WORLDS["a third one"]),
+    "superseded members go at once": Mutant(moves, "_superseded", constant({}), broken(turn=2, time=1)),
+    "a third revision is ignored": Mutant(course, "_turn", constant(None), WORLDS["a third one"]),
+    "a pause is ignored": Mutant(stepping, "move", lambda original: lambda record, situation: original(
+        record, replace(situation, paused=False)), WORLDS["paused"]),
+}  # fmt: skip
+
+
+def everybody(record: Any, situation: Any) -> dict[str, int]:
+    return {revision: fleet.wanted for revision, fleet in moves._others(record, situation).items()}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_broken_rule_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant = MUTANTS[name]
+    monkeypatch.setattr(mutant.module, mutant.function, mutant.instead(getattr(mutant.module, mutant.function)))
+    if not mutant.with_invariants:
+        monkeypatch.setattr(stepping, "check", lambda *_: None)
+    with pytest.raises(BrokenError):
+        explore(mutant.world)

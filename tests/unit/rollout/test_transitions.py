@@ -1,0 +1,59 @@
+"""The table of transitions says what happens: each is taken in some situation, and no other ever is."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise, product
+
+from logpersister.manifest.quantity import Share
+from logpersister_operator.rollout.course import follow
+from logpersister_operator.rollout.evidence import Evidence
+from logpersister_operator.rollout.fleet import Fleet
+from logpersister_operator.rollout.policy import Pause, Policy, Step
+from logpersister_operator.rollout.record import Failure, Record, Suspicion, Trial
+from logpersister_operator.rollout.situation import Situation
+from logpersister_operator.rollout.transitions import ONGOING, TRANSITIONS, Phase
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+LONG_AGO = NOW - timedelta(hours=1)
+POLICIES = [
+    Policy(),
+    Policy(rolls_back=False),
+    Policy(recreate=True),
+    Policy(steps=(Step(Share(1), Pause()), Step(Share(2), Pause(timedelta(minutes=1))))),
+]
+FLEETS = [
+    {"A": Fleet(2, frozenset({0, 1}), 2)},
+    {"A": Fleet(2, frozenset({0, 1}), 2), "B": Fleet(2, frozenset({0, 1}), 2)},
+    {"A": Fleet(2, frozenset({0, 1}), 2), "B": Fleet(1, frozenset({0}), 0, "it crashes")},
+    {"B": Fleet(2, frozenset({0, 1}), 2)},
+]
+
+
+def records() -> Iterator[Record]:
+    for phase, candidate, failed in product(Phase, "BC", ("", "B", "C")):
+        failures = (Failure(failed, 0, "", LONG_AGO),) if failed and phase is not Phase.STARTING else ()
+        for step in (1, 2, 3) if phase in (Phase.ROLLING, Phase.WAITING) else (0,):
+            record = Record(phase, LONG_AGO, "A", candidate, step, failures=failures, rested=LONG_AGO)
+            if phase is Phase.STEADY:
+                yield replace(record, candidate=None)
+            elif phase is Phase.STARTING:
+                yield replace(record, stable=None)
+            else:
+                trial = Trial(LONG_AGO) if phase in ONGOING else None
+                yield replace(record, trial=trial)
+                yield replace(record, trial=trial, suspicion=Suspicion(LONG_AGO, "it crashes"))
+
+
+def test_each_transition_is_taken_and_no_other() -> None:
+    taken = set()
+    for record, revision, policy, fleets, promote in product(records(), "ABC", POLICIES, FLEETS, ("", "B.1")):
+        evidence = {"B": Evidence(answers=1, ranges=9)}
+        situation = Situation(NOW, revision, 2, policy, fleets, evidence, promote=promote)
+        taken |= {
+            (before.phase, after.phase)
+            for before, after in pairwise(follow(record, situation))
+            if (before.phase, before.candidate) != (after.phase, after.candidate) or before.step < after.step
+        }
+    table = {(before, after) for before, following in TRANSITIONS.items() for after in following}
+    assert (table - taken, taken - table) == (set(), set())

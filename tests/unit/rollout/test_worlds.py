@@ -1,0 +1,79 @@
+"""Every order of events in small worlds, and long histories by chance in larger ones."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from logpersister.manifest.quantity import Share
+from logpersister_operator.rollout.policy import Pause, Policy, Step
+from tests.unit.rollout.search import explore, wander
+from tests.unit.rollout.world import MINUTE, POLICY, Kind, World
+
+RECREATE = replace(POLICY, recreate=True)
+HALT = replace(POLICY, rolls_back=False)
+STEPS = replace(
+    POLICY, steps=(Step(Share(50, is_percentage=True), Pause()), Step(Share(75, is_percentage=True), Pause(MINUTE)))
+)
+
+
+def steady(kinds: Mapping[str, Kind], policy: Policy = POLICY, members: int = 2, **budget: int) -> World:
+    """Return a world in which A runs."""
+    world = World(members=members, policy=policy, kinds=dict(kinds)).settle()
+    world.budget = {name.replace("_", " "): number for name, number in budget.items()}
+    world.late = budget.get("time", 0) > 2
+    return world
+
+
+def broken(**budget: int) -> World:
+    """Return a world in which A ran, and crashes now."""
+    world = steady({"B": "good", "C": "good"})
+    world.budget = budget
+    world.kinds["A"] = "crashing"
+    world.pods = dict.fromkeys(world.pods, "starting")
+    return world
+
+
+WORLDS = {
+    "a good revision": steady({"B": "good"}, turn=1, time=2, death=1),
+    "a crashing one": steady({"B": "crashing"}, turn=2, time=3),
+    "one that cannot upload": steady({"B": "failing"}, turn=1, time=3, death=1),
+    "one that hangs": steady({"B": "hanging"}, turn=1, time=3),
+    "a third one": steady({"B": "good", "C": "good"}, turn=2, time=1),
+    "paused": steady({"B": "good"}, turn=1, pause=2),
+    "a Secret is missing": steady({"B": "good"}, turn=1, block=2, time=1),
+    "old news": steady({"B": "good"}, turn=1, old_news=1, promote=1, death=1),
+    "another attempt": steady({"B": "crashing"}, turn=2, attempt=1, time=2),
+    "an outage": steady({"B": "good"}, turn=1, outage=2, time=2),
+    "another size": steady({"B": "good"}, turn=1, size=1, promote=1),
+    "steps": steady({"B": "good"}, STEPS, turn=1, promote=1, time=2),
+    "recreated": steady({"B": "good"}, RECREATE, turn=2, death=1),
+    "recreated in vain": steady({"B": "crashing"}, RECREATE, turn=1, time=3),
+    "halted": steady({"B": "crashing", "C": "good"}, HALT, turn=2, time=2),
+    "new": World(kinds={"B": "good"}, budget={"turn": 1, "time": 1, "death": 1}),
+    "new and broken": World(kinds={"A": "crashing", "B": "good"}, budget={"turn": 1, "time": 1, "pause": 1}),
+    "the old one is broken": broken(turn=2, time=1),
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_all_that_may_happen(name: str) -> None:
+    assert explore(WORLDS[name]).worlds > 50
+
+
+STRUCK = {
+    "turn": 9, "time": 30, "death": 5, "pause": 2, "block": 2, "promote": 2, "attempt": 2, "outage": 2, "policy": 1,
+}  # fmt: skip
+
+
+def history(seed: int) -> World:
+    kinds: dict[str, Kind] = {"B": "good", "C": ("failing", "crashing", "hanging")[seed % 3], "D": "good"}
+    policy = (POLICY, STEPS, HALT, RECREATE)[seed % 4]
+    start = steady(kinds, replace(policy, canary=1 + seed % 2), members=3 + seed % 3)
+    start.budget, start.late = STRUCK | ({"old news": 3} if seed % 5 == 0 else {}), True
+    return wander(start, seed, 200)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_long_histories(seed: int) -> None:
+    history(seed)

@@ -1,0 +1,398 @@
+"""A small cluster with an operator that may be killed between any two writes and may see old news; a user, and time.
+
+Minutes are the only times: a canary is watched for one, and without progress for three a rollout has failed.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from logpersister_operator.rollout.evidence import Evidence, GroupLag
+from logpersister_operator.rollout.fleet import Fleet
+from logpersister_operator.rollout.policy import Policy
+from logpersister_operator.rollout.record import Record, Trial
+from logpersister_operator.rollout.situation import Situation
+from logpersister_operator.rollout.step import Outcome, step
+from logpersister_operator.rollout.transitions import Phase
+
+EPOCH = datetime(2026, 11, 22, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+OLDEST = 5
+"""Minutes after which nothing changes any more."""
+POLICY = Policy(duration=MINUTE, deadline=3 * MINUTE, min_ranges=1)
+
+Kind = Literal["good", "crashing", "failing", "hanging"]
+"""What a revision is like: its members work, never get ready, fail to upload, or only look as if they did something."""
+Pods = dict[tuple[str, int], str]
+"""``starting``, ``ready`` or ``leaving`` by revision and ordinal."""
+
+
+class BrokenError(AssertionError):
+    """A promise was not kept."""
+
+
+@dataclass
+class World:
+    """One resource."""
+
+    members: int = 2
+    policy: Policy = POLICY
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    revision: str = "A"
+    paused: bool = False
+    blocked: bool = False
+    promote: str = ""
+    now: datetime = EPOCH
+    record: Record | None = None
+    sets: dict[str, int] = field(default_factory=dict)
+    pods: Pods = field(default_factory=dict)
+    seen: Pods | None = None
+    """What the operator knows of pods, when that is old."""
+    outage: bool = False
+    """Nobody can upload."""
+    late: bool = False
+    """Whether so much time may pass that even a good revision misses its deadline."""
+    budget: dict[str, int] = field(default_factory=dict)
+    """How often adversity may still strike, by kind of event."""
+
+    def clone(self) -> "World":
+        other = copy.copy(self)
+        other.sets, other.pods, other.budget = dict(self.sets), dict(self.pods), dict(self.budget)
+        return other
+
+    def key(self) -> object:
+        """What tells worlds apart: times count as ages."""
+        record = self.record
+        ages = record and replace(
+            record,
+            since=self._aged(record.since),
+            waiting=record.waiting and self._aged(record.waiting),
+            rested=record.rested and self._aged(record.rested),
+            trial=record.trial and self._aged_trial(record.trial),
+            suspicion=record.suspicion and replace(record.suspicion, since=self._aged(record.suspicion.since)),
+            failures=tuple(replace(one, time=EPOCH) for one in record.failures),
+        )
+        return (
+            ages, self.revision, self.paused, self.blocked, self.promote, self.policy, self.members, self.outage,
+            tuple(sorted(self.sets.items())), tuple(sorted(self.pods.items())),
+            None if self.seen is None else tuple(sorted(self.seen.items())), tuple(sorted(self.budget.items())),
+        )  # fmt: skip
+
+    def _aged(self, time: datetime) -> datetime:
+        return EPOCH + min(self.now - time, OLDEST * MINUTE)
+
+    def _aged_trial(self, trial: Trial) -> Trial:
+        minutes = self._minutes()
+        return Trial(
+            self._aged(trial.since), min(OLDEST, minutes - trial.ranges), min(OLDEST, minutes - trial.upload_failures)
+        )
+
+    def _minutes(self) -> int:
+        return int((self.now - EPOCH) / MINUTE)
+
+    # what the operator does
+
+    def situation(self) -> Situation:
+        pods = self.pods if self.seen is None else self.seen
+        revisions = {*self.sets, *(revision for revision, _ in pods)}
+        return Situation(
+            now=self.now,
+            revision=self.revision,
+            members=self.members,
+            policy=self.policy,
+            fleets={revision: self._fleet(revision, pods) for revision in sorted(revisions)},
+            evidence={revision: self._evidence(revision, pods) for revision in sorted(revisions)},
+            lag=GroupLag(0),
+            promote=self.promote,
+            paused=self.paused,
+            blocked="Secret" if self.blocked else "",
+        )
+
+    def _fleet(self, revision: str, pods: Pods) -> Fleet:
+        mine = {number: state for (owner, number), state in pods.items() if owner == revision}
+        wanted = self.sets.get(revision, 0)
+        ready = sum(state == "ready" and number < wanted for number, state in mine.items())
+        sick = (
+            "it crashes"
+            if self.kind(revision) == "crashing" and any(state == "starting" for state in mine.values())
+            else ""
+        )
+        return Fleet(wanted, frozenset(mine), ready, sick)
+
+    def _evidence(self, revision: str, pods: Pods) -> Evidence:
+        ready = sum(state == "ready" for (owner, _), state in pods.items() if owner == revision)
+        if not ready:
+            return Evidence()
+        kind = self.kind(revision)
+        fails = kind == "failing" or self.outage
+        works = kind == "good" and not self.outage
+        minutes = self._minutes()  # something happens each minute
+        return Evidence(
+            answers=ready,
+            partitions=ready,
+            ranges=minutes if works else 0,
+            upload_failures=minutes if fails else 0,
+            last_upload_failure=self.now if fails else None,
+            behind=0 if works else 9,
+            overdue=not works,
+        )
+
+    def kind(self, revision: str) -> Kind:
+        return self.kinds.get(revision, "good")
+
+    def decide(self) -> Outcome:
+        return step(self.record, self.situation())
+
+    def act(self, writes: int, decided: Outcome | None = None) -> None:
+        """Do a round of the operator that is killed after so many writes."""
+        outcome = decided or self.decide()
+        if outcome.record != self.record:
+            if writes == 0:
+                return
+            writes -= 1
+            self.record = outcome.record
+        for revision, number in sorted(outcome.members.items()):
+            gone = number == 0 and revision in self.sets and self._is_gone(revision)
+            if self.sets.get(revision, -1) == number and not gone:
+                continue
+            if number == 0 and revision not in self.sets:
+                continue
+            if writes == 0:
+                return
+            writes -= 1
+            if gone:
+                del self.sets[revision]
+            else:
+                self._scale(revision, number)
+
+    def _is_gone(self, revision: str) -> bool:
+        pods = self.pods if self.seen is None else self.seen
+        return self.sets[revision] == 0 and all(owner != revision for owner, _ in pods)
+
+    def _scale(self, revision: str, number: int) -> None:
+        before = self._serving()
+        old = self.sets.get(revision, 0)
+        failed = self.record and self.record.failure_of(revision, self.policy.attempt)
+        if number > old and failed and self.record and revision != self.record.stable:
+            raise BrokenError(f"{revision} has failed and gets members")
+        self.sets[revision] = number
+        for (owner, ordinal), state in list(self.pods.items()):
+            if owner == revision and ordinal >= number and state != "leaving":
+                self.pods[owner, ordinal] = "leaving"
+        recreating = self.record is not None and self.record.phase is Phase.RECREATING
+        exempt = self.paused or self.policy.recreate or recreating or self._is_misled()
+        if before and not self._serving() and not exempt:
+            raise BrokenError(f"no ready member any more, since {revision} has {number} of {old}")
+
+    def _is_misled(self) -> bool:
+        """Whether the operator may not know what is there, or a user may ask for what breaks a promise."""
+        return bool({"old news", "size"} & self.budget.keys())
+
+    def _serving(self) -> set[tuple[str, int]]:
+        """Return the ready members of revisions that may serve."""
+        record = self.record
+        if record is None:
+            return set()
+        tried = record.candidate if record.phase not in (Phase.RETURNING, Phase.HALTED) else None
+        late = self.now - record.since >= self.policy.deadline and record.phase is Phase.RETURNING
+        return {
+            (revision, ordinal)
+            for (revision, ordinal), state in self.pods.items()
+            if state == "ready"
+            and (not record.has_failed(revision) or revision in (record.stable, tried))
+            and not (late and revision == record.candidate)
+        }
+
+    # what Kubernetes does
+
+    def missing(self) -> list[tuple[str, int]]:
+        return [
+            (revision, ordinal)
+            for revision, number in sorted(self.sets.items())
+            for ordinal in range(number)
+            if (revision, ordinal) not in self.pods
+        ]
+
+    def start(self, pod: tuple[str, int]) -> None:
+        self.pods[pod] = "starting"
+        most = self.members + self.policy.surge(self.members)
+        if len(self.pods) > most and not self._is_misled():
+            raise BrokenError(f"{len(self.pods)} members of at most {most}")
+
+    def may_get_ready(self, pod: tuple[str, int]) -> bool:
+        return self.pods[pod] == "starting" and self.kind(pod[0]) != "crashing"
+
+    def settle(self) -> "World":
+        """Let everything take its course without adversity, until nothing changes; return the world of then."""
+        *_, last = self.course()
+        return last
+
+    def course(self) -> Iterator["World"]:
+        """Yield the worlds that come of this one when nothing more strikes it; the last one is at rest."""
+        world = self.clone()
+        world.seen, world.outage, quiet = None, False, 0
+        world.budget = dict.fromkeys(world.budget, 0)
+        for _ in range(400):
+            yield world
+            before, world = world, world.clone()
+            world.act(99)
+            for pod, state in list(world.pods.items()):
+                if state == "leaving":
+                    del world.pods[pod]
+                elif world.may_get_ready(pod):
+                    world.pods[pod] = "ready"
+            for pod in world.missing():
+                world.start(pod)
+            world.now += MINUTE
+            same = (before.record, before.sets, before.pods) == (world.record, world.sets, world.pods)
+            quiet = quiet + 1 if same else 0
+            if quiet > OLDEST + 1:
+                yield world
+                return
+        raise BrokenError(f"it never comes to rest: {world.record}")
+
+
+# what may happen
+
+
+def successors(world: World) -> Iterator[tuple[str, World]]:
+    """Return every world that may come next."""
+    yield from course_of(world)
+    yield from adversity(world)
+
+
+def course_of(world: World) -> Iterator[tuple[str, World]]:
+    """Return what comes next when nothing strikes."""
+    yield from _rounds(world)
+    yield from _pods(world)
+
+
+def _rounds(world: World) -> Iterator[tuple[str, World]]:
+    last, decided = None, world.decide()
+    for writes in range(1, 6):
+        other = world.clone()
+        other.act(writes, decided)
+        if last is not None and other.key() == last:
+            return
+        last = other.key()
+        yield f"round of {writes} writes", other
+
+
+def _pods(world: World) -> Iterator[tuple[str, World]]:
+    for pod, state in sorted(world.pods.items()):
+        if state == "leaving" or world.may_get_ready(pod):
+            other = world.clone()
+            if state == "leaving":
+                del other.pods[pod]
+            else:
+                other.pods[pod] = "ready"
+            yield f"{pod} {'is gone' if state == 'leaving' else 'is ready'}", other
+            break  # which one is first makes no difference
+    for pod in world.missing()[:1]:
+        other = world.clone()
+        other.start(pod)
+        yield f"{pod} starts", other
+    if world.seen is not None:
+        other = world.clone()
+        other.seen = None
+        yield "the news arrive", other
+
+
+def adversity(world: World) -> Iterator[tuple[str, World]]:
+    for what, left in sorted(world.budget.items()):
+        if left:
+            for name, other in EVENTS[what](world):
+                other.budget[what] = left - 1
+                yield name, other
+
+
+def _dying(world: World) -> Iterator[tuple[str, World]]:
+    for pod, state in sorted(world.pods.items()):
+        if state == "ready":
+            other = world.clone()
+            other.pods[pod] = "starting"
+            yield f"{pod} dies", other
+
+
+def _change(world: World, **changes: object) -> World:
+    other = world.clone()
+    for name, value in changes.items():
+        setattr(other, name, value)
+    return other
+
+
+def _turning(world: World) -> Iterator[tuple[str, World]]:
+    for revision in sorted({"A", *world.kinds} - {world.revision}):
+        yield f"the spec says {revision}", _change(world, revision=revision)
+
+
+def _attempt(world: World) -> Iterator[tuple[str, World]]:
+    policy = replace(world.policy, attempt=world.policy.attempt + 1)
+    yield "another attempt", _change(world, policy=policy)
+
+
+Possible = Iterable[tuple[str, World]]
+
+
+def _policy(world: World) -> Possible:
+    policy = world.policy
+    yield "another strategy", _change(world, policy=replace(policy, recreate=not policy.recreate))
+    yield "another consequence", _change(world, policy=replace(policy, rolls_back=not policy.rolls_back))
+
+
+EVENTS: dict[str, Callable[[World], Possible]] = {
+    "time": lambda world: [("a minute", _change(world, now=world.now + MINUTE))],
+    "death": _dying,
+    "turn": _turning,
+    "pause": lambda world: [("pause", _change(world, paused=not world.paused))],
+    "block": lambda world: [("a Secret", _change(world, blocked=not world.blocked))],
+    "promote": lambda world: [("promotion", _change(world, promote=world.revision))],
+    "attempt": _attempt,
+    "policy": _policy,
+    "outage": lambda world: [("outage", _change(world, outage=not world.outage))],
+    "old news": lambda world: [("old news", _change(world, seen=dict(world.pods)))] if world.seen is None else [],
+    "size": lambda world: [
+        (f"{number} members", _change(world, members=number)) for number in (1, 2, 3) if number != world.members
+    ],
+}
+
+
+# what must be in the end
+
+
+def check_end(end: World) -> None:
+    """Whether a world that has come to rest is as the spec and what is known of its revisions want it."""
+    record = end.record
+    assert record is not None
+    running = {revision: number for revision, number in end.sets.items() if number}
+    if end.paused:
+        _must(not running and not end.pods, f"paused, with {end.pods}")
+        return
+    if end.blocked:
+        return
+    desired, stable = end.kind(end.revision), end.kind(record.stable or "")
+    match record.phase:
+        case Phase.STEADY:
+            _must(running == {end.revision: end.members}, f"steady on {end.revision}, with {running}")
+            unseen = end.policy.recreate or bool({"policy", "promote"} & end.budget.keys())
+            _must(unseen or desired == "good" or end.revision == "A", f"{end.revision} is {desired}, and was let in")
+        case Phase.HALTED:
+            _must(record.has_failed(end.revision), f"halted for no reason: {record}")
+            _must(end.late or desired != "good", f"{end.revision} is good, and was not let in: {record}")
+            at_rest = running == {record.stable: end.members}
+            _must(at_rest or not end.policy.rolls_back, f"halted, with {running}: {record}")
+        case Phase.STARTING:
+            _must(desired == "crashing", f"never started: {record}")
+        case Phase.CANARY:
+            _must(end.outage or (desired != "good" and stable != "good"), f"a canary for ever: {record}")
+        case Phase.WAITING:
+            _must(not end.promote.startswith(end.revision), f"waits though promoted: {record}")
+        case _:
+            raise BrokenError(f"left in {record}")
+
+
+def _must(holds: bool, what: str) -> None:
+    if not holds:
+        raise BrokenError(what)
