@@ -1,10 +1,10 @@
-"""``python -m bench [throughput | latency | trickle | backlog] [options]``: the first one unless named."""
+"""``python -m bench [throughput | latency | trickle | backlog | operator] [options]``: the first one unless named."""
 
 import sys
 
-from bench import backlog, latency, throughput, trickle
+from bench import backlog, latency, resources, throughput, trickle
 
-COMMANDS = {"throughput": throughput, "latency": latency, "trickle": trickle, "backlog": backlog}
+COMMANDS = {"throughput": throughput, "latency": latency, "trickle": trickle, "backlog": backlog, "operator": resources}
 
 
 def main() -> None:

@@ -89,6 +89,7 @@ class Operator:
         self._watches.stop()
         self._lags.close()
         self._reports.close()
+        self._reader.close()
 
     # who is woken
 

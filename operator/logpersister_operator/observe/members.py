@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Final
 
 import urllib3
@@ -11,6 +12,10 @@ from logpersister_operator.observed import MemberReport
 from logpersister_operator.render.network import HTTP_PORT
 
 SECONDS: Final = 3.0
+"""For a member to take the connection, and to answer."""
+ALL_SECONDS: Final = 10.0
+"""For all members of a resource, however many there are."""
+THREADS: Final = 64
 LARGEST: Final = 1 << 20
 """Bytes of a report; it is bounded to some 50 kB."""
 
@@ -20,13 +25,23 @@ class MemberReader:
 
     def __init__(self, port: int = HTTP_PORT) -> None:
         self._port = port
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="member")
         self._pool = urllib3.PoolManager(
-            num_pools=64, retries=False, timeout=urllib3.Timeout(connect=SECONDS, read=SECONDS)
+            num_pools=THREADS, retries=False, timeout=urllib3.Timeout(connect=SECONDS, read=SECONDS)
         )
 
     def ask(self, pods: Mapping[str, Document]) -> dict[str, MemberReport]:
-        """Return the report of each pod that can have one, by its name."""
-        return {name: self._ask(pod) for name, pod in pods.items()}
+        """Ask all pods at once; return their reports by name."""
+        asked = {name: self._threads.submit(self._ask, pod) for name, pod in pods.items()}
+        wait(asked.values(), timeout=ALL_SECONDS)
+        late = MemberReport(None, "it did not answer in time")
+        return {
+            name: late if answer.cancel() or not answer.done() else answer.result() for name, answer in asked.items()
+        }
+
+    def close(self) -> None:
+        """Ask nobody any more, without waiting for answers."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, pod: Document) -> MemberReport:
         address = (pod.get("status") or {}).get("podIP")

@@ -54,6 +54,11 @@ class OperatorProcess:
         reaper.register(self._process.pid)
         return self
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def stop(self) -> int:
         """End it in order; return the exit code."""
         assert self._process is not None

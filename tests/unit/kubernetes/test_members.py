@@ -1,0 +1,53 @@
+"""Asking members how they are, when some of them do not answer."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.observe import members
+from logpersister_operator.observe.members import MemberReader
+from tests.stack.ports import LOOPBACK
+
+HANGS = "127.0.0.2"
+
+
+class _Member(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        content = b'{"state": "running"}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the library's
+        """Say nothing."""
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port on which one address answers, and another one takes connections and says nothing."""
+    server = ThreadingHTTPServer((LOOPBACK, 0), _Member)
+    threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
+    with socket.create_server((HANGS, server.server_port)):
+        yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+def at(address: str | None) -> Document:
+    return {"status": {"podIP": address} if address else {}}
+
+
+def test_those_that_hang_hide_no_answer_of_others(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(members, "ALL_SECONDS", 0.5)
+    reader = MemberReader(port)
+    pods = {f"hangs-{number}": at(HANGS) for number in range(2)} | {"new": at(None), "well": at(LOOPBACK)}
+    reports = reader.ask(pods)
+    reader.close()
+    assert reports["well"].document == {"state": "running"}
+    assert reports["new"].error == "the pod has no address yet"
+    assert {reports[f"hangs-{number}"].error for number in range(2)} == {"it did not answer in time"}
