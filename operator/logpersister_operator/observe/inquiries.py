@@ -19,6 +19,8 @@ log = structlog.get_logger(__name__)
 
 JITTER = 0.1
 """Share of a pause by which it may be longer, so that many subjects do not keep step."""
+SOONEST = 1 / 6
+"""Part of a pause after which a subject that has just failed to answer is asked again; each time it doubles."""
 SLOWEST = 4.0
 """How many times longer the pauses get while a subject does not answer."""
 
@@ -27,7 +29,8 @@ SLOWEST = 4.0
 class _Subject(Generic[Answer]):
     ask: Callable[[], Answer]
     answer: Answer | None = None
-    pause_factor: float = 1.0
+    failures: int = 0
+    """In a row."""
     number: int = field(default=0)
     """Of the entry in the schedule that counts; older ones are void."""
 
@@ -51,7 +54,7 @@ class Inquiries(Generic[Key, Answer]):
             seconds: between two questions about the same subject.
             threads: how many may be asked at once.
             on_answer: is told of each answer that differs from the one before.
-            is_failure: whether an answer says that the subject could not be asked: it is asked less often then.
+            is_failure: whether an answer says that the subject could not be asked: it is asked soon again, then less.
         """
         self._seconds = seconds
         self._on_answer = on_answer
@@ -70,7 +73,7 @@ class Inquiries(Generic[Key, Answer]):
         with self._changed:
             subject = self._subjects.setdefault(key, _Subject(ask))
             subject.ask = ask
-            subject.pause_factor = 1.0
+            subject.failures = 0
             self._plan(key, subject, 0.0)
 
     def remove(self, key: Key) -> None:
@@ -124,8 +127,8 @@ class Inquiries(Generic[Key, Answer]):
                 return
             differs, subject.answer = answer != subject.answer, answer
             failed = answer is None or self._is_failure(answer)
-            subject.pause_factor = min(SLOWEST, subject.pause_factor * 2) if failed else 1.0
-            pause = self._seconds * subject.pause_factor * random.uniform(1.0, 1.0 + JITTER)
-            self._plan(key, subject, pause)
+            subject.failures = subject.failures + 1 if failed else 0
+            factor = min(SLOWEST, SOONEST * 2.0 ** min(subject.failures - 1, 16)) if failed else 1.0
+            self._plan(key, subject, self._seconds * factor * random.uniform(1.0, 1.0 + JITTER))
         if differs:
             self._on_answer(key)

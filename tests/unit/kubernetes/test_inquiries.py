@@ -1,0 +1,65 @@
+"""When subjects are asked: each in its own time, soon after a failure, and ever less when it goes on failing."""
+
+import itertools
+import queue
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from logpersister_operator.observe import inquiries
+from logpersister_operator.observe.inquiries import Inquiries
+
+FAILED = "failed"
+_SECONDS = 20
+
+
+@pytest.fixture
+def told() -> "queue.Queue[str]":
+    return queue.Queue()
+
+
+@pytest.fixture
+def asking(told: "queue.Queue[str]", monkeypatch: pytest.MonkeyPatch) -> Iterator[Inquiries[str, str]]:
+    """Pauses of an hour, but for a hundredth of a second after a failure."""
+    monkeypatch.setattr(inquiries, "SOONEST", 0.01 / 3600)
+    asking: Inquiries[str, str] = Inquiries(
+        "test", seconds=3600, threads=2, on_answer=told.put, is_failure=lambda answer: answer == FAILED
+    )
+    yield asking
+    asking.close()
+
+
+def test_a_failure_is_no_answer_for_long(asking: Inquiries[str, str], told: "queue.Queue[str]") -> None:
+    answers = iter([FAILED, FAILED, "fine"])
+    asking.put("a", lambda: next(answers))
+    assert [told.get(timeout=_SECONDS) for _ in range(2)] == ["a", "a"], "once for each answer that is another one"
+    assert asking.answer("a") == "fine"
+
+
+def test_one_that_hangs_delays_no_other(asking: Inquiries[str, str], told: "queue.Queue[str]") -> None:
+    hang = threading.Event()
+    asking.put("slow", lambda: "at last" if hang.wait(_SECONDS) else "never")
+    for name in ("a", "b"):
+        asking.put(name, lambda: "fine")
+    assert {told.get(timeout=_SECONDS) for _ in range(2)} == {"a", "b"}
+    assert asking.answer("slow") is None
+    hang.set()
+    assert told.get(timeout=_SECONDS) == "slow"
+
+
+def test_what_goes_on_failing_is_asked_ever_less(asking: Inquiries[str, str]) -> None:
+    times: list[float] = []
+    enough = threading.Event()
+
+    def ask() -> str:
+        times.append(time.monotonic())
+        if len(times) == 6:
+            enough.set()
+        return FAILED
+
+    asking.put("a", ask)
+    assert enough.wait(_SECONDS)
+    pauses = [after - before for before, after in itertools.pairwise(times)]
+    assert pauses[4] > 0.16, "0.01 s, doubled four times"
