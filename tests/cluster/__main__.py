@@ -12,6 +12,9 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.cluster.environment import HOST, MEMBER_IMAGE, OPERATOR_IMAGE, OWN_NODE
@@ -36,7 +39,8 @@ def main() -> int:
                 raise NodeError(f"KUBECONFIG is set, so {HOST} must be: the address by which pods reach this machine")
             _load_elsewhere(references)
         else:
-            Node().up()
+            with _phase("the node"):
+                Node().up()
             _load(references)
             command = inside(command)
             environment |= {"KUBECONFIG": str(KUBECONFIG), HOST: NODE_ADDRESS, OWN_NODE: "1"}
@@ -50,8 +54,7 @@ def _load(references: dict[str, str]) -> None:
     """Load what the node does not have, and let go of earlier builds."""
     for target, reference in references.items():
         if not images.has(reference):
-            print(f"==> loading {reference}", flush=True)
-            with tempfile.TemporaryDirectory(dir=DIRECTORY) as folder:
+            with _phase(f"loading {reference}"), tempfile.TemporaryDirectory(dir=DIRECTORY) as folder:
                 archive = Path(folder) / f"{target}.tar"
                 _image("save", target, str(archive))
                 images.load(reference, archive)
@@ -67,6 +70,15 @@ def _load_elsewhere(references: dict[str, str]) -> None:
             archive = Path(folder) / f"{target}.tar"
             _image("save", target, str(archive))
             subprocess.run([*shlex.split(load), str(archive)], check=True)
+
+
+@contextmanager
+def _phase(name: str) -> Iterator[None]:
+    """Say what takes time, and how much."""
+    print(f"==> {name}", flush=True)
+    began = time.monotonic()
+    yield
+    print(f"    done in {time.monotonic() - began:.0f} s", flush=True)
 
 
 def _image(*arguments: str) -> str:

@@ -98,8 +98,10 @@ def test_as_many_as_there_is_work_for(persister: Persister, workload: Workload, 
     stall = Stall(matches=_is_object, times=None)
     s3.inject(stall)
     try:
-        with workload.running(TOPIC, PARTITIONS, per_second=50):
-            _wait_executors(persister, 3)
+        for number in PARTITIONS:  # one after the other, so that each is a job of its own
+            workload.write(TOPIC, 100, partitions=[number])
+            persister.eventually("it is promised", lambda number=number: number in persister.group.pending(TOPIC))  # type: ignore[misc]
+        _wait_executors(persister, 3)
     finally:
         s3.remove(stall)
     persister.wait_stored()
