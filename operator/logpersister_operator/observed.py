@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from logpersister.group.answers import GroupDescription
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import LagSummary
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, STATEFUL_SET, Document, Kind, Reference
@@ -42,6 +43,8 @@ class KnownLag:
     """The first topics whose oldest record waits longer than ``targetLag``."""
     missing_topics: tuple[str, ...] = ()
     """Topics that the spec names and that do not exist."""
+    group: GroupDescription | None = None
+    """Who is in the group; None when its coordinator did not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,8 @@ class Observed:
     """By the name of the member's pod; None as long as this process has not asked."""
     stored: Stored | None = None
     """What all members have stored together, those that have ended included; None while that is not known."""
+    names: frozenset[str] = frozenset()
+    """Of all members, past ones too, that were seen to be this resource's."""
     refusals: Mapping[Reference, str] = field(default_factory=dict)
     """What the API server said to objects that it did not take at the last attempt."""
 
@@ -173,3 +178,5 @@ class Plan:
     delete: Sequence[Document] = ()
     """Children, as they were seen, that are no longer needed."""
     events: Sequence[Event] = ()
+    leave: Sequence[str] = ()
+    """Names of members that have a place in the group and will not come back."""

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -12,10 +12,12 @@ from kubernetes.client import ApiClient
 
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
+from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain
 from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.cluster.client import ApiServer, Cluster
 from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.decide.departed import known_names
 from logpersister_operator.decide.validity import check
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, Watches
@@ -44,6 +46,8 @@ class _Subject:
     wake: Callable[[], None] | None = None
     """None while nobody looks after the resource."""
     tally: UploadTally = field(default_factory=UploadTally)
+    names: frozenset[str] = frozenset()
+    """Of members that the resource was seen to have."""
     secrets: SecretsRead | None = None
     secrets_of: tuple[str, ...] = ()
     secrets_until: float = 0.0
@@ -77,6 +81,7 @@ class Operator:
             on_answer=self.wake,
             is_failure=lambda _: False,
         )
+        self._departures = Departures(INQUIRY_THREADS)
         self._subjects: dict[ResourceKey, _Subject] = {}
         self._statuses: dict[ResourceKey, Document] = {}
         self._lock = threading.Lock()
@@ -90,6 +95,7 @@ class Operator:
         self._lags.close()
         self._reports.close()
         self._reader.close()
+        self._departures.close()
 
     # who is woken
 
@@ -111,6 +117,7 @@ class Operator:
     def _forget(self, key: ResourceKey) -> None:
         self._reports.remove(key)
         self._lags.remove(key)
+        self._departures.forget(key)
         with self._lock:
             self._statuses.pop(key, None)
             subject = self._subjects.pop(key, None)
@@ -138,6 +145,7 @@ class Operator:
             outcome = "refused" if self._reconciler.refusals(observed.key) else "done"
         finally:
             self.metrics.reconciled(outcome, time.monotonic() - began)
+        self._let_leave(observed, done.leave)
         with self._lock:
             self._statuses[observed.key] = done.status
         self._count_resources()
@@ -161,6 +169,8 @@ class Operator:
             stored=None if reports is None else subject.tally.observe(reports, told, observed.now),
             refusals=self._reconciler.refusals(key),
         )
+        subject.names = known_names(subject.names, observed)
+        observed = replace(observed, names=subject.names)
         runs = check(observed).runs
         if runs is None:
             return observed
@@ -180,6 +190,14 @@ class Operator:
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""
         self._reconciler.forget(resource)
+
+    def _let_leave(self, observed: Observed, names: Sequence[str]) -> None:
+        """Take members out of the group that will not come back."""
+        runs = check(observed).runs
+        with self._lock:
+            subject = self._subjects.get(observed.key)
+        if names and runs is not None and subject is not None and subject.secrets is not None:
+            self._departures.begin(observed.key, runs, subject.secrets.secrets(), names)
 
     # questions
 

@@ -5,12 +5,10 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 import structlog
-from kafka.admin import MemberToRemove
 
-from logpersister.kafka_client import client_config
-from logpersister.kafka_client.admin import admin_client
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
+from logpersister_operator.act.departures import remove_members
 from logpersister_operator.cluster.client import Cluster, ClusterError
 from logpersister_operator.cluster.kinds import STATEFUL_SET, Document
 from logpersister_operator.decide.validity import check
@@ -21,7 +19,6 @@ log = structlog.get_logger(__name__)
 
 MARGIN_SECONDS: Final = 60.0
 """How much longer than its members' own time to stop a drain may take, before it is given up."""
-KAFKA_MILLISECONDS: Final = 10_000
 
 
 class Drain:
@@ -87,13 +84,8 @@ class Drain:
         """Remove static members: otherwise their partitions would wait for the session to time out."""
         if resource is None or not self._names:
             return
-        limits = {"bootstrap_timeout_ms": KAFKA_MILLISECONDS, "request_timeout_ms": KAFKA_MILLISECONDS}
-        reason = "the resource was deleted"
         try:
-            config = client_config(resource.spec.kafka, self._secrets(resource)) | limits
-            with admin_client(config) as admin:
-                members = [MemberToRemove(group_instance_id=name, reason=reason) for name in sorted(self._names)]
-                admin.remove_group_members(resource.group_id, members)
+            remove_members(resource, self._secrets(resource), self._names, "the resource was deleted")
         except Exception as error:  # noqa: BLE001 - a broker that is away must not keep a resource from being deleted
             log.warning("drain.members_not_removed", group=resource.group_id, error=repr(error))
 

@@ -1,7 +1,7 @@
 """One round about one resource: decide, write the status, then act. It may be interrupted between any two writes."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -32,6 +32,8 @@ class Round:
     status: Document
     again_seconds: float | None = None
     """When the next one should be at the latest, if there is something left to do."""
+    leave: Sequence[str] = ()
+    """Members that have departed from the group."""
 
 
 class OutdatedError(Exception):
@@ -79,7 +81,7 @@ class Reconciler:
             plan = decide(informed)
             again = self._write(observed, plan)
             self._tell(informed, plan.events)
-        return Round(plan.status, again)
+        return Round(plan.status, again, plan.leave)
 
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""

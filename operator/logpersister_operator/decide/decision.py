@@ -8,6 +8,7 @@ from logpersister_operator.cluster.kinds import CHILDREN, CONFIG_MAP, STATEFUL_S
 from logpersister_operator.crd.status import Status
 from logpersister_operator.decide import report, verdicts
 from logpersister_operator.decide.conditions import Verdict, conditions
+from logpersister_operator.decide.departed import departed
 from logpersister_operator.decide.diagnosis import ailment
 from logpersister_operator.decide.events import transitions
 from logpersister_operator.decide.handover import Handover, hand_over, ready_members
@@ -49,7 +50,7 @@ def decide(observed: Observed) -> Plan:
     ]
     status = _status(observed, validity.runs, progress, found)
     delete = _surplus(observed, apply, handover) if runnable else []
-    return Plan(status, apply, delete, transitions(observed.status, status))
+    return Plan(status, apply, delete, transitions(observed.status, status), departed(observed, apply))
 
 
 def is_paused(observed: Observed) -> bool:

@@ -4,8 +4,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
+import structlog
+from kafka.errors import KafkaError
+
+from logpersister.group.answers import GroupDescription
 from logpersister.group.observation import Observation, observe
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import KafkaCheckError, check_broker, client_config
@@ -16,6 +21,8 @@ from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import PartitionLag
 from logpersister_operator.decide.target import target_lag_seconds
 from logpersister_operator.observed import KnownLag, SecretsSeen, StuckPartition, UnknownLag
+
+log = structlog.get_logger(__name__)
 
 ASK_SECONDS: Final = 10.0
 MOST_STUCK: Final = 10
@@ -89,7 +96,8 @@ class GroupLag:
 
     def _ask(self) -> KnownLag | UnknownLag:
         try:
-            return self._known(self._observe())
+            lag = self._known(self._observe())
+            return replace(lag, group=self._describe()) if isinstance(lag, KnownLag) else lag
         except Exception as error:
             self._disconnect()
             return UnknownLag(self._explain(error))
@@ -112,6 +120,14 @@ class GroupLag:
         topics = _partitions(self._offsets, kafka)
         self._missing = tuple(sorted(set(kafka.topics or ()) - topics.keys()))
         return observe(self._offsets, kafka, topics)
+
+    def _describe(self) -> GroupDescription | None:
+        assert self._offsets is not None
+        try:
+            return self._offsets.describe_group()
+        except KafkaError as error:  # the lag is known all the same
+            log.warning("group.not_described", group=self._resource.group_id, error=repr(error))
+            return None
 
     def _known(self, observation: Observation) -> KnownLag | UnknownLag:
         if observation.errors:

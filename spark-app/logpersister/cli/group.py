@@ -6,7 +6,8 @@ from typing import Any
 from kafka import KafkaAdminClient
 
 from logpersister.cli.brokers import patiently
-from logpersister.group.description import GroupDescription, describe
+from logpersister.group.answers import GroupDescription
+from logpersister.group.description import describe
 
 
 def describe_group(config: Mapping[str, Any], group_id: str, seconds: float) -> GroupDescription:

@@ -13,7 +13,7 @@ from logpersister.cli import brokers, context
 from logpersister.cli.exits import Exit
 from logpersister.cli.group import describe_group
 from logpersister.cli.tables import Column, table
-from logpersister.group.description import GroupDescription
+from logpersister.group.answers import GroupDescription
 from logpersister.group.observation import Observation, PartitionState, observe
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport

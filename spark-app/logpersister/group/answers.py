@@ -36,3 +36,25 @@ class CommitOutcome:
     """Not sent: the partition is no longer ours or is being revoked, or the group is just being shared out anew."""
     failed: dict[TopicPartition, Exception] = field(default_factory=dict)
     """The outcome is unknown; Kafka must be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """One member of the group."""
+
+    name: str
+    """Its static name, or the id that the group gave it."""
+    host: str
+    partitions: int
+    is_static: bool = False
+    """Whether the name is its own (``group.instance.id``): the group keeps its place when it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    """State of the group, and who is in it."""
+
+    state: str
+    """Kafka's word: ``Stable``, ``Empty``, ``PreparingRebalance``, ``CompletingRebalance``; ``Dead``: no such group."""
+    members: tuple[GroupMember, ...]
+    """By name."""

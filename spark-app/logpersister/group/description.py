@@ -2,33 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kafka import KafkaAdminClient
 from kafka.errors import GroupIdNotFoundError, KafkaError, for_code
 
-
-@dataclass(frozen=True, slots=True)
-class GroupMember:
-    """One member of the group."""
-
-    name: str
-    """Its static name, or the id that the group gave it."""
-    host: str
-    partitions: int
-    is_static: bool = False
-    """Whether the name is its own (``group.instance.id``): the group keeps its place when it is gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupDescription:
-    """State of the group, and who is in it."""
-
-    state: str
-    """Kafka's word: ``Stable``, ``Empty``, ``PreparingRebalance``, ``CompletingRebalance``; ``Dead``: no such group."""
-    members: tuple[GroupMember, ...]
-    """By name."""
+from logpersister.group.answers import GroupDescription, GroupMember
 
 
 def describe(admin: KafkaAdminClient, group_id: str) -> GroupDescription:

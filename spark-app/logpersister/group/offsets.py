@@ -12,8 +12,8 @@ import structlog
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
-from logpersister.group.answers import Answer, TopicDescription
-from logpersister.group.description import GroupDescription, describe
+from logpersister.group.answers import Answer, GroupDescription, TopicDescription
+from logpersister.group.description import describe
 from logpersister.kafka_client.admin import admin_client
 from logpersister.plan.intents import Committed, UnknownMarkError, parse
 from logpersister.ranges import Offset, TopicPartition, topic_id_text

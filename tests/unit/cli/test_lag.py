@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from logpersister.cli.lag import GroupLag, _show_tables, document
-from logpersister.group.answers import Answer
-from logpersister.group.description import GroupDescription, GroupMember
+from logpersister.group.answers import Answer, GroupDescription, GroupMember
 from logpersister.group.observation import observe
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.plan.intents import Committed, Intent, UnknownMarkError, promised, stored
