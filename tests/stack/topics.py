@@ -33,6 +33,10 @@ class Record:
     offset: int | None = None
 
 
+PATIENCE_MILLISECONDS = 120_000
+"""How long a busy machine may take to elect the leaders of a new topic."""
+
+
 @contextmanager
 def admin(bootstrap: str, **security: Any) -> Iterator[KafkaAdminClient]:
     """Open kafka-python's admin client for what has no helper here."""
@@ -47,8 +51,8 @@ def create_topic(
     with admin(bootstrap, **security) as client:
         client.create_topics(
             {name: {"num_partitions": partitions, "replication_factor": 1, "configs": dict(configs or {})}},
-            wait_for_metadata=True,
         )
+        client.wait_for_topics([name], timeout_ms=PATIENCE_MILLISECONDS)
 
 
 def delete_topic(bootstrap: str, name: str, **security: Any) -> None:
