@@ -42,7 +42,12 @@ PARTITIONS = range(4)
 _SMALL = {"resources": {"requests": {"cpu": "100m"}}}
 """So that all pods of a test find room on two cores that have more to do."""
 SMALL_MEMBER = {"spec": {"containers": [{"name": "member", **_SMALL}]}}
-SMALL_EXECUTOR = {"spec": {"containers": [{"name": "executor", **_SMALL}]}}
+SMALL_EXECUTOR = {
+    "spec": {
+        "containers": [{"name": "executor", **_SMALL}],
+        "terminationGracePeriodSeconds": 300,  # what is begun is ended, on however slow a machine
+    }
+}
 
 collect_ignore_glob = [] if started_by_us() else ["test_*.py"]
 
