@@ -1,15 +1,17 @@
 """What the operator knows of one resource at one moment: the input of every decision. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from logpersister.group.answers import GroupDescription
 from logpersister.ranges import TopicPartition
-from logpersister.report.lag import LagSummary
+from logpersister.report.lag import GenerationShare, LagSummary
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, STATEFUL_SET, Document, Kind, Reference
 from logpersister_operator.render.application import COMPONENT_LABEL, EXECUTOR, MEMBER, REVISION_LABEL
+
+_ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,8 +45,15 @@ class KnownLag:
     """The first topics whose oldest record waits longer than ``targetLag``."""
     missing_topics: tuple[str, ...] = ()
     """Topics that the spec names and that do not exist."""
+    generations: tuple[GenerationShare, ...] = ()
+    """The generations that partitions are in."""
     group: GroupDescription | None = None
     """Who is in the group; None when its coordinator did not tell."""
+
+    @property
+    def essence(self) -> "KnownLag":
+        """The same, whenever it was seen."""
+        return replace(self, summary=replace(self.summary, observed_at=_ANY_TIME))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +69,14 @@ class MemberReport:
 
     document: Mapping[str, Any] | None
     error: str = ""
+
+    @property
+    def essence(self) -> object:
+        """The same, whenever it was said."""
+        if self.document is None:
+            return self.error
+        lag = {name: value for name, value in (self.document.get("lag") or {}).items() if name != "observedAt"}
+        return {**self.document, "observedAt": None, "lag": lag}
 
 
 def documents(reports: Mapping[str, MemberReport] | None) -> list[Mapping[str, Any]]:

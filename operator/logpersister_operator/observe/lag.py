@@ -149,7 +149,8 @@ class GroupLag:
             if topic.seconds is not None and topic.seconds > target_lag_seconds(spec, name)
         )
         stuck.sort(key=lambda one: (-one.seconds, one.partition))
-        return KnownLag(summary, tuple(stuck[:MOST_STUCK]), tuple(over[:MOST_TOPICS]), self._missing)
+        most_stuck, most_over = tuple(stuck[:MOST_STUCK]), tuple(over[:MOST_TOPICS])
+        return KnownLag(summary, most_stuck, most_over, self._missing, observation.generations)
 
     def _explain(self, error: Exception) -> str:
         """Return what a check of the brokers finds, which names address and remedy; else the error itself."""
