@@ -129,6 +129,7 @@ class Reports(Listener):
             self._board.rebalanced(group.group_generation)
         if lost > self._lost_partitions:
             self._metrics.partitions_lost(lost - self._lost_partitions)
+        self._board.in_group(group.group_generation, lost)  # it rebalances without a change of ours, too
         self._rebalances, self._lost_partitions = rebalances, lost
 
     def _show_lag(self, cycle: Cycle, *, joined: bool) -> None:

@@ -60,6 +60,7 @@ def status_document(status: Status) -> Document:
             "count": status.rebalances.count,
             "groupGeneration": status.rebalances.group_generation,
             "last": rfc3339(status.rebalances.last),
+            "lostPartitions": status.rebalances.lost_partitions,
         },
     }
 

@@ -108,6 +108,8 @@ class Rebalances:
     group_generation: int | None = None
     """The group's own generation number (not ours); None when it is not known."""
     last: datetime | None = None
+    lost_partitions: int = 0
+    """Partitions that went to others without a revocation: the group had not heard of this member in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +230,17 @@ class StatusBoard:
     def rebalanced(self, group_generation: int | None = None) -> None:
         """The member's assignment changed, in a new group generation if that is known."""
         with self._lock:
-            self._set(rebalances=Rebalances(self._status.rebalances.count + 1, group_generation, self._clock()))
+            before = self._status.rebalances
+            now = replace(before, count=before.count + 1, group_generation=group_generation, last=self._clock())
+            self._set(rebalances=now)
+
+    def in_group(self, group_generation: int | None, lost_partitions: int) -> None:
+        """Where the group is now, and how many partitions it has ever taken away without asking."""
+        with self._lock:
+            before = self._status.rebalances
+            now = replace(before, group_generation=group_generation, lost_partitions=lost_partitions)
+            if now != before:
+                self._set(rebalances=now)
 
     def lag(self, summary: LagSummary) -> None:
         with self._lock:

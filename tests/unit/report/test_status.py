@@ -129,11 +129,14 @@ def test_rebalances_are_counted(board: StatusBoard, clock: Clock) -> None:
     board.rebalanced(7)
     clock.forward(3)
     board.rebalanced()
+    clock.forward(3)
+    board.in_group(9, 4)
 
     assert status_document(board.snapshot())["rebalance"] == {
         "count": 2,
-        "groupGeneration": None,
+        "groupGeneration": 9,
         "last": "2026-11-21T12:00:03.000Z",
+        "lostPartitions": 4,
     }
 
 
