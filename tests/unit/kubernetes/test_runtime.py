@@ -1,19 +1,21 @@
 """What the operator remembers of resources between rounds."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pytest
 from kubernetes.client import ApiClient
 
+from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister_operator import runtime
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.observe.children import NotListedError
-from logpersister_operator.observed import ResourceKey, UnknownLag
+from logpersister_operator.observed import KnownLag, ResourceKey, UnknownLag
 from logpersister_operator.runtime import Operator
 from logpersister_operator.settings import Settings
 from tests.unit.kubernetes.fake_cluster import FakeCluster
-from tests.unit.kubernetes.samples import IMAGE, resource
+from tests.unit.kubernetes.samples import IMAGE, lag, pod, resource
 
 KEY = ResourceKey("logs", "clicks-backup")
 
@@ -22,14 +24,15 @@ class Group:
     """Stands for the questions about one group."""
 
     made: list["Group"]
+    answer: KnownLag | UnknownLag
 
     def __init__(self, _resource: Any, _secrets: Any, standing_still: object | None = None) -> None:
         self.standing_still = standing_still or object()
         self.closed = False
         self.made.append(self)
 
-    def ask(self) -> UnknownLag:
-        return UnknownLag("not today")
+    def ask(self) -> KnownLag | UnknownLag:
+        return self.answer
 
     def close(self) -> None:
         self.closed = True
@@ -37,13 +40,28 @@ class Group:
 
 @pytest.fixture
 def operator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Operator]:
-    Group.made = []
+    Group.made, Group.answer = [], UnknownLag("not today")
     monkeypatch.setattr(runtime, "GroupLag", Group)
+    monkeypatch.setattr(runtime, "Departures", Leaving)
     operator = Operator(ApiClient(), Settings(IMAGE), FakeCluster())
     operator.register(KEY, lambda: None)
     operator.children.complete()
     yield operator
     operator.stop()
+
+
+class Leaving:
+    """Stands for the removal of members from their group."""
+
+    def __init__(self, _threads: int) -> None:
+        self.names: list[str] = []
+
+    def begin(self, _key: ResourceKey, _resource: Any, _secrets: Any, names: Collection[str]) -> None:
+        self.names += names
+
+    def forget(self, _key: ResourceKey) -> None: ...
+
+    def close(self) -> None: ...
 
 
 def written(document: Document, version: str) -> Document:
@@ -71,6 +89,31 @@ def test_changed_settings_of_kafka_do_but_how_long_partitions_stood_still_is_kep
     assert after.standing_still is before.standing_still
     operator.unregister(KEY, lambda: None)
     assert not after.closed, "somebody else looks after it"
+
+
+def test_a_member_whose_pod_is_gone_for_good_is_taken_out_of_the_group(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaving: Any = operator._departures
+    name = "clicks-backup-0a1b2c3d4e5f-0"
+    Group.answer = lag(group=GroupDescription("Stable", (GroupMember(name, "10.0.0.1", 2, is_static=True),)))
+    gone = pod(name)
+    gone["metadata"] |= {"namespace": "logs", "uid": "1", "resourceVersion": "1"}
+    gone["metadata"]["labels"]["logpersister.dev/resource"] = KEY.name
+    operator.children.seen(gone)
+    document = resource(storage={"bucket": "logs"})
+    told = threading.Event()
+    monkeypatch.setattr(operator._lags, "_on_answer", lambda _: told.set())
+    cluster: Any = operator._cluster
+    cluster.children = operator.children
+    cluster.put_resource(document)
+    operator.reconcile(document)
+    assert told.wait(60)
+    operator.reconcile(document)
+    assert leaving.names == []
+    operator.children.gone(gone)
+    operator.reconcile(document)
+    assert leaving.names == [name]
 
 
 def test_nothing_is_observed_before_everything_is_listed() -> None:
