@@ -31,6 +31,11 @@ class Metrics:
         )
         self._applies = Counter("logpersister_operator_applies", "Children applied", ["kind"], registry=self.registry)
         self._deletes = Counter("logpersister_operator_deletes", "Children deleted", ["kind"], registry=self.registry)
+        self._lag_questions = Counter(
+            "logpersister_operator_lag_questions",
+            "Times that Kafka was asked for the lag of a group",
+            registry=self.registry,
+        )
         self._lag_failures = Counter(
             "logpersister_operator_lag_failures",
             "Times that the lag of a group could not be read",
@@ -56,6 +61,9 @@ class Metrics:
 
     def deleted(self, kind: str) -> None:
         self._deletes.labels(kind).inc()
+
+    def lag_asked(self) -> None:
+        self._lag_questions.inc()
 
     def lag_failed(self) -> None:
         self._lag_failures.inc()

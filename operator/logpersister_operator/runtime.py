@@ -17,6 +17,7 @@ from logpersister_operator.act.drain import Drain
 from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.cluster.client import ApiServer, Cluster
 from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.departed import known_names
 from logpersister_operator.decide.validity import check
 from logpersister_operator.metrics import Metrics
@@ -34,6 +35,8 @@ log = structlog.get_logger(__name__)
 
 RESYNC_SECONDS: Final = 300.0
 """The longest pause between two rounds about a resource, whatever happens or does not."""
+UNSETTLED_SECONDS: Final = 15.0
+"""The longest one while time alone may change a verdict: a pod that waits for a node, a failure that passes."""
 INQUIRY_THREADS: Final = 32
 MISSING_SECRET_SECONDS: Final = 5.0
 """How soon a Secret that is missing is looked for again: somebody is about to create it."""
@@ -73,6 +76,7 @@ class Operator:
             threads=INQUIRY_THREADS,
             on_answer=self.wake,
             is_failure=lambda answer: isinstance(answer, UnknownLag),
+            essence=lambda answer: answer.essence if isinstance(answer, KnownLag) else answer,
         )
         self._reports: Inquiries[ResourceKey, dict[str, MemberReport]] = Inquiries(
             "reports",
@@ -80,6 +84,7 @@ class Operator:
             threads=INQUIRY_THREADS,
             on_answer=self.wake,
             is_failure=lambda _: False,
+            essence=lambda answer: {name: report.essence for name, report in answer.items()},
         )
         self._departures = Departures(INQUIRY_THREADS)
         self._subjects: dict[ResourceKey, _Subject] = {}
@@ -149,7 +154,7 @@ class Operator:
         with self._lock:
             self._statuses[observed.key] = done.status
         self._count_resources()
-        pauses = [RESYNC_SECONDS, self._until_secrets(observed.key)]
+        pauses = [RESYNC_SECONDS if is_settled(done.status) else UNSETTLED_SECONDS, self._until_secrets(observed.key)]
         return min(pauses if done.again_seconds is None else [*pauses, done.again_seconds])
 
     def observe(self, resource: Document) -> Observed:
@@ -244,6 +249,7 @@ class Operator:
 
 def _asking(group: GroupLag, metrics: Metrics) -> Callable[[], KnownLag | UnknownLag]:
     def ask() -> KnownLag | UnknownLag:
+        metrics.lag_asked()
         answer = group.ask()
         if isinstance(answer, UnknownLag):
             metrics.lag_failed()

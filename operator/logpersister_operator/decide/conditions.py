@@ -77,6 +77,13 @@ def told_before(before: Sequence[Mapping[str, Any]], aspect: Aspect) -> Verdict 
     return None
 
 
+def is_settled(status: Mapping[str, Any]) -> bool:
+    """Whether no verdict of a status changes by time alone: members are ready or not wanted, and no upload failed."""
+    told = {one["type"]: one["status"] for one in status.get("conditions", [])}
+    rests = "True" in (told.get(Aspect.READY), told.get(Aspect.PAUSED))
+    return rests and told.get(Aspect.UPLOADS_SUCCEEDING) != "False"
+
+
 def shortened(message: str) -> str:
     return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"
 

@@ -46,6 +46,7 @@ class Inquiries(Generic[Key, Answer]):
         threads: int,
         on_answer: Callable[[Key], None],
         is_failure: Callable[[Answer], bool],
+        essence: Callable[[Answer], object] = lambda answer: answer,
     ) -> None:
         """Begin with no subject.
 
@@ -53,12 +54,14 @@ class Inquiries(Generic[Key, Answer]):
             name: of the threads.
             seconds: between two questions about the same subject.
             threads: how many may be asked at once.
-            on_answer: is told of each answer that differs from the one before.
+            on_answer: is told of each answer whose essence differs from that of the one before.
             is_failure: whether an answer says that the subject could not be asked: it is asked soon again, then less.
+            essence: what of an answer somebody may act on; all of it unless given.
         """
         self._seconds = seconds
         self._on_answer = on_answer
         self._is_failure = is_failure
+        self._essence = essence
         self._subjects: dict[Key, _Subject[Answer]] = {}
         self._schedule: list[tuple[float, int, Key]] = []
         self._numbers = itertools.count(1)
@@ -125,10 +128,16 @@ class Inquiries(Generic[Key, Answer]):
         with self._changed:
             if self._subjects.get(key) is not subject or subject.number != number:
                 return
-            differs, subject.answer = answer != subject.answer, answer
+            differs = self._differs(subject.answer, answer)
+            subject.answer = answer
             failed = answer is None or self._is_failure(answer)
             subject.failures = subject.failures + 1 if failed else 0
             factor = min(SLOWEST, SOONEST * 2.0 ** min(subject.failures - 1, 16)) if failed else 1.0
             self._plan(key, subject, self._seconds * factor * random.uniform(1.0, 1.0 + JITTER))
         if differs:
             self._on_answer(key)
+
+    def _differs(self, before: Answer | None, now: Answer | None) -> bool:
+        if before is None or now is None:
+            return before is not now
+        return self._essence(before) != self._essence(now)

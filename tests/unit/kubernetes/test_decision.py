@@ -1,15 +1,19 @@
 """From what is observed to what is to be done, as a resource lives."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.crd.status import Status
+from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.decision import decide
-from logpersister_operator.observed import MemberReport, SecretsSeen, StuckPartition, UnknownLag
+from logpersister_operator.observed import KnownLag, MemberReport, SecretsSeen, StuckPartition, UnknownLag
 from tests.unit.kubernetes.samples import (
     CLICKS,
+    NOW,
     Life,
     by_reference,
     condition,
@@ -316,6 +320,24 @@ def test_a_new_operator_tells_nothing_new_before_it_has_asked() -> None:
     again = life.step(lag=None, reports=None)
     assert again.status == told.status
     assert not again.events
+
+
+def test_time_alone_changes_verdicts_until_all_is_well() -> None:
+    life = Life()
+    assert not is_settled(life.step().status)
+    life.get_ready()
+    assert is_settled(life.step(reports={"a": report()}).status)
+    assert not is_settled(life.step(reports={"a": report([failure()])}).status)
+    life.annotate(**{"logpersister.dev/paused": "true"})
+    assert is_settled(life.step(reports={}).status)
+
+
+def test_an_answer_that_says_the_same_later_is_no_news() -> None:
+    documents = [{"observedAt": time, "lag": {"known": True, "observedAt": time}} for time in ("now", "then")]
+    assert MemberReport(documents[0]).essence == MemberReport(documents[1]).essence
+    assert MemberReport(documents[0]).essence != MemberReport(documents[0] | {"state": "draining"}).essence
+    later = summarise([PartitionLag(CLICKS, 100, 105, 1.0)], NOW + timedelta(seconds=30))
+    assert lag(5, 1.0).essence == KnownLag(later).essence
 
 
 def test_what_failed_last_outlives_the_member_that_said_so() -> None:
