@@ -197,3 +197,8 @@ class Plan:
     events: Sequence[Event] = ()
     leave: Sequence[str] = ()
     """Names of members that have a place in the group and will not come back."""
+    scale: Sequence[Document] = ()
+    """StatefulSets as they were seen, but with the number of members that they shall have: nothing else of them
+    changes."""
+    again_seconds: float | None = None
+    """When to look again at the latest, though nothing changes."""

@@ -109,7 +109,7 @@ def behind() -> Document:
         (new, "Progressing", "waits for the operator"),
         (changed, "Progressing", "has not looked at the newest spec yet"),
         (starting, "Progressing", "StartingMembers: 0 of 1 member"),
-        (replacing, "Progressing", "StartingMembers: 0 of 1 member"),
+        (replacing, "Progressing", "TryingCanary: from revision"),
         (running, "Healthy", "WithinTarget: nothing waits"),
         (behind, "Healthy", "Behind: 500 records behind"),
         (without_secret, "Degraded", "SecretMissing: missing: Secret s3"),

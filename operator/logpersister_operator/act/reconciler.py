@@ -81,7 +81,7 @@ class Reconciler:
             plan = decide(informed)
             again = self._write(observed, plan)
             self._tell(informed, plan.events)
-        return Round(plan.status, again, plan.leave)
+        return Round(plan.status, _soonest(again, plan.again_seconds), plan.leave)
 
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""
@@ -105,8 +105,8 @@ class Reconciler:
     def _act(self, observed: Observed, plan: Plan) -> dict[Reference, str]:
         """Apply and delete; return what was refused."""
         changed = [child for child in plan.apply if not self._applied.is_current(child, self._known(observed, child))]
-        if changed or plan.delete:
-            self._look_again(observed)
+        if changed or plan.delete or plan.scale:
+            self._look_again(observed, plan)
         for child in changed:
             try:
                 made = self._cluster.apply(child)
@@ -121,6 +121,14 @@ class Reconciler:
             self._children.seen(made)
             self._metrics.applied(child["kind"])
             log.info("child.applied", resource=str(observed.key), child=str(Reference.of(child)))
+        for child in plan.scale:
+            self._children.seen(self._cluster.scale(child))
+            log.info(
+                "child.scaled",
+                resource=str(observed.key),
+                child=str(Reference.of(child)),
+                members=child["spec"]["replicas"],
+            )
         for child in plan.delete:
             metadata = child["metadata"]
             self._cluster.delete(kind_of(child["kind"]), metadata["namespace"], metadata["name"], uid=metadata["uid"])
@@ -133,10 +141,11 @@ class Reconciler:
     def _known(self, observed: Observed, child: Document) -> Document | None:
         return observed.children.get(Reference.of(child))
 
-    def _look_again(self, observed: Observed) -> None:
+    def _look_again(self, observed: Observed, plan: Plan) -> None:
         """Make sure, before the first write, that this is still about the resource as it is now.
 
-        A watch may be behind: nothing is made for a resource that is being deleted, or for an older spec.
+        A watch may be behind: nothing is made for a resource that is being deleted, or for an older spec, nor by a
+        record of its rollout that somebody else has taken further.
         """
         key, metadata = observed.key, observed.resource["metadata"]
         now = self._cluster.get(LOGPERSISTER, key.namespace, key.name)
@@ -144,6 +153,9 @@ class Reconciler:
             raise OutdatedError(f"{key} is gone or about to go")
         if now["metadata"]["generation"] != metadata["generation"]:
             raise OutdatedError(f"{key} has changed meanwhile")
+        if (now.get("status") or {}).get("rollout") != plan.status.get("rollout"):
+            self._writer.forget(observed.resource)
+            raise OutdatedError(f"the rollout of {key} has gone on meanwhile")
 
     def _tell(self, observed: Observed, events: Iterable[Event]) -> None:
         for event in events:
@@ -151,3 +163,7 @@ class Reconciler:
                 self._cluster.post_event(event_document(observed.resource, event, observed.now))
             except ClusterError as error:  # events are a courtesy: the status says the same
                 log.warning("event.not_posted", resource=str(observed.key), reason=event.reason, error=str(error))
+
+
+def _soonest(*seconds: float | None) -> float | None:
+    return min((one for one in seconds if one is not None), default=None)

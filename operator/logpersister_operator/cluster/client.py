@@ -7,13 +7,14 @@ from typing import Any, Final, Protocol
 import urllib3.exceptions
 from kubernetes.client import ApiClient
 
-from logpersister_operator.cluster.kinds import EVENT, Document, Kind, kind_of
+from logpersister_operator.cluster.kinds import EVENT, STATEFUL_SET, Document, Kind, kind_of
 
 FIELD_MANAGER: Final = "logpersister-operator"
 """Owner of every field that we set, in ``metadata.managedFields``."""
 REQUEST_SECONDS: Final = 10.0
 
 _APPLY: Final = "application/apply-patch+yaml"
+_MERGE: Final = "application/merge-patch+json"
 _JSON: Final = "application/json"
 
 
@@ -36,6 +37,8 @@ class Cluster(Protocol):
     def apply(self, document: Document) -> Document: ...
 
     def apply_status(self, document: Document) -> Document: ...
+
+    def scale(self, stateful_set: Document) -> Document: ...
 
     def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None: ...
 
@@ -68,6 +71,13 @@ class ApiServer:
     def apply_status(self, document: Document) -> Document:
         """Apply the status of an object alone."""
         return self._apply(document, "status")
+
+    def scale(self, stateful_set: Document) -> Document:
+        """Give a StatefulSet, that very one, the replicas that it has here; return what is there now."""
+        metadata = stateful_set["metadata"]
+        patch = {"metadata": {"uid": metadata["uid"]}, "spec": {"replicas": stateful_set["spec"]["replicas"]}}
+        path = STATEFUL_SET.path(metadata["namespace"], metadata["name"])
+        return self._request("PATCH", path, patch, content_type=_MERGE, query={"fieldManager": FIELD_MANAGER})
 
     def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None:
         """Delete an object and what it owns; with ``uid`` only that very one. It need not exist."""

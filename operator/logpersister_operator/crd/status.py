@@ -12,6 +12,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from logpersister.manifest.constraint import Model
+from logpersister_operator.crd.rollout import MOST_GENERATIONS, GenerationState, Rollout
 
 MOST_WORST = 10
 """Partitions that ``lag.worst`` names."""
@@ -43,7 +44,8 @@ class Condition(Model):
     """One aspect of the state, as Kubernetes' own resources tell it."""
 
     type: Annotated[str, Field(max_length=316, pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
-    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget or Paused (docs/status.md)."""
+    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, GroupStable or Paused
+    (docs/status.md)."""
 
     status: Literal["True", "False", "Unknown"]
     """Whether it is so."""
@@ -187,6 +189,12 @@ class Rebalance(Model):
     state: Annotated[str, Field(max_length=64)]
     """State of the group, as Kafka names it: Stable, PreparingRebalance, CompletingRebalance, Empty, Dead."""
 
+    fewest_partitions: Count | None = None
+    """Partitions of the member that has the fewest, by Kafka."""
+
+    most_partitions: Count | None = None
+    """Partitions of the member that has the most, by Kafka."""
+
     group_generation: Count | None = None
     """Kafka's own count of assignments of this group."""
 
@@ -195,6 +203,12 @@ class Rebalance(Model):
 
     last: datetime | None = None
     """When the last one ended."""
+
+    counted_since: datetime | None = None
+    """Since when generations of the group are counted, to find storms of rebalances."""
+
+    counted_from: Count | None = None
+    """The group generation at that time."""
 
 
 class Loss(Model):
@@ -258,7 +272,7 @@ class Status(Model):
     """The metadata.generation that the operator has seen; with an older one, the rest is about an older spec."""
 
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16), _MapBy("type")] = ()
-    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, Paused."""
+    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, GroupStable, Paused."""
 
     generation: Count | None = None
     """The spec.generation that is being written."""
@@ -283,6 +297,12 @@ class Status(Model):
 
     data_loss: DataLoss | None = None
     """Records that Kafka had deleted before they were stored; not set when there are none."""
+
+    rollout: Rollout | None = None
+    """Where a rollout is, and what is remembered of those before."""
+
+    generations: Annotated[tuple[GenerationState, ...], Field(max_length=MOST_GENERATIONS), _MapBy("generation")] = ()
+    """Generations that are written: two while one takes over from the other."""
 
     summary: Summary | None = None
     """The texts that `kubectl get` prints."""

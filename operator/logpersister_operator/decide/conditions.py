@@ -21,6 +21,7 @@ class Aspect(StrEnum):
     SPEC_VALID = "SpecValid"
     UPLOADS_SUCCEEDING = "UploadsSucceeding"
     LAG_WITHIN_TARGET = "LagWithinTarget"
+    GROUP_STABLE = "GroupStable"
     PAUSED = "Paused"
 
 

@@ -12,6 +12,7 @@ _GOOD: Final[Mapping[Aspect, str]] = {
     Aspect.SPEC_VALID: "True",
     Aspect.UPLOADS_SUCCEEDING: "True",
     Aspect.LAG_WITHIN_TARGET: "True",
+    Aspect.GROUP_STABLE: "True",
 }
 """The status of a condition that is no cause for worry; the others are neither good nor bad."""
 

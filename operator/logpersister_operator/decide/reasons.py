@@ -14,17 +14,24 @@ class Reason(StrEnum):
     PROGRESSING = "Progressing"
     SUCCEEDING = "Succeeding"
     WITHIN_TARGET = "WithinTarget"
+    FEW_REBALANCES = "FewRebalances"
     ACTIVE = "Active"
     # on the way
     MEMBERS_NOT_READY = "MembersNotReady"
     STARTING_MEMBERS = "StartingMembers"
     REMOVING_OLD_REVISION = "RemovingOldRevision"
+    TRYING_CANARY = "TryingCanary"
+    ROLLING_OUT = "RollingOut"
+    WAITING_FOR_PROMOTION = "WaitingForPromotion"
+    RECREATING = "Recreating"
+    ROLLING_BACK = "RollingBack"
     PAUSED = "Paused"
     PAUSING = "Pausing"
     # somebody must act
     SPEC_INVALID = "SpecInvalid"
     SECRET_MISSING = "SecretMissing"  # noqa: S105 - a word
     REFUSED = "Refused"
+    ROLLOUT_FAILED = "RolloutFailed"
     STALLED = "Stalled"
     IMAGE_UNAVAILABLE = "ImageUnavailable"
     MEMBER_CRASHING = "MemberCrashing"
@@ -36,6 +43,10 @@ class Reason(StrEnum):
     BEHIND = "Behind"
     PARTITION_STUCK = "PartitionStuck"
     TOPICS_MISSING = "TopicsMissing"
+    # about the group
+    MEMBER_RESTARTING = "MemberRestarting"
+    MEMBER_SILENT = "MemberSilent"
+    MANY_REBALANCES = "ManyRebalances"
 
 
 UNKNOWN_KIND: Final = "Other"

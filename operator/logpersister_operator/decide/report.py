@@ -10,10 +10,12 @@ from logpersister.manifest.constraint import Model
 from logpersister.report.human import duration, number, size
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd import status as crd
+from logpersister_operator.decide import storms
 from logpersister_operator.decide.conditions import Verdict, shortened
 from logpersister_operator.decide.diagnosis import is_ready
+from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.verdicts import newest_failure
-from logpersister_operator.observed import MemberReport, Observed, UnknownLag, documents
+from logpersister_operator.observed import KnownLag, MemberReport, Observed, UnknownLag, documents
 from logpersister_operator.render.application import REVISION_LABEL
 
 UNKNOWN = "Unknown"
@@ -83,21 +85,29 @@ def members(observed: Observed, wanted: int, ready: int) -> crd.Members:
 
 def rebalance(observed: Observed, wanted: int) -> crd.Rebalance | None:
     """Return how partitions move, as members see it; None when none of them answers."""
+    before = _before(observed, "rebalance", crd.Rebalance)
     if observed.reports is None:
-        return _before(observed, "rebalance", crd.Rebalance)
+        return before
+    group = observed.lag.group if isinstance(observed.lag, KnownLag) else None
+    shares = [member.partitions for member in group.members] if group is not None else []
     found = documents(observed.reports)
     if not found:
         return None
     states = [document["state"] for document in found]
     settled = len(found) >= wanted and all(state == "running" for state in states)
     seen = [document["rebalance"] for document in found]
+    seen_by_members = "Stable" if settled else "Rebalancing"
+    group_generation = max((one["groupGeneration"] for one in seen if one["groupGeneration"] is not None), default=None)
+    since = storms.counted(observed.now, group_generation, before)
     return crd.Rebalance(
-        state="Stable" if settled else "Rebalancing",
-        group_generation=max(
-            (one["groupGeneration"] for one in seen if one["groupGeneration"] is not None), default=None
-        ),
+        state=seen_by_members if group is None else group.state,
+        fewest_partitions=min(shares, default=None),
+        most_partitions=max(shares, default=None),
+        group_generation=group_generation,
         count=max(one["count"] for one in seen),
         last=_newest(one["last"] for one in seen),
+        counted_since=None if since is None else since[0],
+        counted_from=None if since is None else since[1],
     )
 
 
@@ -125,23 +135,29 @@ def data_loss(observed: Observed) -> crd.DataLoss | None:
 
 
 def summary(
-    ready: int, wanted: int, known: crd.Lag | None, stored: crd.Uploads | None, verdicts: Iterable[Verdict]
+    ready: int,
+    wanted: int,
+    known: crd.Lag | None,
+    stored: crd.Uploads | None,
+    verdicts: Iterable[Verdict],
+    words: str = "",
 ) -> crd.Summary:
-    """Return the texts of ``kubectl get``."""
+    """Return the texts of ``kubectl get``; ``words`` say what a rollout does."""
     states = {verdict.aspect.value: verdict for verdict in verdicts}
     return crd.Summary(
         members=f"{ready}/{wanted}",
         lag=UNKNOWN if known is None else number(known.records),
         lag_age=UNKNOWN if known is None else duration(known.seconds),
         uploaded=None if stored is None else _size(stored.bytes),
-        state=_state(states),
+        state=_state(states, words),
     )
 
 
-def _state(states: Mapping[str, Verdict]) -> str:
+def _state(states: Mapping[str, Verdict], words: str) -> str:
     for aspect in ("Paused", "Stalled", "Reconciling"):
         if states[aspect].holds:
-            return states[aspect].reason
+            told = aspect == "Reconciling" or states[aspect].reason == Reason.ROLLOUT_FAILED
+            return words if words and told else states[aspect].reason
     return states["Ready"].reason
 
 

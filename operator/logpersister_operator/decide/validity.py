@@ -2,8 +2,10 @@
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 
 from logpersister.manifest import LogPersister, ManifestError, parse
+from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.observed import Observed
 from logpersister_operator.render.pod import MANIFEST_KEY
 
@@ -20,6 +22,21 @@ class Validity:
     @property
     def valid(self) -> bool:
         return not self.problems
+
+
+def manifest_of(config_map: Document) -> LogPersister | None:
+    """Return the manifest that members of a revision read; None when it cannot be understood."""
+    text = (config_map.get("data") or {}).get(MANIFEST_KEY)
+    return None if text is None else _parsed(text)
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str) -> LogPersister | None:
+    """Parse a manifest as we wrote it; they hardly ever change, and each round asks for all of them."""
+    try:
+        return parse(json.loads(text))
+    except (ManifestError, ValueError):  # of an older operator, or damaged: nothing can be said of it
+        return None
 
 
 def check(observed: Observed) -> Validity:
@@ -41,11 +58,7 @@ def _manifest(observed: Observed) -> dict[str, object]:
 
 
 def _last_valid(observed: Observed) -> LogPersister | None:
-    """Return the manifest that members of the running revision read."""
-    config_map = observed.config_maps().get(observed.status.get("revision", ""))
-    if config_map is None:
-        return None
-    try:
-        return parse(json.loads(config_map["data"][MANIFEST_KEY]))
-    except (ManifestError, ValueError, KeyError):  # of an older operator, or damaged: nothing can be said of it
-        return None
+    """Return the manifest that members of the running revision read, else of the one that runs beside it."""
+    revisions = [observed.status.get("revision"), (observed.status.get("rollout") or {}).get("stable")]
+    found = [observed.config_maps()[one] for one in revisions if one in observed.config_maps()]
+    return next((manifest for one in found if (manifest := manifest_of(one)) is not None), None)

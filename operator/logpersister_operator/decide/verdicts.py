@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from logpersister.ranges import TopicPartition
 from logpersister.report.human import duration, number, plural
 from logpersister_operator.cluster.kinds import Reference
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_before, unknown, yes
@@ -31,6 +32,8 @@ class Progress:
     """No other revision runs any more."""
     revision: str | None
     paused: bool = False
+    doing: tuple[Reason, str] | None = None
+    """What a rollout does, as a reason and in words."""
 
     @property
     def complete(self) -> bool:
@@ -87,10 +90,15 @@ def reconciling(progress: Progress, hindered: Ailment | None) -> Verdict:
         return no(Aspect.RECONCILING, Reason.PAUSED, "paused: no member runs")
     if progress.complete:
         return no(Aspect.RECONCILING, Reason.UP_TO_DATE, f"revision {progress.revision} runs as the spec says")
+    return yes(Aspect.RECONCILING, *(progress.doing or _doing(progress)))
+
+
+def _doing(progress: Progress) -> tuple[Reason, str]:
+    """Return what goes on beside rollouts."""
     message = f"{progress.ready} of {plural(progress.wanted, 'member')} of revision {progress.revision} ready"
     if progress.ready < progress.wanted:
-        return yes(Aspect.RECONCILING, Reason.STARTING_MEMBERS, message)
-    return yes(Aspect.RECONCILING, Reason.REMOVING_OLD_REVISION, f"{message}; the old revision leaves")
+        return Reason.STARTING_MEMBERS, message
+    return Reason.REMOVING_OLD_REVISION, f"{message}; the old revision leaves"
 
 
 def stalled(hindered: Ailment | None) -> Verdict:
@@ -124,10 +132,10 @@ def lag_within_target(observed: Observed, *, is_paused: bool) -> Verdict:
         return _as_before(observed, unknown(aspect, Reason.LAG_UNKNOWN, "the lag is not known: not asked yet"))
     if isinstance(lag, UnknownLag):
         return unknown(aspect, Reason.LAG_UNKNOWN, f"the lag is not known: {lag.message}")
-    return _judged(lag, is_paused=is_paused)
+    return _judged(lag, observed.reports or {}, is_paused=is_paused)
 
 
-def _judged(lag: KnownLag, *, is_paused: bool) -> Verdict:
+def _judged(lag: KnownLag, reports: Mapping[str, MemberReport], *, is_paused: bool) -> Verdict:
     aspect, summary = Aspect.LAG_WITHIN_TARGET, lag.summary
     behind = f"{plural(summary.records, 'record')} behind"
     age = f"{behind}, the oldest {duration(summary.seconds)} old" if summary.records else "nothing waits"
@@ -137,8 +145,8 @@ def _judged(lag: KnownLag, *, is_paused: bool) -> Verdict:
         worst = lag.stuck[0]
         more = f" (and {len(lag.stuck) - 1} more)" if len(lag.stuck) > 1 else ""
         message = (
-            f"partition {worst.partition} has stood still for {duration(worst.seconds)} with "
-            f"{number(worst.records)} records waiting{more}"
+            f"partition {worst.partition}{_owner(worst.partition, reports)} has stood still for "
+            f"{duration(worst.seconds)} with {number(worst.records)} records waiting{more}"
         )
         return no(aspect, Reason.PARTITION_STUCK, message)
     if lag.over_target:
@@ -147,6 +155,14 @@ def _judged(lag: KnownLag, *, is_paused: bool) -> Verdict:
     if lag.missing_topics:
         return yes(aspect, Reason.TOPICS_MISSING, f"{age}; no such topic yet: {', '.join(lag.missing_topics)}")
     return yes(aspect, Reason.WITHIN_TARGET, age)
+
+
+def _owner(partition: TopicPartition, reports: Mapping[str, MemberReport]) -> str:
+    """Return which member has a partition, if it is among those that one names."""
+    for name, report in sorted(reports.items()):
+        if str(partition) in ((report.document or {}).get("assignment") or {}).get("partitions", ()):
+            return f" of member {name}"
+    return ""
 
 
 def newest_failure(reports: Mapping[str, MemberReport] | None) -> Mapping[str, Any] | None:

@@ -60,7 +60,13 @@ class Application:
         return {RESOURCE_LABEL: self.name}
 
     def child(
-        self, kind: Kind, name: str, body: Mapping[str, Any], *, labels: Mapping[str, str] | None = None
+        self,
+        kind: Kind,
+        name: str,
+        body: Mapping[str, Any],
+        *,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
     ) -> Document:
         """Return an object that the resource owns. The resource's own labels and annotations are not copied."""
         return {
@@ -70,6 +76,7 @@ class Application:
                 "name": name,
                 "namespace": self.namespace,
                 "labels": {**common_labels(self.name), **(labels or {})},
+                **({"annotations": dict(annotations)} if annotations else {}),
                 "ownerReferences": [
                     {
                         "apiVersion": self.resource.api_version,

@@ -1,10 +1,14 @@
 """What runs: the ConfigMap, the StatefulSet and the PodDisruptionBudget."""
 
 import json
+from typing import Final
 
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD_DISRUPTION_BUDGET, STATEFUL_SET, Document
 from logpersister_operator.render.application import COMPONENT_LABEL, MEMBER, REVISION_LABEL, Application
 from logpersister_operator.render.pod import EXECUTOR_KEY, MANIFEST_KEY, executor_pod, member_template
+
+IMAGE_ANNOTATION: Final = "logpersister.dev/image"
+"""Of the ConfigMap of a revision: with it the revision can be made again when the operator's image is another one."""
 
 
 def config_map(app: Application) -> Document:
@@ -17,7 +21,8 @@ def config_map(app: Application) -> Document:
     data = {MANIFEST_KEY: _text(manifest)}
     if app.has_executors:
         data[EXECUTOR_KEY] = _text(executor_pod(app))
-    return app.child(CONFIG_MAP, app.revision_name, {"data": data}, labels={REVISION_LABEL: app.revision})
+    labels, annotations = {REVISION_LABEL: app.revision}, {IMAGE_ANNOTATION: app.image}
+    return app.child(CONFIG_MAP, app.revision_name, {"data": data}, labels=labels, annotations=annotations)
 
 
 def stateful_set(app: Application, members: int) -> Document:

@@ -18,7 +18,7 @@ def check(path: Sequence[Record], situation: Situation, members: Mapping[str, in
     for before, after in pairwise(path):
         same = (before.phase, before.candidate) == (after.phase, after.candidate)
         _must(same or may_follow(before.phase, after.phase), f"{before.phase} is followed by {after.phase}")
-    _check_record(record)
+    check_record(record)
     if not members:
         return
     if situation.paused:
@@ -29,7 +29,8 @@ def check(path: Sequence[Record], situation: Situation, members: Mapping[str, in
     _check_trust(record, situation, members)
 
 
-def _check_record(record: Record) -> None:
+def check_record(record: Record) -> None:
+    """Check that a record has the revisions that its phase is about; raises RolloutError."""
     roles = (record.stable is not None, record.candidate is not None)
     if record.phase is Phase.STARTING:
         _must(roles == (False, True), "the first revision has another one to go back to")

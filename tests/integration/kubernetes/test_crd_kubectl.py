@@ -87,9 +87,9 @@ def test_what_is_printed(kubectl: Kubectl, api: Client, namespace: str) -> None:
     api.replace(f"{path}/clicks-backup/status", document)
     head, row = kubectl("get", "lp").stdout.splitlines()
     assert re.split(r"  +", head.strip()) == (
-        ["NAME", "READY", "GEN", "MEMBERS", "LAG", "LAG AGE", "UPLOADED", "FAILURES", "AGE"]
+        ["NAME", "READY", "GEN", "MEMBERS", "LAG", "LAG AGE", "UPLOADED", "FAILURES", "STATE", "AGE"]
     )
-    assert row.split()[:-1] == ["clicks-backup", "True", "3", "2/3", "1200", "42s", "1.2GiB", "7"]
+    assert row.split()[:-1] == ["clicks-backup", "True", "3", "2/3", "1200", "42s", "1.2GiB", "7", "Storing", "records"]
     wide = kubectl("get", "logpersister", "--output=wide").stdout
     assert "Storing records" in wide
     assert "0123456789ab" in wide

@@ -69,9 +69,15 @@ def test_the_life_of_a_resource(resource: Resource, operator: OperatorProcess) -
     resource.apply(spec(members=2, output={"compression": "zstd"}))
     both = resource.wait_stateful_sets(2)
     (second,) = both.keys() - {first}
-    assert {one["spec"]["replicas"] for one in both.values()} == {2}, "the old ones go on until the new are ready"
-    resource.get_ready(second)
-    resource.wait_stateful_sets(1)
+    assert (both[first]["spec"]["replicas"], both[second]["spec"]["replicas"]) == (2, 1), "a canary"
+    resource.apply(spec(members=2, output={"compression": "zstd"}), **{"logpersister.dev/promote": second[-12:]})
+
+    def replaced() -> bool:
+        for name in resource.stateful_sets():
+            resource.get_ready(name)
+        return resource.stateful_sets().keys() == {second}
+
+    resource.eventually("the old members have left", replaced)
     resource.wait("Ready", "True", "MembersReady")
     resource.eventually("the old ConfigMap goes", lambda: len(resource.children("api/v1", "configmaps")) == 1)
 

@@ -107,6 +107,9 @@ class FakeCluster:
     def apply_status(self, document: Document) -> Document:
         return self._write(lambda: self._apply_status(document))
 
+    def scale(self, stateful_set: Document) -> Document:
+        return self._write(lambda: self._scale(stateful_set))
+
     def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None:
         self._write(lambda: self._delete(Reference(kind.name, name), uid))
 
@@ -141,6 +144,13 @@ class FakeCluster:
                 return copy.deepcopy(known)  # nothing is written, as on a real server
         status = {} if known is None else {"status": known["status"]} if "status" in known else {}
         return self._store({**copy.deepcopy(document), **status, "metadata": metadata})
+
+    def _scale(self, stateful_set: Document) -> Document:
+        known = self.objects[Reference.of(stateful_set)]
+        assert known["metadata"]["uid"] == stateful_set["metadata"]["uid"]
+        metadata = known["metadata"] | {"generation": known["metadata"]["generation"] + 1}
+        spec = known["spec"] | {"replicas": stateful_set["spec"]["replicas"]}
+        return self._store({**copy.deepcopy(known), "metadata": metadata, "spec": spec})
 
     def _apply_status(self, document: Document) -> Document:
         known = self.objects[Reference.of(document)]

@@ -84,6 +84,8 @@ class Life:
         self.resource = self.resource | {"status": plan.status}
         for child in plan.apply:
             self._apply(child)
+        for child in plan.scale:
+            self._apply(child)
         for child in plan.delete:
             del self.children[Reference.of(child)]
         return plan
@@ -167,8 +169,9 @@ def report(errors: Sequence[Document] = (), **changes: Any) -> MemberReport:
             "startedAt": "2026-11-21T11:00:00.000Z",
             "executors": None,
             "assignment": {"count": 4, "partitions": []},
+            "lag": {"known": True, "complete": True, "records": 0, "seconds": None, "worst": []},
             "uploads": {
-                "objects": 10, "bytes": 12_345_678, "records": 1_000, "last": "2026-11-21T11:59:00.000Z",
+                "ranges": 10, "objects": 10, "bytes": 12_345_678, "records": 1_000, "last": "2026-11-21T11:59:00.000Z",
                 "failures": len(errors), "failuresLastHour": len(errors),
             },
             "errors": {"count": len(errors), "lastHour": len(errors), "recent": list(errors)},

@@ -27,6 +27,8 @@ from tests.unit.kubernetes.samples import (
     waiting,
 )
 
+AT_ONCE: Any = {"canary": {"analysis": {"duration": "0s", "minRanges": 0}}}
+
 
 def kinds(documents: Any) -> list[str]:
     return [document["kind"] for document in documents]
@@ -76,15 +78,17 @@ def test_a_new_revision_takes_over_when_it_is_ready() -> None:
     life.step()
     life.get_ready()
     (old,) = life.revisions()
-    life.change(output={"compression": "zstd"})
+    life.change(output={"compression": "zstd"}, rollout=AT_ONCE)
     plan = life.step()
-    assert life.revisions() == {old: 2, plan.status["revision"]: 2}, "both run, in one group"
-    assert verdict(plan, "Reconciling") == ("True", "StartingMembers")
+    assert life.revisions() == {old: 2, plan.status["revision"]: 1}, "both run, in one group"
+    assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
     assert Reference("ConfigMap", f"clicks-backup-{old}") in life.children, "the old members may still start again"
-    life.get_ready(plan.status["revision"])
-    plan = life.step()
+    deleted = []
+    for _ in range(8):
+        life.get_ready()
+        deleted += kinds(life.step().delete)
     assert life.revisions() == {plan.status["revision"]: 2}
-    assert kinds(plan.delete) == ["StatefulSet", "ConfigMap"]
+    assert deleted == ["StatefulSet", "ConfigMap"]
     assert verdict(life.step(), "Ready")[0] == "True"
 
 
@@ -101,9 +105,9 @@ def test_a_new_revision_that_never_gets_ready_leaves_the_old_one_alone() -> None
     plan = decide(life.observed())
     life.children |= by_reference([bad])
     plan = life.step()
-    assert old in life.revisions()
-    assert verdict(plan, "Stalled") == ("True", "ImageUnavailable")
-    assert verdict(plan, "Ready") == ("False", "ImageUnavailable")
+    assert life.revisions()[old] == 1
+    assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
+    assert verdict(plan, "Ready") == ("False", "MembersNotReady")
 
 
 def test_going_back_is_instant() -> None:
@@ -115,6 +119,8 @@ def test_going_back_is_instant() -> None:
     life.change(output={"compression": "zstd"})
     life.step()
     life.change(output=before.get("output", {}))
+    life.step()
+    assert life.revisions()[old] == 1
     life.step()
     assert life.revisions() == {old: 1}
 
@@ -390,6 +396,10 @@ def test_a_stuck_partition_is_named() -> None:
     plan = decide(observed(lag=lag(records=7, seconds=9_000.0, stuck=(StuckPartition(CLICKS, 7, 8_000),))))
     assert verdict(plan, "LagWithinTarget") == ("False", "PartitionStuck")
     assert "clicks-3 has stood still for 2h13m with 7 records" in condition(plan, "LagWithinTarget")["message"]
+    stuck = lag(records=7, seconds=9_000.0, stuck=(StuckPartition(CLICKS, 7, 8_000),))
+    reports = {"a": report(), "b": report(assignment={"count": 2, "partitions": ["clicks-2", "clicks-3"]})}
+    plan = decide(observed(lag=stuck, reports=reports))
+    assert "clicks-3 of member b has stood still" in condition(plan, "LagWithinTarget")["message"]
     assert plan.status["lag"]["worst"][0]["stuck"] is True
 
 

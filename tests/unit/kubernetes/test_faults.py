@@ -121,7 +121,7 @@ def annotate(value: str) -> Callable[[Document], None]:
 
 CHANGES: list[Callable[[Document], None]] = [
     spec(),
-    spec(output={"compression": "zstd"}),
+    spec(output={"compression": "zstd"}, rollout={"canary": {"analysis": {"duration": "0s", "minRanges": 0}}}),
     spec(members=3, networkPolicy="Restricted"),
     spec(spark={"executors": 2}),
     spec(output={"compression": "rar"}),
@@ -154,9 +154,11 @@ def test_an_undisturbed_life(undisturbed: Play) -> None:
     assert undisturbed.cluster.writes > 60
 
 
-@pytest.mark.parametrize("crash_after", [False, True], ids=["before", "after"])
-def test_killed_at_any_write(undisturbed: Play, crash_after: bool) -> None:
-    for number in range(1, undisturbed.cluster.writes + 1):
+def test_killed_at_any_write(undisturbed: Play) -> None:
+    """To be killed after a write is to be killed before the next one: only the last is another case."""
+    last = undisturbed.cluster.writes
+    cases = [*((number, False) for number in range(1, last + 1)), (last, True)]
+    for number, crash_after in cases:
         play = Play(Faults(crash_at=number, crash_after=crash_after))
         play.live()
         assert play.starts == 2, f"write {number} did not come"

@@ -1,9 +1,11 @@
 """The table of transitions says what happens: each is taken in some situation, and no other ever is."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise, product
+from pathlib import Path
 
 from logpersister.manifest.quantity import Share
 from logpersister_operator.rollout.course import follow
@@ -14,6 +16,7 @@ from logpersister_operator.rollout.record import Failure, Record, Suspicion, Tri
 from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.transitions import ONGOING, TRANSITIONS, Phase
 
+DOCUMENT = Path(__file__).parents[3] / "docs" / "upgrades.md"
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)
 POLICIES = [
@@ -57,3 +60,9 @@ def test_each_transition_is_taken_and_no_other() -> None:
         }
     table = {(before, after) for before, following in TRANSITIONS.items() for after in following}
     assert (table - taken, taken - table) == (set(), set())
+
+
+def test_the_diagram_shows_the_table() -> None:
+    lines = re.findall(r"^    (\w+) --> (\w+): .+$", DOCUMENT.read_text(), re.MULTILINE)
+    assert len(lines) == len(set(lines)), "a transition is shown twice"
+    assert set(lines) == {(str(before), str(after)) for before, found in TRANSITIONS.items() for after in found}

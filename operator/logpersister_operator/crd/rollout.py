@@ -1,0 +1,188 @@
+"""``status.rollout``: the record of a rollout, from which it goes on; and ``status.generations``: who runs what."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, ValidationError
+
+from logpersister.manifest.constraint import Model
+from logpersister_operator.rollout import record as rollout
+from logpersister_operator.rollout.invariants import RolloutError, check_record
+from logpersister_operator.rollout.transitions import Phase
+
+MOST_GENERATIONS: Final = 10
+"""Generations that are told of."""
+MOST_BEGINNINGS: Final = 10
+"""Partitions of each of them whose beginning is told."""
+LONGEST_CAUSE: Final = 1024
+Count = Annotated[int, Field(ge=0)]
+Revision = Annotated[str, Field(max_length=64)]
+Cause = Annotated[str, Field(max_length=LONGEST_CAUSE)]
+
+
+class Trial(Model):
+    """What had been counted when the new revision began to be watched."""
+
+    since: datetime
+    """When that was."""
+
+    ranges: Count
+    """Ranges that its members had committed."""
+
+    upload_failures: Count
+    """Uploads of its members that had failed."""
+
+    lag: Count | None = None
+    """Records that the group was behind; not set while that was not known."""
+
+
+class Suspicion(Model):
+    """Something that looks wrong."""
+
+    since: datetime
+    """Since when."""
+
+    cause: Cause
+    """What it is."""
+
+
+class Failure(Model):
+    """A revision that failed."""
+
+    revision: Revision
+    """Which one."""
+
+    attempt: Count
+    """The spec.rollout.attempt at which it failed."""
+
+    cause: Cause
+    """Why."""
+
+    time: datetime
+    """When."""
+
+
+class Rollout(Model):
+    """Where a rollout is. The operator goes on from here after it was restarted: do not change it."""
+
+    phase: Literal["Starting", "Steady", "Canary", "Rolling", "Waiting", "Recreating", "Returning", "Halted"]
+    """What is going on (docs/upgrades.md)."""
+
+    since: datetime
+    """When this phase, or this step of it, began."""
+
+    stable: Revision | None = None
+    """The revision that has proven itself, to which a failure leads back."""
+
+    candidate: Revision | None = None
+    """The revision that is being let in, or was taken out."""
+
+    step: Count = 0
+    """0 for the canary, then the steps of the spec, then all members."""
+
+    reached: Count = 0
+    """The most members of the candidate that were ready at this step."""
+
+    waiting: datetime | None = None
+    """Since when members are not ready, without one more getting ready."""
+
+    rested: datetime | None = None
+    """When all members of the step were ready."""
+
+    trial: Trial | None = None
+    """What had been counted when the candidate began to be watched."""
+
+    flaps: Count = 0
+    """How often the canary stopped being ready while it was watched."""
+
+    suspicion: Suspicion | None = None
+    """What looks wrong with the candidate."""
+
+    failures: Annotated[tuple[Failure, ...], Field(max_length=rollout.MOST_FAILURES)] = ()
+    """The last revisions that failed, the newest first. One that failed is not tried again before
+    spec.rollout.attempt changes."""
+
+    frozen: bool = False
+    """True while nothing moves, since the resource is paused or a Secret is missing."""
+
+
+class Beginning(Model):
+    """Where a partition went over to a generation."""
+
+    topic: str
+    """Name of the topic."""
+
+    partition: Count
+    """Number of the partition."""
+
+    offset: Count
+    """The first offset of the generation."""
+
+
+class GenerationState(Model):
+    """Who writes a generation, and what is in it."""
+
+    generation: Count
+    """The spec.generation."""
+
+    members: Count
+    """Members that there shall be, of all revisions that write it."""
+
+    ready: Count
+    """Those that are ready."""
+
+    partitions: Count
+    """Partitions whose last range was of it, as Kafka tells it."""
+
+    began: Annotated[tuple[Beginning, ...], Field(max_length=MOST_BEGINNINGS)] = ()
+    """Where the first of those partitions went over to it."""
+
+
+def rollout_of(record: rollout.Record) -> Rollout:
+    """Return a record as it stands in the status."""
+    failures = [_plain(one, cause=_shortened(one.cause)) for one in record.failures]
+    suspicion = record.suspicion
+    return Rollout.model_validate(
+        _plain(
+            record,
+            phase=record.phase.value,
+            trial=None if record.trial is None else _plain(record.trial),
+            suspicion=None if suspicion is None else _plain(suspicion, cause=_shortened(suspicion.cause)),
+            failures=failures,
+        )
+    )
+
+
+def record_of(status: Mapping[str, Any]) -> rollout.Record | None:
+    """Return the record that stands in a status; None when there is none, or none that makes sense."""
+    if "rollout" not in status:
+        return None
+    try:
+        told = Rollout.model_validate(status["rollout"])
+    except ValidationError:  # of another version, or changed by hand
+        return None
+    record = rollout.Record(
+        **_plain(
+            told,
+            phase=Phase(told.phase),
+            trial=None if told.trial is None else rollout.Trial(**_plain(told.trial)),
+            suspicion=None if told.suspicion is None else rollout.Suspicion(**_plain(told.suspicion)),
+            failures=tuple(rollout.Failure(**_plain(one)) for one in told.failures),
+        )
+    )
+    try:
+        check_record(record)
+    except RolloutError:
+        return None
+    return record
+
+
+def _plain(one: Any, **instead: Any) -> dict[str, Any]:
+    """Return the fields of a record or of a model, some of them as they are given."""
+    names = type(one).model_fields if isinstance(one, Model) else type(one).__slots__
+    return {name: getattr(one, name) for name in names} | instead
+
+
+def _shortened(cause: str) -> str:
+    return cause if len(cause) <= LONGEST_CAUSE else cause[: LONGEST_CAUSE - 1] + "…"
