@@ -1,0 +1,131 @@
+"""What the operator makes of a rollout: children, conditions and words, from what Kubernetes and members tell."""
+
+from datetime import timedelta
+from typing import Any
+
+from logpersister_operator.cluster.kinds import Reference
+from logpersister_operator.crd.rollout import record_of
+from logpersister_operator.observed import Plan
+from logpersister_operator.rollout.transitions import Phase
+from tests.unit.kubernetes.samples import (
+    NOW,
+    Life,
+    by_reference,
+    condition,
+    failure,
+    lag,
+    pod,
+    report,
+    resource,
+    verdict,
+    waiting,
+)
+
+CHANGED: dict[str, Any] = {"output": {"compression": "zstd"}}
+CRASHING = [waiting("CrashLoopBackOff", restarts=4)]
+
+
+class Rollout:
+    """A resource of three members that runs, and then gets another revision."""
+
+    def __init__(self, **rollout: Any) -> None:
+        self.life = Life(resource(members=3, rollout=rollout))
+        self.now = NOW
+        self.settle(2)
+        (self.old,) = self.life.revisions()
+        self.life.change(**CHANGED)
+        (self.new,) = self.settle(3).keys() - {self.old}
+
+    def step(self, minutes: float = 0, **known: Any) -> Plan:
+        self.now += timedelta(minutes=minutes)
+        return self.life.step(**({"now": self.now, "lag": lag()} | known))
+
+    def settle(self, rounds: int = 6, **known: Any) -> dict[str, int]:
+        for _ in range(rounds):
+            self.step(**known)
+            self.life.get_ready()
+        return self.life.revisions()
+
+    def pods(self, revision: str, count: int, **status: Any) -> None:
+        pods = [pod(f"clicks-backup-{revision}-{number}", revision=revision, **status) for number in range(count)]
+        self.life.children |= by_reference(pods)
+
+
+def test_a_canary_is_watched_in_words() -> None:
+    rollout = Rollout()
+    assert rollout.life.revisions() == {rollout.old: 3, rollout.new: 1}
+    plan = rollout.step(2)
+    assert plan.status["summary"]["state"] == "Canary 1/3, analysing 2m of 5m"
+    assert plan.again_seconds == 15
+    assert plan.status["revision"] == rollout.new
+
+
+def test_a_canary_that_committed_enough_takes_over() -> None:
+    rollout = Rollout()
+    rollout.pods(rollout.new, 1, ready=True)
+    rollout.pods(rollout.old, 3, ready=True)
+    done = report(uploads=report().document["uploads"] | {"ranges": 13})  # type: ignore[index]
+    rollout.step(reports={f"clicks-backup-{rollout.new}-0": report()})
+    plan = rollout.step(6, reports={f"clicks-backup-{rollout.new}-0": done})
+    assert verdict(plan, "Reconciling") == ("True", "RollingOut")
+    assert "RolloutStep" in [event.reason for event in plan.events]
+    assert rollout.life.revisions()[rollout.old] == 2, "a new member is ready in place of one"
+
+
+def test_a_canary_that_crashes_is_withdrawn_and_not_tried_again() -> None:
+    rollout = Rollout()
+    rollout.pods(rollout.new, 1, containerStatuses=CRASHING)
+    rollout.step(1)
+    plan = rollout.step(2)
+    assert verdict(plan, "Reconciling") == ("True", "RollingBack")
+    assert [event.reason for event in plan.events if event.warning] == ["RolloutFailed"]
+    del rollout.life.children[Reference("Pod", f"clicks-backup-{rollout.new}-0")]
+    assert rollout.settle() == {rollout.old: 3}
+    plan = rollout.step()
+    assert verdict(plan, "Stalled") == ("True", "RolloutFailed")
+    assert "ends again and again" in condition(plan, "Stalled")["message"]
+    assert plan.status["summary"]["state"] == f"Failed, revision {rollout.old} goes on"
+    assert Reference("ConfigMap", f"clicks-backup-{rollout.new}") not in rollout.life.children
+    rollout.life.change(rollout={"attempt": 1})
+    rollout.settle(2)
+    assert rollout.life.revisions() == {rollout.old: 3, rollout.new: 1}
+
+
+def test_uploads_that_fail_are_the_canarys_fault_only_when_others_succeed() -> None:
+    rollout = Rollout()
+    rollout.pods(rollout.new, 1, ready=True)
+    rollout.pods(rollout.old, 3, ready=True)
+    canary, other = f"clicks-backup-{rollout.new}-0", f"clicks-backup-{rollout.old}-0"
+    rollout.step(reports={canary: report(), other: report()})
+    soon = (rollout.now + timedelta(minutes=1)).isoformat()
+    rollout.step(1, reports={canary: report([failure(soon)]), other: report([failure(soon)])})
+    plan = rollout.step(2, reports={canary: report([failure(soon)]), other: report([failure(soon)])})
+    assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
+    later = rollout.now.isoformat()
+    rollout.step(4, reports={canary: report([failure(later)] * 3), other: report()})
+    plan = rollout.step(2, reports={canary: report([failure(later)] * 3), other: report()})
+    assert verdict(plan, "Reconciling") == ("True", "RollingBack")
+
+
+def test_the_record_is_read_back_as_it_was_written() -> None:
+    rollout = Rollout()
+    rollout.pods(rollout.new, 1, containerStatuses=CRASHING)
+    for minutes in (1, 2, 0):
+        record = record_of(rollout.step(minutes).status)
+        assert record is not None
+    assert record.phase is Phase.RETURNING
+    assert record.has_failed(rollout.new)
+    assert record_of({"rollout": {"phase": "Steady", "since": "2026-11-22T00:00:00Z", "candidate": "x"}}) is None
+
+
+def test_the_old_members_keep_their_rights_and_pods() -> None:
+    life = Life(resource(spark={"executors": 2}))
+    life.step()
+    life.get_ready()
+    (old,) = life.revisions()
+    life.step()
+    before = life.children[Reference("StatefulSet", f"clicks-backup-{old}")]["spec"]["template"]
+    life.change(spark={"executors": 0}, podTemplate={"spec": {"nodeSelector": {"disk": "fast"}}})
+    life.step()
+    assert Reference("Role", "clicks-backup-member") in life.children
+    assert life.children[Reference("StatefulSet", f"clicks-backup-{old}")]["spec"]["template"] == before
