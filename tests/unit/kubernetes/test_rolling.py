@@ -110,11 +110,9 @@ def test_uploads_that_fail_are_the_canarys_fault_only_when_others_succeed() -> N
 def test_the_record_is_read_back_as_it_was_written() -> None:
     rollout = Rollout()
     rollout.pods(rollout.new, 1, containerStatuses=CRASHING)
-    for minutes in (1, 2, 0):
-        record = record_of(rollout.step(minutes).status)
-        assert record is not None
-    assert record.phase is Phase.RETURNING
-    assert record.has_failed(rollout.new)
+    records = [record_of(rollout.step(minutes).status) for minutes in (1, 2, 0)]
+    assert [record.phase if record else None for record in records] == [Phase.CANARY, Phase.RETURNING, Phase.RETURNING]
+    assert all(record and record.has_failed(rollout.new) for record in records[1:])
     assert record_of({"rollout": {"phase": "Steady", "since": "2026-11-22T00:00:00Z", "candidate": "x"}}) is None
 
 
