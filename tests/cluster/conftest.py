@@ -225,6 +225,7 @@ def make_persister(
             "cycleInterval": "500ms",
             "shutdownGrace": "5s",
             "podTemplate": SMALL_MEMBER,
+            "rollout": {"canary": {"analysis": {"duration": "0s", "minRanges": 0}}},
         }
         # The group has the name of the resource, and Kafka outlives the modules.
         persister = Persister(kubectl, f"{name}-{unique}", spec, topic, directory)
