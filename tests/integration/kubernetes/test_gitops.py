@@ -86,5 +86,5 @@ def test_a_tool_that_tracks_by_labels_or_annotations_finds_only_what_git_has(
         metadata = child["metadata"]
         assert metadata["labels"]["app.kubernetes.io/instance"] == "clicks"
         assert "team" not in metadata["labels"]
-        assert "annotations" not in metadata
+        assert all(name.startswith("logpersister.dev/") for name in metadata.get("annotations", {}))
         assert metadata["ownerReferences"], "Argo CD looks for its label only on objects without an owner"

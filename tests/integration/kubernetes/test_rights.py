@@ -29,6 +29,7 @@ SMALL: dict[str, Any] = {
     "storage": {"bucket": "logs", "prefix": "raw", "secretName": "s3"},
 }
 LARGE: dict[str, Any] = SMALL | {"networkPolicy": "Restricted", "spark": {"executors": 1}}
+_UNWATCHED = {"rollout": {"canary": {"analysis": {"duration": "0s", "minRanges": 0}}}}
 _QUICK = {"LAG_SECONDS": "1", "REPORT_SECONDS": "1", "SECRET_SECONDS": "2"}
 
 
@@ -82,7 +83,7 @@ def live(api: Client, resource: Resource) -> None:
     leave_something_behind(api, resource)
     resource.get_ready(first)
     resource.wait("Ready", "True", "MembersReady")
-    resource.apply(SMALL)  # one revision less of everything, no executors, no policy
+    resource.apply(SMALL | _UNWATCHED)  # another revision, with no executors and no policy
     both = resource.wait_stateful_sets(2)
     (second,) = both.keys() - {first}
     resource.get_ready(second)
