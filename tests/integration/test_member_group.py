@@ -122,7 +122,7 @@ def test_a_restart_under_the_same_name_moves_nothing(scene: Scene, topic: Create
     scene.assert_stored(name)
     assert two.status()["assignment"] == of_two
     assert len(two.events("group.assigned")) + len(two.events("group.revoked")) == changes
-    assert owned(again) == 1
+    again.wait("it owns a partition", lambda: owned(again) == 1)
 
 
 def test_a_member_beyond_the_number_of_partitions_is_ready(scene: Scene, topic: CreateTopic) -> None:

@@ -163,8 +163,10 @@ class Resource:
         return self.stateful_sets()
 
     def get_ready(self, name: str, *, collisions: int = 0) -> None:
-        """Do what the controller of StatefulSets does when all pods are ready: there is none here."""
-        found = self.stateful_sets()[name]
+        """Do what the controller of StatefulSets does when all pods are ready, for one that is not gone."""
+        found = self.stateful_sets().get(name)
+        if found is None:
+            return
         status = {
             "replicas": found["spec"]["replicas"],
             "readyReplicas": found["spec"]["replicas"],
@@ -172,16 +174,13 @@ class Resource:
             "collisionCount": collisions,
         }
         path = f"/apis/apps/v1/namespaces/{self.namespace}/statefulsets/{name}"
-        self._api.apply(
-            f"{path}/status",
-            {
-                "apiVersion": "apps/v1",
-                "kind": "StatefulSet",
-                "metadata": {"name": name, "namespace": self.namespace},
-                "status": status,
-            },
-            manager="statefulset-controller",
-        )
+        document = {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "status": status,
+        }
+        _or_none(lambda: self._api.apply(f"{path}/status", document, manager="statefulset-controller"))
 
     def touch_children(self) -> None:
         """Change something of a child that nobody minds: its controller notes how many replicas it has seen."""

@@ -10,6 +10,17 @@ from typing import Any
 
 import pytest
 
+from logpersister_operator.crd.rollout import (
+    LONGEST_CAUSE,
+    MOST_BEGINNINGS,
+    MOST_GENERATIONS,
+    Beginning,
+    Failure,
+    GenerationState,
+    Rollout,
+    Suspicion,
+    Trial,
+)
 from logpersister_operator.crd.status import (
     Condition,
     DataLoss,
@@ -24,6 +35,8 @@ from logpersister_operator.crd.status import (
     UploadFailure,
     Uploads,
 )
+from logpersister_operator.decide.conditions import Aspect
+from logpersister_operator.rollout.record import MOST_FAILURES
 from tests.integration.kubernetes.judge import COLLECTION
 from tests.stack import artifacts
 from tests.stack.kubernetes import ApiServer, Client, Refused
@@ -121,7 +134,7 @@ def full_status() -> dict[str, Any]:
     now = datetime(2026, 11, 21, 12, tzinfo=UTC)
     worst = [PartitionLag(topic="t" * 249, partition=n, records=2**62, seconds=2**31, stuck=True) for n in range(10)]
     failure = UploadFailure(reason="S3", message="m" * 4096, topic="t", partition=1, start=2, end=3, time=now)
-    kinds = ("Ready", "Reconciling", "Stalled", "SpecValid", "UploadsSucceeding", "LagWithinTarget", "Paused")
+    kinds = [aspect.value for aspect in Aspect]
     full = Status(
         observed_generation=1,
         generation=1,
@@ -149,16 +162,57 @@ def full_status() -> dict[str, Any]:
                 Member(name=f"clicks-{n}", ready=True, partitions=1, executors=2, revision="a") for n in range(50)
             ),
         ),
-        rebalance=Rebalance(state="Stable", group_generation=5, count=6, last=now),
+        rebalance=Rebalance(
+            state="Stable",
+            fewest_partitions=1,
+            most_partitions=2,
+            group_generation=5,
+            count=6,
+            last=now,
+            counted_since=now,
+            counted_from=4,
+        ),
         data_loss=DataLoss(
             records=1,
             ranges=10,
             latest=tuple(Loss(topic="t", partition=1, start=n, end=n + 1, held=True, time=now) for n in range(10)),
         ),
+        rollout=full_rollout(now),
+        generations=tuple(
+            GenerationState(
+                generation=n,
+                members=1,
+                ready=1,
+                partitions=10,
+                began=tuple(Beginning(topic="t" * 249, partition=one, offset=2**62) for one in range(MOST_BEGINNINGS)),
+            )
+            for n in range(MOST_GENERATIONS)
+        ),
         summary=Summary(members="1/1", lag="1", lag_age="1s", uploaded="1B", state="x"),
     )
     document: dict[str, Any] = full.model_dump(mode="json", by_alias=True)
     return document
+
+
+def full_rollout(now: datetime) -> Rollout:
+    failures = (
+        Failure(revision=f"{n}" * 12, attempt=n, cause="c" * LONGEST_CAUSE, time=now) for n in range(MOST_FAILURES)
+    )
+    return Rollout(
+        phase="Canary",
+        since=now,
+        stable="a" * 12,
+        candidate="b" * 12,
+        step=1,
+        reached=2,
+        waiting=now,
+        rested=now,
+        trial=Trial(since=now, ranges=1, upload_failures=2, lag=3),
+        flaps=1,
+        suspicion=Suspicion(since=now, cause=cause),
+        failures=tuple(failures),
+        frozen=True,
+    )
 
 
 def test_every_field_is_explained(kubectl: Kubectl) -> None:
