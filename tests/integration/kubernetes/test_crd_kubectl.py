@@ -195,9 +195,8 @@ def full_status() -> dict[str, Any]:
 
 
 def full_rollout(now: datetime) -> Rollout:
-    failures = (
-        Failure(revision=f"{n}" * 12, attempt=n, cause="c" * LONGEST_CAUSE, time=now) for n in range(MOST_FAILURES)
-    )
+    cause = "c" * LONGEST_CAUSE
+    failures = (Failure(revision=f"{n}" * 12, attempt=n, cause=cause, time=now) for n in range(MOST_FAILURES))
     return Rollout(
         phase="Canary",
         since=now,
