@@ -21,7 +21,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from logpersister.manifest.problems import refuse, refuse_all
+from logpersister.manifest.problems import refuse, refuse_all, too_large, too_small
 from logpersister.manifest.quantity import (
     DURATION_PATTERN,
     LONGEST_DURATION,
@@ -189,12 +189,10 @@ class Whole:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         # The rules repeat the bounds in words. They also refuse 2.0, which a schema alone takes for an integer and
         # rules elsewhere do not.
-        small = f"is too small: at least {self.least} is expected; write {self.least} or more"
-        large = f"is too large: at most {self.most} is expected; write {self.most} or less"
         return handler(schema) | {
             VALIDATIONS: [
-                {"rule": f"self >= {self.least}", "message": small},
-                {"rule": f"self <= {self.most}", "message": large},
+                {"rule": f"self >= {self.least}", "message": "; ".join(too_small(self.least))},
+                {"rule": f"self <= {self.most}", "message": "; ".join(too_large(self.most))},
             ]
         }
 
@@ -223,8 +221,8 @@ class Size:
             BOUNDS: f"{self.least} to {self.most}",
             VALIDATIONS: [
                 matches("string(self)", SIZE_PATTERN, "is not a size; write for example 256Mi (Kubernetes quantity)"),
-                {"rule": self._cel(">=", self.least), "message": "; ".join(self._too_small)},
-                {"rule": self._cel("<=", self.most), "message": "; ".join(self._too_large)},
+                {"rule": self._cel(">=", self.least), "message": "; ".join(too_small(self.least))},
+                {"rule": self._cel("<=", self.most), "message": "; ".join(too_large(self.most))},
             ],
         }
 
@@ -232,20 +230,12 @@ class Size:
         # What is no quantity has been told so by the first rule.
         return f"!isQuantity(string(self)) || quantity(string(self)).compareTo(quantity('{bound}')) {operator} 0"
 
-    @property
-    def _too_small(self) -> tuple[str, str]:
-        return f"is too small: at least {self.least} is expected", f"write {self.least} or more"
-
-    @property
-    def _too_large(self) -> tuple[str, str]:
-        return f"is too large: at most {self.most} is expected", f"write {self.most} or less"
-
     def validate(self, value: object) -> int:
         size = parse_size(value)
         if size < parse_size(self.least):
-            raise refuse(*self._too_small)
+            raise refuse(*too_small(self.least))
         if size > parse_size(self.most):
-            raise refuse(*self._too_large)
+            raise refuse(*too_large(self.most))
         return size
 
 

@@ -82,6 +82,16 @@ class RefusedError(ValueError):
         self.findings = findings
 
 
+def too_small(least: object) -> tuple[str, str]:
+    """Return what is wrong with a value below an inclusive bound, and the remedy."""
+    return f"is too small: at least {least} is expected", f"write {least} or more"
+
+
+def too_large(most: object) -> tuple[str, str]:
+    """Return what is wrong with a value above an inclusive bound, and the remedy."""
+    return f"is too large: at most {most} is expected", f"write {most} or less"
+
+
 def refuse(expectation: str, remedy: str, *at: PathStep) -> RefusedError:
     """Make the exception for one finding; ``at`` is the field below the value, if it is about one."""
     return RefusedError(Finding(expectation, remedy, at))

@@ -1,14 +1,14 @@
 """Types of fields: percentages, and some of all."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from logpersister.manifest.constraint import BOUNDS, matches
-from logpersister.manifest.problems import refuse
+from logpersister.manifest.problems import refuse, too_large, too_small
 from logpersister.manifest.quantity import (
     LONGEST_PERCENT,
     PERCENT_PATTERN,
@@ -46,18 +46,14 @@ class Percent:
             BOUNDS: f"0% to {self.most}",
             VALIDATIONS: [
                 matches("self", PERCENT_PATTERN, "is not a percentage; write for example 20%"),
-                {"rule": within, "message": "; ".join(self._too_large)},
+                {"rule": within, "message": "; ".join(too_large(self.most))},
             ],
         }
-
-    @property
-    def _too_large(self) -> tuple[str, str]:
-        return f"is too large: at most {self.most} is expected", f"write {self.most} or less"
 
     def validate(self, value: object) -> int:
         percent = parse_percent(value)
         if percent > parse_percent(self.most):
-            raise refuse(*self._too_large)
+            raise refuse(*too_large(self.most))
         return percent
 
 
@@ -84,21 +80,15 @@ class SomeOf:
             BOUNDS: f"1 to {self.most}, or 1% to 100%",
             VALIDATIONS: [
                 {"rule": f"type(self) == int || (type(self) == string && {fits})", "message": usual},
-                {"rule": "type(self) != int || self >= 1", "message": "; ".join(self._TOO_SMALL)},
-                {"rule": f"type(self) != int || self <= {self.most}", "message": "; ".join(self._too_large)},
+                {"rule": "type(self) != int || self >= 1", "message": "; ".join(too_small(1))},
+                {"rule": f"type(self) != int || self <= {self.most}", "message": "; ".join(too_large(self.most))},
             ],
         }
-
-    _TOO_SMALL: ClassVar = ("is too small: at least 1 is expected", "write 1 or more")
-
-    @property
-    def _too_large(self) -> tuple[str, str]:
-        return f"is too large: at most {self.most} is expected", f"write {self.most} or less"
 
     def validate(self, value: object) -> Share:
         share = parse_share(value)
         if share.number < 1:
-            raise refuse(*self._TOO_SMALL)
+            raise refuse(*too_small(1))
         if share.number > self.most:
-            raise refuse(*self._too_large)
+            raise refuse(*too_large(self.most))
         return share
