@@ -1,7 +1,7 @@
 """The end of a resource: members leave in order, the group forgets them; data and committed offsets stay."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 import structlog
@@ -11,6 +11,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import remove_members
 from logpersister_operator.cluster.client import Cluster, ClusterError
 from logpersister_operator.cluster.kinds import STATEFUL_SET, Document
+from logpersister_operator.decide.departed import member_names, told_names
 from logpersister_operator.decide.validity import check
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observed import Observed
@@ -58,7 +59,7 @@ class Drain:
             return self._is_late(MARGIN_SECONDS)
         resource = check(observed).runs
         ours, pods = _members(observed)
-        self._names |= {pod["metadata"]["name"] for pod in pods} | set(_names(ours)) | set(_told(observed))
+        self._names |= {pod["metadata"]["name"] for pod in pods} | member_names(ours) | told_names(observed)
         for one in ours:
             self._delete(one)
         if not ours and not pods:
@@ -105,13 +106,3 @@ def _members(observed: Observed) -> tuple[list[Document], list[Document]]:
 
 def _owners(child: Document) -> set[str]:
     return {owner["uid"] for owner in child["metadata"].get("ownerReferences") or []}
-
-
-def _names(stateful_sets: Iterable[Document]) -> list[str]:
-    """Return the names of all members that StatefulSets have, whether or not their pods are seen."""
-    return [f"{one['metadata']['name']}-{number}" for one in stateful_sets for number in range(one["spec"]["replicas"])]
-
-
-def _told(observed: Observed) -> list[str]:
-    """Return the members of the last status: their pods may be gone since no operator looked."""
-    return [member["name"] for member in (observed.status.get("members") or {}).get("list", [])]

@@ -5,7 +5,7 @@ moves nothing. Of a member that will not come back the partitions would wait for
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from logpersister_operator.cluster.kinds import STATEFUL_SET, Document
 from logpersister_operator.observed import KnownLag, Observed
@@ -17,10 +17,9 @@ def known_names(before: Iterable[str], observed: Observed) -> frozenset[str]:
     Names alone prove nothing: the members of a resource of the same name in another namespace are called alike.
     """
     present = {str(pod["metadata"]["name"]) for pod in observed.pods()}
-    told = {str(member["name"]) for member in (observed.status.get("members") or {}).get("list", [])}
     in_group = _in_group(observed)
     kept = set(before) if in_group is None else in_group.intersection(before)
-    return frozenset(kept | present | told)
+    return frozenset(kept | present | told_names(observed))
 
 
 def departed(observed: Observed, wanted: Iterable[Document] = ()) -> tuple[str, ...]:
@@ -35,7 +34,7 @@ def departed(observed: Observed, wanted: Iterable[Document] = ()) -> tuple[str, 
         return ()
     pods = {str(pod["metadata"]["name"]) for pod in observed.pods()}  # those that are on their way out still commit
     sets = [*observed.stateful_sets().values(), *(child for child in wanted if child["kind"] == STATEFUL_SET.name)]
-    candidates = in_group.intersection(observed.names) - pods - _names(sets)
+    candidates = in_group.intersection(observed.names) - pods - member_names(sets)
     pattern = re.compile(rf"{re.escape(observed.key.name)}-[0-9a-f]{{12}}-[0-9]+")
     return tuple(sorted(name for name in candidates if pattern.fullmatch(name)))
 
@@ -46,6 +45,11 @@ def _in_group(observed: Observed) -> set[str] | None:
     return None if group is None else {member.name for member in group.members if member.is_static}
 
 
-def _names(stateful_sets: Collection[Document]) -> set[str]:
-    """Return the names of the members that StatefulSets shall have."""
+def told_names(observed: Observed) -> set[str]:
+    """Return the members of the last status: their pods may be gone since no operator looked."""
+    return {str(member["name"]) for member in (observed.status.get("members") or {}).get("list", [])}
+
+
+def member_names(stateful_sets: Iterable[Document]) -> set[str]:
+    """Return the names of the members that StatefulSets shall have, whether or not their pods are seen."""
     return {f"{one['metadata']['name']}-{number}" for one in stateful_sets for number in range(one["spec"]["replicas"])}

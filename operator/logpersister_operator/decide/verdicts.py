@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from logpersister.ranges import TopicPartition
@@ -13,10 +13,7 @@ from logpersister_operator.decide.diagnosis import Ailment
 from logpersister_operator.decide.reasons import Reason, upload_reason
 from logpersister_operator.decide.validity import Validity
 from logpersister_operator.observed import KnownLag, MemberReport, Observed, UnknownLag, documents
-
-FAILING_FOR: Final = timedelta(minutes=3)
-"""How long an upload failure counts as present: a member tries again within two minutes."""
-
+from logpersister_operator.rollout.analysis import RECENT
 
 _ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED})
 """With these, members that are ready run something else than the spec says."""
@@ -174,7 +171,7 @@ def newest_failure(reports: Mapping[str, MemberReport] | None) -> Mapping[str, A
 def present_failure(reports: Mapping[str, MemberReport], now: datetime) -> Mapping[str, Any] | None:
     """Return the newest failure of an upload, if it is so new that the next attempt may not have come yet."""
     newest = newest_failure(reports)
-    if newest is None or now - datetime.fromisoformat(newest["time"]) > FAILING_FOR:
+    if newest is None or now - datetime.fromisoformat(newest["time"]) > RECENT:
         return None
     return newest
 
