@@ -137,6 +137,10 @@ class Observed:
     def is_being_deleted(self) -> bool:
         return "deletionTimestamp" in self.resource["metadata"]
 
+    def annotation(self, name: str) -> str:
+        """Return an annotation of the resource; empty when it has none of that name."""
+        return str((self.resource["metadata"].get("annotations") or {}).get(name, ""))
+
     @property
     def status(self) -> Mapping[str, Any]:
         """The status as it was written last; empty at first."""

@@ -10,7 +10,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import remove_members
 from logpersister_operator.cluster.client import Cluster, ClusterError
-from logpersister_operator.cluster.kinds import STATEFUL_SET, Document
+from logpersister_operator.cluster.kinds import STATEFUL_SET, Document, owners
 from logpersister_operator.decide.departed import member_names, told_names
 from logpersister_operator.decide.validity import check
 from logpersister_operator.observe.children import NotListedError
@@ -97,12 +97,8 @@ def _members(observed: Observed) -> tuple[list[Document], list[Document]]:
     ours: list[Document] = []
     theirs: set[str] = set()
     for one in observed.of_kind(STATEFUL_SET):
-        if uid in _owners(one):
+        if uid in owners(one):
             ours.append(one)
         else:
             theirs.add(one["metadata"]["uid"])
-    return ours, [pod for pod in observed.pods() if not theirs & _owners(pod)]
-
-
-def _owners(child: Document) -> set[str]:
-    return {owner["uid"] for owner in child["metadata"].get("ownerReferences") or []}
+    return ours, [pod for pod in observed.pods() if not theirs & owners(pod)]

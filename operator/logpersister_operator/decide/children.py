@@ -11,6 +11,7 @@ from logpersister_operator.cluster.kinds import (
     STATEFUL_SET,
     Document,
     Reference,
+    owners,
 )
 from logpersister_operator.decide.rolling import Rolling, stored
 from logpersister_operator.observed import Observed
@@ -62,7 +63,8 @@ def surplus(observed: Observed, rolling: Rolling, needed: Sequence[Document]) ->
     alone = there <= {rolling.lead.revision}
     kinds = [kind for kind in reversed(CHILDREN) if alone or kind not in _OF_MEMBERS]
     uid = observed.resource["metadata"]["uid"]
-    ours = (child for kind in kinds for child in observed.of_kind(kind) if _is_owned(child, uid))
+    # What only has our label belongs to somebody else.
+    ours = (child for kind in kinds for child in observed.of_kind(kind) if uid in owners(child))
     return [child for child in ours if Reference.of(child) not in keep]
 
 
@@ -74,8 +76,3 @@ def _restored(observed: Observed, rolling: Rolling) -> list[Document]:
     if revision != rolling.lead.revision and number and revision not in observed.stateful_sets():
         stable = stored(observed, rolling.app, revision)
     return [] if stable is None else [config_map(stable), stateful_set(stable, number)]
-
-
-def _is_owned(child: Document, uid: str) -> bool:
-    """Whether the resource owns the child: what only has our label belongs to somebody else."""
-    return any(owner["uid"] == uid for owner in child["metadata"].get("ownerReferences") or [])

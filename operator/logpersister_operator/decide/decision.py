@@ -43,8 +43,7 @@ def decide(observed: Observed) -> Plan:
 
 
 def is_paused(observed: Observed) -> bool:
-    annotations = observed.resource["metadata"].get("annotations") or {}
-    return str(annotations.get(PAUSED_ANNOTATION, "")).lower() == "true"
+    return observed.annotation(PAUSED_ANNOTATION).lower() == "true"
 
 
 def _application(observed: Observed, resource: LogPersister) -> Application:

@@ -1,6 +1,5 @@
 """The rollout of one resource: what is observed as the state machine wants it, and what it asks for as children."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -146,7 +145,6 @@ def stored(observed: Observed, app: Application, revision: str | None) -> Applic
 
 def _situation(observed: Observed, app: Application, *, paused: bool) -> Situation:
     spec, missing = app.resource.spec, observed.secrets.missing
-    annotations: Mapping[str, str] = observed.resource["metadata"].get("annotations") or {}
     return Situation(
         now=observed.now.replace(microsecond=0),
         revision=app.revision,
@@ -155,7 +153,7 @@ def _situation(observed: Observed, app: Application, *, paused: bool) -> Situati
         fleets=fleets(observed),
         evidence=evidence(observed, spec),
         lag=group_lag(observed),
-        promote=str(annotations.get(PROMOTE, "")),
+        promote=observed.annotation(PROMOTE),
         paused=paused,
         blocked=f"missing: {', '.join(missing)}" if missing else "",
         refused="; ".join(f"the API server refuses {one}: {why}" for one, why in sorted(observed.refusals.items())),
