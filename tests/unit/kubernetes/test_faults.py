@@ -2,7 +2,9 @@
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any, Self
 
 import pytest
 
@@ -19,12 +21,21 @@ RESOURCE = Reference("LogPersister", "clicks-backup")
 MOST_ROUNDS = 60
 
 
+@dataclass(frozen=True)
+class Stage:
+    """Where a resource's life is before one of its `CHANGES`."""
+
+    document: Document
+    cluster: FakeCluster
+
+
 class Play:
     """A resource's life with an operator that may be killed, started again, and misinformed."""
 
-    def __init__(self, faults: Faults | None = None) -> None:
-        self.cluster = FakeCluster(faults or Faults())
-        self.document = resource(members=2)
+    def __init__(self, faults: Faults | None = None, stage: Stage | None = None) -> None:
+        stage = copy.deepcopy(stage) or Stage(resource(members=2), FakeCluster())
+        self.document = stage.document
+        self.cluster = replace(stage.cluster, faults=faults or Faults())
         self.starts = self.rounds_without_list = 0
         self._start()
 
@@ -37,12 +48,20 @@ class Play:
             self.cluster.resync()
         self.reconciler = Reconciler(self.cluster, self.cluster.children, Metrics(), lambda: self.time)
 
-    def live(self) -> None:
+    def live(self) -> Self:
         """Go through everything that a user may do to a resource."""
         for change in CHANGES:
-            change(self.document)
-            self.cluster.put_resource(copy.deepcopy(self.document))
-            self._settle()
+            self.follow(change)
+        return self
+
+    def follow(self, change: Callable[[Document], None]) -> None:
+        """Do what the user wants next, until nothing is left to do."""
+        change(self.document)
+        self.cluster.put_resource(copy.deepcopy(self.document))
+        self._settle()
+
+    def stage(self) -> Stage:
+        return copy.deepcopy(Stage(self.document, replace(self.cluster, children=None)))
 
     def _settle(self) -> None:
         """Do rounds, with members getting ready and the watch catching up, until nothing is left to do."""
@@ -132,14 +151,45 @@ CHANGES: list[Callable[[Document], None]] = [
 ]
 
 
+class Undisturbed(Play):
+    """A life without faults: how it was before each change, and after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stages: list[Stage] = []
+        self.ends: list[dict[Reference, Any]] = []
+
+    def follow(self, change: Callable[[Document], None]) -> None:
+        self.stages.append(self.stage())
+        super().follow(change)
+        self.ends.append(self.end())
+
+    def compare(self, counted: Callable[[FakeCluster], int], number: int, faults: Faults) -> Play:
+        """Play the change in which this write or event comes, and the next change, with a fault; expect the same ends.
+
+        Before the fault nothing differs, and what comes later only knows what is there and what the operator has in
+        mind: the next change shows whether that is right.
+        """
+        first = max(index for index, stage in enumerate(self.stages) if counted(stage.cluster) < number)
+        play = Play(faults, self.stages[first])
+        for index, change in list(enumerate(CHANGES))[first : first + 2]:
+            play.follow(change)
+            assert play.end() == self.ends[index], f"change {index}, fault at {number}"
+        return play
+
+
 @pytest.fixture(scope="module")
-def undisturbed() -> Play:
-    play = Play()
+def undisturbed() -> Undisturbed:
+    play = Undisturbed()
     play.live()
     return play
 
 
-def test_an_undisturbed_life(undisturbed: Play) -> None:
+_writes = attrgetter("writes")
+_events = attrgetter("events_told")
+
+
+def test_an_undisturbed_life(undisturbed: Undisturbed) -> None:
     end = undisturbed.end()
     assert sorted(reference.kind for reference in end) == [
         "ConfigMap",
@@ -154,42 +204,35 @@ def test_an_undisturbed_life(undisturbed: Play) -> None:
     assert undisturbed.cluster.writes > 60
 
 
-def test_killed_at_any_write(undisturbed: Play) -> None:
+def test_killed_at_any_write(undisturbed: Undisturbed) -> None:
     """To be killed after a write is to be killed before the next one: only the last is another case."""
     last = undisturbed.cluster.writes
     cases = [*((number, False) for number in range(1, last + 1)), (last, True)]
-    for number, crash_after in cases:
-        play = Play(Faults(crash_at=number, crash_after=crash_after))
-        play.live()
+    for number, after in cases:
+        play = undisturbed.compare(_writes, number, Faults(crash_at=number, crash_after=after))
         assert play.starts == 2, f"write {number} did not come"
-        assert play.end() == undisturbed.end(), f"killed at write {number}"
 
 
-def test_any_event_may_be_lost(undisturbed: Play) -> None:
+def test_any_event_may_be_lost(undisturbed: Undisturbed) -> None:
     for number in range(1, undisturbed.cluster.events_told + 1):
-        play = Play(Faults(hide=number))
-        play.live()
-        assert play.end() == undisturbed.end(), f"event {number} was lost"
+        undisturbed.compare(_events, number, Faults(hide=number))
 
 
-def test_what_is_not_listed_yet_is_not_taken_for_gone(undisturbed: Play) -> None:
+def test_what_is_not_listed_yet_is_not_taken_for_gone(undisturbed: Undisturbed) -> None:
     rounds = 0
-    for number in range(1, undisturbed.cluster.writes + 1, 5):
-        play = Play(Faults(crash_at=number, list_slowly=True))
-        play.live()
-        assert play.end() == undisturbed.end(), f"killed at write {number}"
+    for number in range(1, undisturbed.cluster.writes + 1, 3):
+        play = undisturbed.compare(_writes, number, Faults(crash_at=number, list_slowly=True))
         rounds += play.rounds_without_list
     assert rounds > 40
 
 
 @pytest.mark.parametrize("delay", range(1, 12))
-def test_old_news(undisturbed: Play, delay: int) -> None:
-    play = Play(Faults(delay=delay))
-    play.live()
+def test_old_news(undisturbed: Undisturbed, delay: int) -> None:
+    play = Play(Faults(delay=delay)).live()
     assert play.end() == undisturbed.end()
 
 
-def test_at_rest_nothing_is_written(undisturbed: Play) -> None:
+def test_at_rest_nothing_is_written(undisturbed: Undisturbed) -> None:
     before = undisturbed.cluster.writes
     for _ in range(5):
         undisturbed._round()
