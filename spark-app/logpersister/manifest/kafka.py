@@ -107,15 +107,13 @@ BootstrapServers = Annotated[
         ),
     ),
 ]
-GroupId = Annotated[
-    str,
-    Text(
-        r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$",
-        "is not a group id that can also name a folder",
-        "use letters, digits, `.`, `_` and `-`, not beginning with a dot",
-        200,
-    ),
-]
+GROUP_ID = Text(
+    r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$",
+    "is not a group id that can also name a folder",
+    "use letters, digits, `.`, `_` and `-`, not beginning with a dot",
+    200,
+)
+GroupId = Annotated[str, GROUP_ID]
 TopicName = Annotated[
     str,
     Text(

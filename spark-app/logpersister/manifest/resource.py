@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from logpersister.manifest.constraint import Duration, Model, String, Text, Whole
+from logpersister.manifest.constraint import Duration, Model, String, Text, Whole, compiled
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.pods import PodTemplate
 from logpersister.manifest.problems import Finding, Problem, path_text
 from logpersister.manifest.quantity import format_size
 from logpersister.manifest.rollout import RolloutSpec
-from logpersister.manifest.rule import change_rule, rule, rules_of
+from logpersister.manifest.rule import cel_literal, change_rule, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
 from logpersister.manifest.upload import UploadSpec
@@ -69,6 +69,15 @@ def _bytes(field: str) -> str:
     """Return the CEL of a size as an integer; those within their bounds are exact."""
     return f"quantity(string({field})).asInteger()"
 
+
+def _no_shadow(spec: str) -> str:
+    """Return the CEL that is true when a spec has no shadow."""
+    return f"!has({spec}.rollout) || !has({spec}.rollout.shadow)"
+
+
+_SHADOW = ("rollout", "shadow")
+_NO_TOPIC = r"^[^/]*[!*'()=]"
+"""A path whose first folder has a character that folders of topics do not have."""
 
 _LARGEST = f"{_bytes('$storage.partSize')} * {MAX_PARTS}"
 """In CEL: what fits into the parts of one upload."""
@@ -146,6 +155,33 @@ class Spec(Model):
             f'"{format_size(size)}"',
         )
 
+    @rule(
+        f"{_no_shadow('self')} || $storage.prefix == ''"
+        " || (!(self.rollout.shadow.prefix + '/').startsWith($storage.prefix + '/')"
+        " && !($storage.prefix + '/').startsWith(self.rollout.shadow.prefix + '/'))",
+        "is, or is in, or has in it, spec.storage.prefix",
+        "name a folder that only shadows use, beside the other",
+        *_SHADOW,
+        "prefix",
+    )
+    def _a_shadow_writes_elsewhere(self) -> bool:
+        shadow, prefix = self.rollout.shadow, f"{self.storage.prefix}/"
+        if shadow is None or prefix == "/":
+            return True
+        return not f"{shadow.prefix}/".startswith(prefix) and not prefix.startswith(f"{shadow.prefix}/")
+
+    @rule(
+        f"{_no_shadow('self')} || $storage.prefix != ''"
+        f" || self.rollout.shadow.prefix.matches({cel_literal(_NO_TOPIC)})",
+        "could be the folder of a topic, because spec.storage.prefix is empty",
+        "write its first folder with a character that no topic has, for example kind=shadow",
+        *_SHADOW,
+        "prefix",
+    )
+    def _a_shadow_is_no_topic(self) -> bool:
+        shadow = self.rollout.shadow
+        return shadow is None or self.storage.prefix != "" or compiled(_NO_TOPIC).search(shadow.prefix) is not None
+
 
 def _group(version: str) -> str:
     """Return the CEL of the consumer group of a version of the resource."""
@@ -186,6 +222,18 @@ class LogPersister(Model):
         return [
             Problem(path_text(finding.at), finding.expectation, finding.remedy, finding.found) for finding in findings
         ]
+
+    @rule(
+        f"{_no_shadow('self.spec')} || !({_group('self')} + '.').startsWith(self.spec.rollout.shadow.groupId + '.')",
+        "is the group of the resource itself, or could be",
+        "name a group that only shadows use",
+        "spec",
+        *_SHADOW,
+        "groupId",
+    )
+    def _a_shadow_is_another_group(self) -> bool:
+        shadow = self.spec.rollout.shadow
+        return shadow is None or not f"{self.group_id}.".startswith(f"{shadow.group_id}.")
 
     @change_rule(
         "$spec.generation >= $before.spec.generation",

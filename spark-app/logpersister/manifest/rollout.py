@@ -1,20 +1,36 @@
 """``spec.rollout``: how members of a new revision take over."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Duration, Model, Whole, milliseconds
+from logpersister.manifest.constraint import Duration, Model, Whole, milliseconds, never
+from logpersister.manifest.kafka import GROUP_ID
 from logpersister.manifest.problems import Finding
 from logpersister.manifest.quantity import Share
 from logpersister.manifest.rule import rule
 from logpersister.manifest.shares import Percent, SomeOf
+from logpersister.manifest.storage import PREFIX
 
 PROMOTE = "logpersister.dev/promote"
 """Annotation of the resource that ends a pause without a duration."""
+
+_LONGEST_TRY = len(".0123456789ab.2147483647")
+"""What is added to the group and the prefix of a shadow: its revision and its attempt."""
+
+ShadowGroupId = Annotated[str, replace(GROUP_ID, longest=GROUP_ID.longest - _LONGEST_TRY)]
+ShadowPrefix = Annotated[
+    str,
+    replace(
+        PREFIX,
+        longest=PREFIX.longest - _LONGEST_TRY,
+        before=(never(r"^$", "is empty", "name a folder that only shadows use, for example shadow"),),
+    ),
+]
 
 
 class AnalysisSpec(Model):
@@ -43,6 +59,37 @@ class CanarySpec(Model):
 
     analysis: AnalysisSpec = AnalysisSpec()
     """What they have to show before more members follow."""
+
+
+class ShadowSpec(Model):
+    """Members of a new revision beside the old ones, in a group and under a prefix of their own."""
+
+    group_id: ShadowGroupId
+    """Consumer group of shadows; each try has one of its own, `<groupId>.<revision>.<attempt>`."""
+
+    prefix: ShadowPrefix
+    """Folder of the bucket for what shadows write; each try has one of its own, `<prefix>/<revision>.<attempt>`.
+    Nothing removes what is there: give the folder a lifecycle rule. It lies beside `spec.storage.prefix`; where that
+    is empty, its first folder needs a character that no topic has: `kind=shadow`."""
+
+    members: Annotated[int, Whole(1, 1000)] = 1
+    """How many members the shadow has. They share all partitions, so one may need longer than the old members to
+    come along."""
+
+    duration: Annotated[timedelta, Duration("0s", "1d")] = timedelta(minutes=10)
+    """How long the shadow is compared, at least, from when it is ready."""
+
+    min_ranges: Annotated[int, Whole(0, 1_000_000)] = 3
+    """Ranges of the shadow that must have been compared. There need not be more than were due, so that quiet topics do
+    not hold up a rollout."""
+
+    def group_of(self, revision: str, attempt: int) -> str:
+        """Return the consumer group of one try of a revision."""
+        return f"{self.group_id}.{revision}.{attempt}"
+
+    def prefix_of(self, revision: str, attempt: int) -> str:
+        """Return the prefix of one try of a revision."""
+        return f"{self.prefix}/{revision}.{attempt}"
 
 
 class PauseSpec(Model):
@@ -79,6 +126,10 @@ class RolloutSpec(Model):
     canary: CanarySpec = CanarySpec()
     """The first members of a new revision. Not with strategy `Recreate`."""
 
+    shadow: ShadowSpec | None = None
+    """Set it to have a new revision run beside the old one first, in a group and under a prefix of its own, and to have
+    compared what both store. The canary follows when they agree. Not with strategy `Recreate`."""
+
     steps: Annotated[tuple[StepSpec, ...], Field(max_length=20)] = ()
     """Shares of the members after the canary, rising, with pauses where you want to look for yourself. Without them all
     members follow at once when the canary has passed. Not with strategy `Recreate`."""
@@ -111,6 +162,15 @@ class RolloutSpec(Model):
     )
     def _a_canary_is_for_its_strategy(self) -> bool:
         return self.strategy != "Recreate" or "canary" not in self.model_fields_set
+
+    @rule(
+        "$strategy != 'Recreate' || !has(self.shadow)",
+        "contradicts strategy Recreate, for which there is no room beside the old members",
+        "remove it, or set strategy to Canary",
+        "shadow",
+    )
+    def _a_shadow_is_for_its_strategy(self) -> bool:
+        return self.strategy != "Recreate" or self.shadow is None
 
     @rule(
         "$strategy != 'Recreate' || !has(self.steps) || self.steps.size() == 0",

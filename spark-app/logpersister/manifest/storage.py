@@ -60,30 +60,28 @@ BucketName = Annotated[
         ),
     ),
 ]
-Prefix = Annotated[
-    str,
-    Text(
-        r"^[A-Za-z0-9!_.*'()=/-]*$",
-        "has a character that tools mistreat in object names",
-        "use letters, digits and !-_.*'()=, with / between folders",
-        400,
-        conditions=(
-            never(r"^/", "begins with a slash, which would make a folder without a name", "write it without: raw"),
-            never(r"/$", "ends with a slash, which is added anyway", "write it without: raw"),
-            never(r"//", "has two slashes in a row", "write one: raw/events"),
-            never(
-                r"(^|/)[.][.]?(/|$)",
-                "has a folder named . or .., which tools resolve",
-                "write the folder's name",
-            ),
-            never(
-                rf"(^|/){RESERVED_FOLDER}(/|$)",
-                f"has the folder {RESERVED_FOLDER}, where logpersister keeps its own",
-                "name it differently",
-            ),
+PREFIX = Text(
+    r"^[A-Za-z0-9!_.*'()=/-]*$",
+    "has a character that tools mistreat in object names",
+    "use letters, digits and !-_.*'()=, with / between folders",
+    400,
+    conditions=(
+        never(r"^/", "begins with a slash, which would make a folder without a name", "write it without: raw"),
+        never(r"/$", "ends with a slash, which is added anyway", "write it without: raw"),
+        never(r"//", "has two slashes in a row", "write one: raw/events"),
+        never(
+            r"(^|/)[.][.]?(/|$)",
+            "has a folder named . or .., which tools resolve",
+            "write the folder's name",
+        ),
+        never(
+            rf"(^|/){RESERVED_FOLDER}(/|$)",
+            f"has the folder {RESERVED_FOLDER}, where logpersister keeps its own",
+            "name it differently",
         ),
     ),
-]
+)
+Prefix = Annotated[str, PREFIX]
 _ONLY_SERVER = "write scheme, host and port only, for example http://127.0.0.1:9000"
 
 Endpoint = Annotated[

@@ -73,6 +73,13 @@ BY_NAME: dict[str, Any] = {
                 "members": 2,
                 "analysis": {"duration": "1m", "minRanges": 1, "maxUploadFailures": 2, "maxLagGrowth": "50%"},
             },
+            "shadow": {
+                "groupId": "clicks-shadow",
+                "prefix": "shadow",
+                "members": 2,
+                "duration": "1h",
+                "minRanges": 5,
+            },
             "steps": [{"members": "50%", "pause": {"duration": "1h"}}, {"members": "75%", "pause": {}}],
             "progressDeadline": "20m",
             "onFailure": "Pause",

@@ -58,6 +58,7 @@ def test_a_document_gives_its_resource_and_its_hash_again(changes: dict[str, Any
         {"spec.networkPolicy": "Restricted"},
         {"spec.targetLag": "1h"},
         {"spec.rollout": {"strategy": "Recreate", "attempt": 1}},
+        {"spec.rollout": {"shadow": {"groupId": "s", "prefix": "kind=shadow"}}},
         {"metadata.labels": {"a": "b"}},
         {"metadata.namespace": "data"},
         {"status": {"ready": True}},

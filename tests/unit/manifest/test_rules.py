@@ -10,6 +10,9 @@ from tests.unit.manifest.documents import REMOVE, accepted, changed, problems
 
 K, S, F, U = "spec.kafka.", "spec.storage.", "spec.output.", "spec.upload."
 R, A = "spec.rollout.", "spec.rollout.canary.analysis."
+SHADOW = {"groupId": "clicks-shadow", "prefix": "shadow"}
+BESIDE = {R + "shadow": SHADOW, S + "prefix": "raw"}
+"""A shadow whose prefix lies beside that of the resource."""
 SASL = {"protocol": "SASL_SSL", "mechanism": "SCRAM-SHA-512", "secretName": "clicks-kafka"}
 PATTERN = {K + "topics": REMOVE, K + "topicPattern": "^web"}
 
@@ -111,6 +114,13 @@ ACCEPTED: list[dict[str, Any]] = [
     {"spec.rollout": {"canary": {"analysis": {"duration": "1d"}}, "progressDeadline": "1d1s"}},
     {"spec.rollout": {"steps": [{"members": "1%"}, {"members": "50%", "pause": {}}, {"members": "100%"}]}},
     {"spec.rollout": {"steps": [{"members": 9, "pause": {"duration": "1s"}}, {"members": 10}]}},
+    BESIDE,
+    BESIDE | {R + "shadow": SHADOW | {"members": 1000, "duration": "1d", "minRanges": 0}},
+    BESIDE | {R + "shadow": {"groupId": "g" * 176, "prefix": "p" * 376}},
+    BESIDE | {R + "shadow": SHADOW | {"prefix": "raw2"}, R + "strategy": "Canary"},
+    BESIDE | {R + "shadow": SHADOW | {"prefix": "a/raw"}, S + "prefix": "a/raws"},
+    BESIDE | {R + "shadow": SHADOW | {"groupId": "clicks"}},
+    {R + "shadow": SHADOW | {"prefix": "kind=shadow/1"}},
     {"spec.podTemplate": {}},
     {"spec.podTemplate": {"metadata": {"labels": {"a": "b"}}, "spec": {"anything": [{"goes": 1.5}, None]}}},
     # null is the same as not set
@@ -404,6 +414,32 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({R + "steps": [{"members": 1, "pause": True}]}, "steps[0].pause: true is not a mapping"),
     ({R + "steps": [{"members": 1, "pause": {"duration": "0s"}}]}, "is too short: at least 1s"),
     ({R + "steps": [{"members": 1, "pause": {"duration": "31d"}}]}, "is too long: at most 30d"),
+    ({R + "shadow": {"prefix": "shadow"}}, "spec.rollout.shadow.groupId: is missing"),
+    (BESIDE | {R + "shadow": SHADOW | {"groupId": "g" * 177}}, "is longer than 176 characters"),
+    (BESIDE | {R + "shadow": SHADOW | {"prefix": "p" * 377}}, "is longer than 376 characters"),
+    (
+        BESIDE | {R + "shadow": SHADOW | {"groupId": "clicks-backup"}},
+        'shadow.groupId: "clicks-backup" is the group of the resource itself, or could be; name',
+    ),
+    (BESIDE | {R + "shadow": SHADOW, K + "groupId": "clicks-shadow.0.1"}, "is the group of the resource itself"),
+    (
+        BESIDE | {R + "shadow": SHADOW | {"prefix": ""}},
+        'shadow.prefix: "" is empty; name a folder that only shadows use',
+    ),
+    (
+        BESIDE | {R + "shadow": SHADOW | {"prefix": "raw"}},
+        'shadow.prefix: "raw" is, or is in, or has in it, spec.storage',
+    ),
+    (BESIDE | {R + "shadow": SHADOW | {"prefix": "raw/a"}}, "is, or is in, or has in it, spec.storage.prefix; name"),
+    (BESIDE | {S + "prefix": "shadow/raw"}, "is, or is in, or has in it, spec.storage.prefix"),
+    (
+        {R + "shadow": SHADOW},
+        'shadow.prefix: "shadow" could be the folder of a topic, because spec.storage.prefix is empty',
+    ),
+    ({R + "shadow": SHADOW | {"prefix": "a/b=c"}}, "could be the folder of a topic"),
+    (BESIDE | {R + "shadow": SHADOW | {"duration": "25h"}}, 'shadow.duration: "25h" is too long: at most 1d'),
+    (BESIDE | {R + "shadow": SHADOW | {"members": 0}}, "shadow.members: 0 is too small"),
+    (BESIDE | {R + "strategy": "Recreate"}, "spec.rollout.shadow: contradicts strategy Recreate"),
     ({"spec.spark": {"conf": {"spark.x": 2}}}, 'spec.spark.conf["spark.x"]: 2 is not text; put it in quotes'),
     ({"spec.spark": {"conf": {"executor.memory": "1g"}}}, 'conf["executor.memory"]: is not a Spark setting'),
     ({"spec.spark": {"conf": {"spark.master": "yarn"}}}, 'conf["spark.master"]: is set by logpersister itself; remove'),
