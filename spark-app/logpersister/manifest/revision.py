@@ -40,6 +40,9 @@ Of the metadata only the name counts: it is the default of the group. Labels and
 rotated Secret keeps its name.
 """
 
+_PLACE = ("bucket", "prefix")
+_ACCESS_TO_KAFKA = ("bootstrapServers", "security", "clientRack")
+
 
 class RevisionError(Exception):
     """A stored revision that this version cannot execute."""
@@ -82,6 +85,21 @@ def revision_of_document(document: Mapping[str, Any]) -> Revision:
     """Return the revision of a stored document as it is, of whatever version: its hash tells whether it is whole."""
     copy: dict[str, Any] = json.loads(_canonical_json(document))
     return Revision(hashlib.sha256(_canonical_json(copy)).hexdigest()[:HASH_DIGITS], copy)
+
+
+def reached_like(document: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document of a revision with our own ways to the brokers and to the bucket.
+
+    Names and content of objects do not depend on them. They may not work any more, or never did: keys that were
+    revoked and replaced under another name, or those of a canary that was withdrawn because its uploads were refused.
+    A revision that stored elsewhere keeps its way there.
+    """
+    spec, ours = document["spec"], own["spec"]
+    kafka = {name: value for name, value in spec["kafka"].items() if name not in _ACCESS_TO_KAFKA}
+    kafka |= {name: value for name, value in ours["kafka"].items() if name in _ACCESS_TO_KAFKA}
+    same_place = all(spec["storage"].get(name) == ours["storage"].get(name) for name in _PLACE)
+    storage = ours["storage"] if same_place else spec["storage"]
+    return {**document, "spec": {**spec, "kafka": kafka, "storage": storage}}
 
 
 def resource_of(document: Mapping[str, Any]) -> LogPersister:

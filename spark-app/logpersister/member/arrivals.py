@@ -9,7 +9,7 @@ import structlog
 
 from logpersister.manifest import LogPersister
 from logpersister.manifest.kafka import parse_time
-from logpersister.manifest.revision import Revision, revision_of_document
+from logpersister.manifest.revision import Revision, reached_like, revision_of_document
 from logpersister.member.ports import World
 from logpersister.plan import holds
 from logpersister.plan.book import Book, Commit
@@ -55,7 +55,7 @@ class Arrivals:
         self._clock = clock
         self._retry_at = 0.0
         self.revisions: dict[str, Mapping[str, Any]] = {revision.hash: revision.document}
-        """Snapshots of every revision that a pending intent needs."""
+        """Of every revision that a pending intent needs: its snapshot, with our own ways to brokers and bucket."""
 
     def resolve(self) -> bool:
         """Resolve what can be resolved now, and return whether anything was; the rest is tried again."""
@@ -135,7 +135,7 @@ class Arrivals:
             document = self._snapshot(revision)
             if document is None or revision_of_document(document).hash != revision:
                 return holds.revision_missing(partition, revision)
-            self.revisions[revision] = document
+            self.revisions[revision] = reached_like(document, self._revision.document)
         return decision
 
     def _snapshot(self, revision: str) -> Mapping[str, Any] | None:

@@ -9,6 +9,7 @@ from logpersister.manifest import LogPersister, parse
 from logpersister.manifest.revision import (
     Revision,
     RevisionError,
+    reached_like,
     resource_of,
     revision_of,
     revision_of_document,
@@ -161,3 +162,23 @@ def test_a_damaged_document_is_refused(document: dict[str, Any]) -> None:
 def test_the_document_is_a_copy() -> None:
     document = revision({}).document
     assert revision_of_document(document).document is not document
+
+
+_WAYS = {"secretName": "old", "endpoint": "https://old", "encryption": {"type": "KMS"}}
+
+
+def test_what_others_promised_is_written_by_ways_that_work_now() -> None:
+    kafka = {"bootstrapServers": "old:9092", "topics": ["clicks"], "isolationLevel": "read_uncommitted"}
+    theirs = revision({"spec.kafka": kafka, "spec.storage": {"bucket": "logs", **_WAYS}})
+    ours = revision({"spec.storage.secretName": "new", "spec.output.compression": "zstd"})
+    spec = resource_of(reached_like(theirs.document, ours.document)).spec
+    assert spec.storage == resource_of(ours.document).spec.storage
+    assert spec.kafka.bootstrap_servers == resource_of(ours.document).spec.kafka.bootstrap_servers
+    assert spec.kafka.isolation_level == "read_uncommitted", "what decides the content is as promised"
+    assert spec.output == resource_of(theirs.document).spec.output
+
+
+def test_what_others_promised_for_another_bucket_goes_there_by_their_ways() -> None:
+    theirs = revision({"spec.storage": {"bucket": "elsewhere", **_WAYS}})
+    spec = resource_of(reached_like(theirs.document, revision({}).document)).spec
+    assert spec.storage == resource_of(theirs.document).spec.storage
