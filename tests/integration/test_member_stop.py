@@ -1,11 +1,13 @@
 """SIGTERM, once and twice, in the middle of an upload; workers that are killed; servers that are away for a while."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.integration.harness.faults import stalled_puts
+from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.fault_proxy import FaultProxy
@@ -60,7 +62,14 @@ def test_what_does_not_end_in_time_stays_promised(
     scene.assert_stored(name)
 
 
-def test_a_killed_worker_is_a_range_tried_again(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy) -> None:
+def jobs(member: MemberProcess) -> list[Mapping[str, Any]]:
+    """Return the jobs that run, by ``/status``."""
+    return list(member.status().get("progress", {}).get("jobs", []))
+
+
+def test_workers_that_hang_are_seen_and_killed_ones_are_ranges_tried_again(
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy
+) -> None:
     name = topic(2)
     scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
     manifest = scene.manifest(kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint})
@@ -69,8 +78,18 @@ def test_a_killed_worker_is_a_range_tried_again(scene: Scene, topic: CreateTopic
     member = scene.member(manifest)
     member.wait("the uploads are on their way", lambda: fault.met >= 2)
 
+    member.freeze_workers()
+    member.wait("both ranges are seen", lambda: sum(job["ranges"] for job in jobs(member)) == 2)
+    hang = jobs(member)
+    assert [(job["tasksDone"], job["progressAt"]) for job in hang] == [(0, job["startedAt"]) for job in hang]
+    assert sorted(one for job in hang for one in job["partitions"]["first"]) == [f"{name}-0", f"{name}-1"]
+    rounds = "logpersister_cycle_duration_seconds_count"
+    seen = member.metrics()[rounds]
+    member.wait("further rounds", lambda: member.metrics()[rounds] > seen)
+    assert member.live(), "its probes do not see it"
     member.kill_workers()
     member.wait_event("range.failed", kind="task")
+    member.wait("these jobs are over", lambda: not any(job in hang for job in jobs(member)))
     s3_proxy.clear()
     scene.group.wait_current(name, explain=member.tail)
 

@@ -23,6 +23,7 @@ from logpersister.pipeline.equipment import open_reader
 from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import start_spark
 from logpersister.report.health import Probe
+from logpersister.report.status import StatusBoard
 from logpersister.storage.store import open_store
 
 SPARK_ASK_SECONDS = 10.0
@@ -87,19 +88,20 @@ def assemble(
         yield Assembly(group, offsets, jobs, Cycle(resource, revision, world, listener=listener, wake=wake))
 
 
-def watch_spark(jobs: SparkJobs, probe: Probe, on_executors: Callable[[int | None], None]) -> None:
-    """Let the probe beat, from a thread of its own, as long as Spark's JVM answers; tell how many executors it has."""
-    threading.Thread(target=_ask_spark, args=(jobs, probe, on_executors), name="spark-health", daemon=True).start()
+def watch_spark(jobs: SparkJobs, probe: Probe, board: StatusBoard) -> None:
+    """Let the probe beat, from a thread of its own, as long as Spark's JVM answers; show its executors and jobs."""
+    threading.Thread(target=_ask_spark, args=(jobs, probe, board), name="spark-health", daemon=True).start()
 
 
-def _ask_spark(jobs: SparkJobs, probe: Probe, on_executors: Callable[[int | None], None]) -> None:
+def _ask_spark(jobs: SparkJobs, probe: Probe, board: StatusBoard) -> None:
     while True:
         try:
             if not jobs.answers():
                 probe.stop()
                 return
             probe.beat()
-            on_executors(jobs.executors)
+            board.executors(jobs.executors)
+            board.running(jobs.running())
         except Exception as error:
             probe.fail(f"Spark does not answer: {error!r}")
             return

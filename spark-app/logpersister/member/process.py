@@ -101,7 +101,7 @@ def run_member(
         group_probe.watch(assembly.group.thread)
         stop.listen()
         warm_up(assembly.jobs.warm_up(), stop)
-        watch_spark(assembly.jobs, health.probe("spark", SPARK_LIMIT, START_LIMIT), board.executors)
+        watch_spark(assembly.jobs, health.probe("spark", SPARK_LIMIT, START_LIMIT), board)
         member = Member(resource, assembly, reports, board, metrics, health, readiness, stop)
         try:
             code = member.run(until_current=options.until_current)

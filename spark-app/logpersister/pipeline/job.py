@@ -9,7 +9,9 @@ import structlog
 from pyspark import SparkContext
 
 from logpersister.pipeline.equipment import run
+from logpersister.pipeline.running import RunningJobs
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
+from logpersister.report.facts import RunningJob
 
 log = structlog.get_logger(__name__)
 
@@ -37,6 +39,7 @@ class SparkJobs:
         self._threads = ThreadPoolExecutor(most_jobs, thread_name_prefix="job")
         self._numbers = iter(range(1, 1 << 62))
         self._lock = threading.Lock()
+        self._running = RunningJobs()
 
     @property
     def cores(self) -> int:
@@ -62,6 +65,10 @@ class SparkJobs:
         """Whether Spark is there: asks the JVM, which raises or blocks when it is not."""
         return not self._context._jsc.sc().isStopped()  # noqa: SLF001 - pyspark has no public one
 
+    def running(self) -> tuple[RunningJob, ...]:
+        """Return the jobs that run, with what Spark says of their tasks."""
+        return self._running.observe(self._tasks_done)
+
     def cancel(self) -> None:
         """Stop what runs: it stays promised and will be executed again."""
         try:
@@ -83,9 +90,17 @@ class SparkJobs:
     def _run(self, tasks: list[TaskSpec]) -> JobResult:
         with self._lock:
             number = next(self._numbers)
+        group = f"ranges-{number}"
         self._context.setLocalProperty("spark.scheduler.pool", f"job-{number % POOLS}")
-        self._context.setJobDescription(f"{sum(len(task.work) for task in tasks)} ranges in {len(tasks)} tasks")
-        return self._context.parallelize(tasks, numSlices=len(tasks)).mapPartitions(_run_tasks).collect()
+        self._context.setJobGroup(group, f"{sum(len(task.work) for task in tasks)} ranges in {len(tasks)} tasks")
+        with self._running.running(group, tasks):
+            return self._context.parallelize(tasks, numSlices=len(tasks)).mapPartitions(_run_tasks).collect()
+
+    def _tasks_done(self, group: str) -> int:
+        tracker = self._context.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+        return sum(stage.numCompletedTasks for stage in stages if stage is not None)
 
 
 def _run_tasks(tasks: Iterable[TaskSpec]) -> Iterator[RangeOutcome]:

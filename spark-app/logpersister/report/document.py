@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from logpersister.ranges import Range, TopicPartition
-from logpersister.report.facts import BucketFailed, DataLoss, HeldPartition, PendingIntent
+from logpersister.report.facts import BucketFailed, DataLoss, HeldPartition, PendingIntent, RunningJob
 from logpersister.report.lag import LagSummary, PartitionLag
-from logpersister.report.status import RecentError, RecentUpload, Status
+from logpersister.report.status import MAX_PARTITIONS_OF_JOB, RecentError, RecentUpload, Status
 
 Document = dict[str, Any]
 
@@ -44,6 +44,7 @@ def status_document(status: Status) -> Document:
             "failuresLastHour": status.upload_failures_last_hour,
             "recent": [_upload(upload) for upload in status.uploads],
         },
+        "progress": {"at": rfc3339(status.progress_at), "jobs": [_job(job) for job in status.jobs]},
         "errors": {
             "count": status.totals.range_failures,
             "lastHour": status.failures_last_hour,
@@ -111,6 +112,21 @@ def _range(range_: Range) -> Document:
 
 def _upload(upload: RecentUpload) -> Document:
     return {"time": rfc3339(upload.time), "key": upload.key, "bytes": upload.bytes, "records": upload.records}
+
+
+def _job(job: RunningJob) -> Document:
+    return {
+        "startedAt": rfc3339(job.started_at),
+        "progressAt": rfc3339(job.progress_at),
+        "tasks": job.tasks,
+        "tasksDone": job.tasks_done,
+        "ranges": job.ranges,
+        "estimatedBytes": job.estimated_bytes,
+        "partitions": {
+            "count": len(job.partitions),
+            "first": [str(partition) for partition in job.partitions[:MAX_PARTITIONS_OF_JOB]],
+        },
+    }
 
 
 def _error(error: RecentError) -> Document:

@@ -4,6 +4,7 @@ The pipeline fills these in once, so that a counter and the status document can 
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from logpersister.ranges import Offset, Range, TopicPartition
 
@@ -93,6 +94,22 @@ class PendingIntent:
     ends: tuple[Offset, ...]
     revision: str
     generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """A Spark job that runs, as it was seen last. Nobody sees inside of a task: that of a large range is silent."""
+
+    started_at: datetime
+    progress_at: datetime
+    """When a task of it was last seen to have ended; before the first one, when the job started."""
+    tasks: int
+    tasks_done: int
+    ranges: int
+    estimated_bytes: int
+    """What its ranges are thought to become as objects: how long it may take depends on that."""
+    partitions: tuple[TopicPartition, ...]
+    """Of its ranges, sorted."""
 
 
 @dataclass(frozen=True, slots=True)

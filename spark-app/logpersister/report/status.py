@@ -22,6 +22,7 @@ from logpersister.report.facts import (
     PendingIntent,
     RangeFailed,
     RangeWritten,
+    RunningJob,
 )
 from logpersister.report.lag import LagSummary
 
@@ -33,6 +34,7 @@ MAX_INTENTS: Final = 20
 MAX_HELD: Final = 20
 MAX_LOSSES: Final = 20
 MAX_ASSIGNMENT: Final = 100
+MAX_PARTITIONS_OF_JOB: Final = 20
 MAX_MESSAGE: Final = 500
 """Characters of a message; the logs have the whole."""
 
@@ -130,6 +132,10 @@ class Status:
     lag_message: str
     totals: Totals
     last_upload: datetime | None
+    progress_at: datetime | None
+    """When a range was committed last, or a task of a running job ended; None before the first."""
+    jobs: tuple[RunningJob, ...]
+    """The jobs that run, the oldest first; there are never many."""
     last_failure: datetime | None
     failures_last_hour: int
     """Failed attempts of ranges in the last 60 minutes, to the minute."""
@@ -201,6 +207,8 @@ class StatusBoard:
             lag_message="not observed yet",
             totals=Totals(),
             last_upload=None,
+            progress_at=None,
+            jobs=(),
             last_failure=None,
             failures_last_hour=0,
             upload_failures_last_hour=0,
@@ -259,6 +267,7 @@ class StatusBoard:
             self._set(
                 totals=self._status.totals.written(written),
                 last_upload=now if written.objects else self._status.last_upload,
+                progress_at=now,
             )
 
     def range_failed(self, failed: RangeFailed) -> None:
@@ -300,6 +309,14 @@ class StatusBoard:
             totals = self._status.totals
             self._losses.append(loss)
             self._set(totals=replace(totals, data_loss_offsets=totals.data_loss_offsets + loss.offsets))
+
+    def running(self, jobs: Iterable[RunningJob]) -> None:
+        """All jobs that run now, the oldest first."""
+        seen = tuple(jobs)
+        with self._lock:
+            known = [] if self._status.progress_at is None else [self._status.progress_at]
+            at = max([*known, *(job.progress_at for job in seen if job.tasks_done)], default=None)
+            self._set(jobs=seen, progress_at=at)
 
     def executors(self, count: int | None) -> None:
         with self._lock:

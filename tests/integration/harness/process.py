@@ -85,6 +85,10 @@ class MemberProcess:
         """Whether it counts as ready, by ``/readyz``."""
         return bool(self._get("/readyz"))
 
+    def live(self) -> bool:
+        """Whether it counts as alive, by ``/healthz``."""
+        return bool(self._get("/healthz"))
+
     @property
     def address(self) -> str | None:
         """``host:port`` of what it serves over HTTP; None as long as it does not."""
@@ -171,6 +175,10 @@ class MemberProcess:
     def kill_workers(self) -> None:
         """Kill -9 Spark's Python workers, as the kernel does when memory runs out."""
         _signal(self.workers(), signal.SIGKILL)
+
+    def freeze_workers(self) -> None:
+        """Stop Spark's Python workers: the member goes on, and what they do never ends."""
+        _signal(self.workers(), signal.SIGSTOP)
 
     def freeze(self) -> None:
         """Stop the driver, then the rest, as a machine that stands still."""

@@ -5,7 +5,7 @@ import pytest
 
 from logpersister.report import status
 from logpersister.report.document import rfc3339, status_document
-from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent
+from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RunningJob
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.status import MemberState, StatusBoard
 from tests.unit.report.samples import IDENTITY, NOON, Clock, failed, partition, written
@@ -53,6 +53,39 @@ def test_written_ranges_are_totalled_and_the_last_objects_named_newest_first(boa
     assert document["last"] == "2026-11-21T12:00:20.000Z"
     assert len(document["recent"]) == status.MAX_UPLOADS
     assert document["recent"][0]["key"] == "raw/clicks/190-0"
+
+
+def job(done: int = 0, partitions: int = 1) -> RunningJob:
+    """A job that has run since noon, and went forward a second later if any of its tasks has ended."""
+    at = NOON + timedelta(seconds=1) if done else NOON
+    return RunningJob(NOON, at, 3, done, 7, 1_000, tuple(partition(number=number) for number in range(partitions)))
+
+
+def test_progress_is_the_last_end_of_a_range_or_of_a_task(board: StatusBoard, clock: Clock) -> None:
+    def progress() -> object:
+        return status_document(board.snapshot())["progress"]["at"]
+
+    board.running([job()])
+    assert progress() is None, "that a job begins is no progress"
+    board.running([job(done=1)])
+    assert progress() == "2026-11-21T12:00:01.000Z"
+    clock.forward(5)
+    board.range_written(written(objects=0))
+    board.running([job(done=1)])
+    assert progress() == "2026-11-21T12:00:05.000Z"
+    assert status_document(board.snapshot())["progress"]["jobs"] == [
+        {
+            "startedAt": "2026-11-21T12:00:00.000Z",
+            "progressAt": "2026-11-21T12:00:01.000Z",
+            "tasks": 3,
+            "tasksDone": 1,
+            "ranges": 7,
+            "estimatedBytes": 1_000,
+            "partitions": {"count": 1, "first": ["clicks-0"]},
+        }
+    ]
+    board.running([])
+    assert progress() == "2026-11-21T12:00:05.000Z", "nothing runs"
 
 
 def test_a_range_without_records_is_no_upload(board: StatusBoard) -> None:
@@ -151,6 +184,7 @@ def test_the_document_is_small_whatever_the_number_of_partitions(board: StatusBo
         board.data_lost(DataLoss(one, 0, 10, skipped=True))
         board.range_failed(failed(one.topic, message=long))
         board.range_written(written(one.topic, objects=50))
+    board.running([job(partitions=500)] * 4)
     board.state(MemberState.RUNNING, long)
 
     document = status_document(board.snapshot())
