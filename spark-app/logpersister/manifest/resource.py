@@ -13,6 +13,7 @@ from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.pods import PodTemplate
 from logpersister.manifest.problems import Finding, Problem, path_text
 from logpersister.manifest.quantity import format_size
+from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.rollout import RolloutSpec
 from logpersister.manifest.rule import cel_literal, change_rule, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
@@ -130,6 +131,10 @@ class Spec(Model):
     rollout: RolloutSpec = RolloutSpec()
     """How members of a new revision take over from those of the old one. For Kubernetes: `logpersister run` ignores
     it."""
+
+    auto_repair: RepairSpec = RepairSpec()
+    """What is done about a member that has partitions and makes no progress with them. For Kubernetes:
+    `logpersister run` ignores it."""
 
     pod_template: PodTemplate | None = None
     """Merged over the members' pods; their container is named `member`. A change replaces the pods and makes no new

@@ -18,6 +18,7 @@ from logpersister.manifest.resource import API_VERSION, KIND, LogPersister
 HASH_DIGITS = 12
 
 EXCLUDED = (
+    ("autoRepair",),
     ("members",),
     ("networkPolicy",),
     ("podTemplate",),

@@ -67,6 +67,7 @@ BY_NAME: dict[str, Any] = {
         "cycleInterval": "1.5s",
         "targetLag": "2d",
         "networkPolicy": "Restricted",
+        "autoRepair": {"restartAfter": "30m", "maxRestartsPerHour": 1},
         "rollout": {
             "strategy": "Canary",
             "canary": {

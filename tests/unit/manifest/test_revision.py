@@ -44,7 +44,7 @@ def test_a_document_gives_its_resource_and_its_hash_again(changes: dict[str, Any
     assert restored.group_id == accepted(changes).group_id
     left_out: Any = {
         **dict.fromkeys(("kafka", "storage"), True),  # whose defaults that depend on other parts are filled in
-        **dict.fromkeys(("members", "network_policy", "pod_template", "rollout", "target_lag"), True),
+        **dict.fromkeys(("auto_repair", "members", "network_policy", "pod_template", "rollout", "target_lag"), True),
         "spark": {"executor_pod_template"},
     }
     assert restored.spec.model_dump(exclude=left_out) == accepted(changes).spec.model_dump(exclude=left_out)
@@ -57,6 +57,7 @@ def test_a_document_gives_its_resource_and_its_hash_again(changes: dict[str, Any
         {"spec.podTemplate": {"spec": {"nodeSelector": {"a": "b"}}}},
         {"spec.spark.executorPodTemplate": {"spec": {"nodeSelector": {"a": "b"}}}},
         {"spec.networkPolicy": "Restricted"},
+        {"spec.autoRepair": {"maxRestartsPerHour": 0}},
         {"spec.targetLag": "1h"},
         {"spec.rollout": {"strategy": "Recreate", "attempt": 1}},
         {"spec.rollout": {"shadow": {"groupId": "s", "prefix": "kind=shadow"}}},

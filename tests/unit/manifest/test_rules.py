@@ -107,6 +107,7 @@ ACCEPTED: list[dict[str, Any]] = [
     {"spec.spark": {"minExecutors": 0, "maxExecutors": 1000}},
     {"spec.spark": {"executorPodTemplate": {"spec": {"tolerations": [{"operator": "Exists"}]}}}},
     {"spec.targetLag": "365d", "spec.networkPolicy": "Restricted"},
+    {"spec.autoRepair": {"restartAfter": "1d", "maxRestartsPerHour": 0}},
     {"spec.rollout": {}},
     {"spec.rollout": {"strategy": "Recreate", "onFailure": "Pause", "attempt": 2**31 - 1, "steps": []}},
     {"spec.rollout": {"canary": {"members": 1000, "analysis": {"duration": "599.999s"}}}},
@@ -381,6 +382,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"spec.podTemplate": {"spec": []}}, "spec.podTemplate.spec: a list is not a mapping"),
     ({"spec.podTemplate": {"metadata": {"labels": {"a": 1}}}}, "spec.podTemplate.metadata.labels.a: 1 is not text"),
     ({"spec.targetLag": "0s"}, 'spec.targetLag: "0s" is too short: at least 1s'),
+    ({"spec.autoRepair.restartAfter": "999ms"}, "is too short: at least 1s"),
+    ({"spec.autoRepair.maxRestartsPerHour": 11}, "spec.autoRepair.maxRestartsPerHour: 11 is too large"),
     ({"spec.targetLag": "366d"}, 'spec.targetLag: "366d" is too long: at most 365d'),
     ({"spec.networkPolicy": True}, "spec.networkPolicy: true is not allowed here; write one of: None, Restricted"),
     # rollout
