@@ -63,6 +63,7 @@ class _Facts:
             "records": str(self.records),
             "tombstones": str(self.tombstones),
             "checksum": checksum.text(),
+            "payload": "{}-{}".format(*checksum.sizes),
         }
 
 

@@ -18,17 +18,24 @@ _COLUMNS = ("value", "key")
 class PayloadChecksum:
     """The running checksum of the batches seen so far; CRC-32 (of zlib, computed by ISA-L at memory speed)."""
 
-    __slots__ = ("_crcs",)
+    __slots__ = ("_crcs", "_sizes")
 
     def __init__(self) -> None:
         self._crcs = {(column, stream): 0 for column in _COLUMNS for stream in ("bytes", "lengths")}
+        self._sizes = dict.fromkeys(_COLUMNS, 0)
 
     def update(self, batch: pa.RecordBatch) -> None:
         """Add the rows of `batch`, which follow those added before. Columns of `records.schema`."""
         for column in _COLUMNS:
             payloads, lengths = _streams(batch.column(column))
+            self._sizes[column] += payloads.nbytes
             self._add(column, "bytes", payloads)
             self._add(column, "lengths", lengths)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Bytes of all values and of all keys: what it takes to join this checksum to another (records.combination)."""
+        return self._sizes["value"], self._sizes["key"]
 
     def text(self) -> str:
         """Return ``crc32:<value bytes>-<value lengths>-<key bytes>-<key lengths>``, 8 hex digits each."""

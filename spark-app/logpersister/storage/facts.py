@@ -4,6 +4,7 @@ S3 takes metadata when an upload *begins*, but how many records an object has is
 object (one put) has everything in its metadata; a multipart object has the range there, and the rest in a document.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,8 @@ from logpersister.ranges import Offset, Range, TopicPartition
 RANGE_KEYS = ("group", "generation", "revision", "topic", "topic-id", "partition", "start", "end")
 """Known when an upload begins."""
 CONTENT_KEYS = ("first", "last", "records", "tombstones", "checksum")
-"""Known when it ends."""
+"""Known when it ends; and ``payload``, which objects of earlier releases do not have."""
+_PAYLOAD = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
 class ForeignObjectError(Exception):
@@ -37,6 +39,8 @@ class ObjectFacts:
     tombstones: int
     checksum: str
     """Of the payloads, by `records.checksum`."""
+    payload: tuple[int, int] | None = None
+    """Bytes of all values and of all keys; None in objects of earlier releases."""
 
 
 def facts_document(metadata: Mapping[str, str], facts: Mapping[str, str]) -> dict[str, Any]:
@@ -89,4 +93,14 @@ def _parsed(key: str, texts: Mapping[str, str]) -> ObjectFacts:
         records=number("records"),
         tombstones=number("tombstones"),
         checksum=texts["checksum"],
+        payload=_payload(key, texts.get("payload")),
     )
+
+
+def _payload(key: str, text: object) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    found = _PAYLOAD.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise ForeignObjectError(f"metadata 'payload' of object {key!r} is {text!r}, expected two numbers")
+    return int(found[1]), int(found[2])

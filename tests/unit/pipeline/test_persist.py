@@ -40,6 +40,7 @@ def test_an_object_has_its_records_in_order_and_says_what_it_holds() -> None:
         "records": "4",
         "tombstones": "1",
         "checksum": checksum.text(),
+        "payload": "4-0",
     }
     assert (written.key, written.bytes, written.records) == ("/0", len(bucket.objects["/0"]), 4)
     assert writer.payload_bytes == 4

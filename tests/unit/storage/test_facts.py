@@ -22,6 +22,8 @@ def test_metadata_alone_or_with_a_document_say_the_same() -> None:
     alone = parse_facts("k", {**RANGE, **CONTENT}, None)
     assert alone == parse_facts("k", RANGE, facts_document(RANGE, CONTENT))
     assert alone.range == Range(TopicPartition("clicks", 3), 10, 20)
+    assert alone.payload is None
+    assert parse_facts("k", RANGE, {**RANGE, **CONTENT, "payload": "70-9"}).payload == (70, 9)
     assert (alone.topic_id, alone.first, alone.last, alone.records, alone.tombstones) == (None, 11, 18, 5, 1)
 
 
@@ -40,6 +42,8 @@ def test_metadata_alone_or_with_a_document_say_the_same() -> None:
         ),
         ({**RANGE, **CONTENT, "records": "-5"}, None, "expected a number"),
         ({**RANGE, **CONTENT, "last": "20"}, None, r"offsets 11..20 of the range \[10, 20\)"),
+        ({**RANGE, **CONTENT, "payload": "70"}, None, "metadata 'payload' of object 'k' is '70', expected two numbers"),
+        (RANGE, {**RANGE, **CONTENT, "payload": 70}, "'payload' of object 'k' is 70, expected two numbers"),
         ({**RANGE, **CONTENT, "first": "9"}, None, "says it holds offsets 9..18"),
     ],
 )
