@@ -1,10 +1,17 @@
 """What the operator counts, for Prometheus."""
 
 from collections import Counter as Tally
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from logpersister_operator.observed import ResourceKey
+from logpersister_operator.rollout.progress import Ended, Ending, Progress
+from logpersister_operator.rollout.transitions import Phase
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -12,7 +19,7 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 class Metrics:
     """All metrics, in a registry of their own."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.registry = CollectorRegistry()
         self._reconciles = Counter(
             "logpersister_operator_reconciles", "Rounds about one resource", ["outcome"], registry=self.registry
@@ -44,6 +51,20 @@ class Metrics:
         self._resources = Gauge(
             "logpersister_operator_resources", "Resources by condition", ["condition", "status"], registry=self.registry
         )
+        self._rollouts = _Rollouts(clock)
+        self.registry.register(self._rollouts)
+        self._rollouts_ended = Counter(
+            "logpersister_operator_rollouts_ended", "Rollouts that are over", ["outcome"], registry=self.registry
+        )
+        self._rollout_duration = Histogram(
+            "logpersister_operator_rollout_duration_seconds",
+            "How long rollouts took that are over",
+            ["outcome"],
+            buckets=(60, 300, 600, 1200, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 7 * 24 * 3600),
+            registry=self.registry,
+        )
+        for ending in Ending:  # so that the first of each kind is an increase
+            self._rollouts_ended.labels(ending)
 
     def reconciled(self, outcome: str, seconds: float) -> None:
         """Count a round: ``done``, ``refused`` (the API server did not take an object), ``failed``."""
@@ -79,5 +100,48 @@ class Metrics:
         for (condition, status), count in tally.items():
             self._resources.labels(condition, status).set(count)
 
+    def rollouts(self, found: Mapping[ResourceKey, Progress]) -> None:
+        """Take in how far all resources are."""
+        self._rollouts.found = dict(found)
+
+    def rollouts_ended(self, found: Iterable[Ended]) -> None:
+        for one in found:
+            self._rollouts_ended.labels(one.ending).inc()
+            if one.seconds is not None:
+                self._rollout_duration.labels(one.ending).observe(one.seconds)
+
     def render(self) -> bytes:
         return generate_latest(self.registry)
+
+
+class _Rollouts(Collector):
+    """Series for each resource that is there, made when they are asked for: time goes on between two rounds."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self.found: Mapping[ResourceKey, Progress] = {}
+        self._clock = clock
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        phases = _family("phase", "1 for the phase that a resource is in, 0 for the others", "phase")
+        steps = _family("step", "Step of a rollout that is going on; 0 is the canary")
+        members = _family("members", "Members of the revision that is rolled out, and how many it should have", "state")
+        seconds = _family("seconds", "Time since a rollout began that is going on")
+        for key, one in self.found.items():
+            for phase in Phase:
+                phases.add_metric([*_labels(key), phase], float(phase is one.phase))
+            if one.began is not None:
+                steps.add_metric(_labels(key), one.step)
+                members.add_metric([*_labels(key), "ready"], one.ready)
+                members.add_metric([*_labels(key), "wanted"], one.wanted)
+                seconds.add_metric(_labels(key), max(0.0, (self._clock() - one.began).total_seconds()))
+        yield from (phases, steps, members, seconds)
+
+
+def _family(name: str, text: str, *labels: str) -> GaugeMetricFamily:
+    # Prometheus would take a label `namespace` for that of the operator's own pod.
+    names = ["resource_namespace", "resource_name", *labels]
+    return GaugeMetricFamily(f"logpersister_operator_rollout_{name}", text, labels=names)
+
+
+def _labels(key: ResourceKey) -> list[str]:
+    return [key.namespace, key.name]

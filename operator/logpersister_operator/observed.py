@@ -10,6 +10,7 @@ from logpersister.ranges import TopicPartition
 from logpersister.report.lag import GenerationShare, LagSummary
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, STATEFUL_SET, Document, Kind, Reference
 from logpersister_operator.render.application import COMPONENT_LABEL, EXECUTOR, MEMBER, REVISION_LABEL
+from logpersister_operator.rollout.progress import Ended, Progress
 
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
 
@@ -206,3 +207,7 @@ class Plan:
     changes."""
     again_seconds: float | None = None
     """When to look again at the latest, though nothing changes."""
+    progress: Progress | None = None
+    """How far the rollout is."""
+    ended: Sequence[Ended] = ()
+    """Rollouts that are over with this plan."""

@@ -14,7 +14,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain
-from logpersister_operator.act.reconciler import Reconciler
+from logpersister_operator.act.reconciler import Reconciler, Round
 from logpersister_operator.cluster.client import ApiServer, Cluster
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.decide.conditions import is_settled
@@ -88,7 +88,8 @@ class Operator:
         )
         self._departures = Departures(INQUIRY_THREADS)
         self._subjects: dict[ResourceKey, _Subject] = {}
-        self._statuses: dict[ResourceKey, Document] = {}
+        self._rounds: dict[ResourceKey, Round] = {}
+        """The last one about each resource."""
         self._lock = threading.Lock()
 
     def start(self) -> None:
@@ -124,7 +125,7 @@ class Operator:
         self._lags.remove(key)
         self._departures.forget(key)
         with self._lock:
-            self._statuses.pop(key, None)
+            self._rounds.pop(key, None)
             subject = self._subjects.pop(key, None)
         if subject is not None and subject.group is not None:
             subject.group.close()
@@ -152,7 +153,7 @@ class Operator:
             self.metrics.reconciled(outcome, time.monotonic() - began)
         self._let_leave(observed, done.leave)
         with self._lock:
-            self._statuses[observed.key] = done.status
+            self._rounds[observed.key] = done
         self._count_resources()
         pauses = [RESYNC_SECONDS if is_settled(done.status) else UNSETTLED_SECONDS, self._until_secrets(observed.key)]
         return min(pauses if done.again_seconds is None else [*pauses, done.again_seconds])
@@ -243,8 +244,9 @@ class Operator:
 
     def _count_resources(self) -> None:
         with self._lock:
-            statuses = list(self._statuses.values())
-        self.metrics.resources(statuses)
+            rounds = dict(self._rounds)
+        self.metrics.resources(one.status for one in rounds.values())
+        self.metrics.rollouts({key: one.progress for key, one in rounds.items() if one.progress is not None})
 
 
 def _asking(group: GroupLag, metrics: Metrics) -> Callable[[], KnownLag | UnknownLag]:

@@ -16,6 +16,7 @@ from logpersister_operator.decide.decision import decide
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children
 from logpersister_operator.observed import Event, Observed, Plan, ResourceKey
+from logpersister_operator.rollout.progress import Progress
 
 log = structlog.get_logger(__name__)
 
@@ -34,6 +35,8 @@ class Round:
     """When the next one should be at the latest, if there is something left to do."""
     leave: Sequence[str] = ()
     """Members that have departed from the group."""
+    progress: Progress | None = None
+    """How far the rollout is."""
 
 
 class OutdatedError(Exception):
@@ -74,14 +77,16 @@ class Reconciler:
         """
         plan = decide(observed)
         again = self._write(observed, plan)
+        self._metrics.rollouts_ended(plan.ended)
         self._tell(observed, plan.events)
         refusals = self._refusals[observed.key] = self._act(observed, plan)
         if refusals != observed.refusals:
             informed = replace(observed, resource={**observed.resource, "status": plan.status}, refusals=refusals)
             plan = decide(informed)
             again = self._write(observed, plan)
+            self._metrics.rollouts_ended(plan.ended)
             self._tell(informed, plan.events)
-        return Round(plan.status, _soonest(again, plan.again_seconds), plan.leave)
+        return Round(plan.status, _soonest(again, plan.again_seconds), plan.leave, plan.progress)
 
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""

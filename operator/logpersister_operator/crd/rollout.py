@@ -72,6 +72,9 @@ class Rollout(Model):
     since: datetime
     """When this phase, or this step of it, began."""
 
+    began: datetime | None = None
+    """When the rollout began; not set when none is going on."""
+
     stable: Revision | None = None
     """The revision that has proven itself, to which a failure leads back."""
 

@@ -39,6 +39,8 @@ def decide(observed: Observed) -> Plan:
         departed(observed, [*apply, *scale]),
         scale=scale,
         again_seconds=rolling.again_seconds,
+        progress=rolling.outcome.progress,
+        ended=rolling.outcome.ended,
     )
 
 

@@ -95,6 +95,7 @@ def _begin(record: Record, situation: Situation) -> Record:
     return Record(
         phase,
         situation.now,
+        began=situation.now,
         stable=record.stable,
         candidate=situation.revision,
         failures=record.failures,
@@ -108,7 +109,7 @@ def _begin(record: Record, situation: Situation) -> Record:
 def _proceed(record: Record, situation: Situation) -> Record:
     recreating = record.phase is Phase.RECREATING
     if situation.policy.recreate != recreating and (not recreating or situation.fleet(record.stable).ready > 0):
-        return _begin(record, situation)
+        return replace(_begin(record, situation), began=record.began)
     record = replace(record, step=min(record.step, situation.policy.last_step))
     found = analysis.watch(record, situation)
     if found.verdict == "failed":
@@ -173,6 +174,7 @@ def _quiet(record: Record, phase: Phase, situation: Situation) -> Record:
     return Record(
         phase,
         situation.now,
+        began=record.began if phase is Phase.RETURNING else None,
         stable=record.stable,
         candidate=record.candidate,
         step=record.step,

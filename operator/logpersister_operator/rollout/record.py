@@ -66,6 +66,8 @@ class Record:
     """The last revisions that failed, the newest first."""
     frozen: bool = False
     """While the resource is paused or something that it needs is missing, nothing moves and no clock runs."""
+    began: datetime | None = None
+    """When the rollout began; None when none is going on."""
 
     @property
     def leads(self) -> str | None:

@@ -9,6 +9,7 @@ from logpersister_operator.rollout.course import follow
 from logpersister_operator.rollout.invariants import check
 from logpersister_operator.rollout.moves import move
 from logpersister_operator.rollout.news import News, news
+from logpersister_operator.rollout.progress import Ended, Progress, ended, progress
 from logpersister_operator.rollout.record import Record
 from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.words import words
@@ -27,6 +28,9 @@ class Outcome:
     news: tuple[News, ...] = ()
     look: datetime | None = None
     """When time alone may change something."""
+    progress: Progress | None = None
+    ended: tuple[Ended, ...] = ()
+    """Rollouts that are over."""
 
 
 def step(record: Record | None, situation: Situation) -> Outcome:
@@ -36,7 +40,15 @@ def step(record: Record | None, situation: Situation) -> Outcome:
     held = situation.deleting or (bool(situation.blocked) and not situation.paused)
     members = {} if held else move(last, situation)
     check(path, situation, members)
-    return Outcome(last, members, words(last, situation), tuple(news(path, situation)), _look(last, situation))
+    return Outcome(
+        last,
+        members,
+        words(last, situation),
+        tuple(news(path, situation)),
+        _look(last, situation),
+        progress(last, situation),
+        ended(path, situation),
+    )
 
 
 def _look(record: Record, situation: Situation) -> datetime | None:

@@ -200,6 +200,7 @@ def full_rollout(now: datetime) -> Rollout:
     return Rollout(
         phase="Canary",
         since=now,
+        began=now,
         stable="a" * 12,
         candidate="b" * 12,
         step=1,

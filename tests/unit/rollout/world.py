@@ -68,6 +68,7 @@ class World:
         ages = record and replace(
             record,
             since=self._aged(record.since),
+            began=None,
             waiting=record.waiting and self._aged(record.waiting),
             rested=record.rested and self._aged(record.rested),
             trial=record.trial and self._aged_trial(record.trial),

@@ -1,0 +1,75 @@
+"""A rollout in numbers, for metrics: how far it is, and how those that have ended did."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from itertools import pairwise
+
+from logpersister_operator.rollout.goals import goals
+from logpersister_operator.rollout.record import Record
+from logpersister_operator.rollout.situation import Situation
+from logpersister_operator.rollout.transitions import ONGOING, Phase
+
+
+class Ending(StrEnum):
+    """How a rollout may end."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SUPERSEDED = "superseded"
+    """A third revision took its place."""
+    TAKEN_BACK = "taken_back"
+    """The spec says the old revision again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A rollout that is over."""
+
+    ending: Ending
+    seconds: float | None
+    """How long it took; None when it is not known when it began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a resource is."""
+
+    phase: Phase
+    step: int
+    wanted: int
+    """Members of the new revision that this phase wants."""
+    ready: int
+    """Members of it that are ready."""
+    began: datetime | None
+    """When the rollout began; None when none is going on."""
+
+
+def progress(record: Record, situation: Situation) -> Progress:
+    """Return where a record is."""
+    wanted = goals(record, situation).get(record.candidate or "", 0)
+    return Progress(record.phase, record.step, wanted, situation.fleet(record.candidate).ready, record.began)
+
+
+def ended(path: Sequence[Record], situation: Situation) -> tuple[Ended, ...]:
+    """Return the rollouts that ended on the way."""
+    found = []
+    for before, after in pairwise(path):
+        ending = _ending(before, after)
+        if ending is not None:
+            seconds = None if before.began is None else (situation.now - before.began).total_seconds()
+            found.append(Ended(ending, seconds))
+    return tuple(found)
+
+
+def _ending(before: Record, after: Record) -> Ending | None:
+    if before.phase not in ONGOING:
+        return None
+    if after.phase is Phase.STEADY:
+        return Ending.COMPLETED
+    if after.candidate != before.candidate:
+        return Ending.SUPERSEDED
+    if after.phase in ONGOING:
+        return None
+    return Ending.FAILED if after.failures[:1] != before.failures[:1] else Ending.TAKEN_BACK

@@ -1,0 +1,118 @@
+"""What the operator counts about rollouts, from what it decides."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from logpersister_operator.cluster.kinds import Document, Reference
+from logpersister_operator.metrics import Metrics
+from logpersister_operator.observed import ResourceKey
+from logpersister_operator.rollout.progress import Ended, Ending, Progress
+from logpersister_operator.rollout.transitions import Phase
+from tests.unit.kubernetes.samples import NOW, Life, by_reference, lag, pod, resource, waiting
+
+KEY = ResourceKey("logs", "clicks-backup")
+CHANGED: dict[str, Any] = {"output": {"compression": "zstd"}}
+CRASHING = [waiting("CrashLoopBackOff", restarts=4)]
+
+
+class Watched:
+    """A resource of two members, minute by minute, as the operator's metrics show it."""
+
+    def __init__(self, **rollout: Any) -> None:
+        self.now = NOW
+        self.metrics = Metrics(lambda: self.now)
+        self.life = Life(resource(members=2, rollout={"canary": {"analysis": {"minRanges": 0}}} | rollout))
+        self.minutes(3)
+
+    def minute(self, *pods: Document) -> Progress:
+        """Let a minute pass; there are these pods at its end."""
+        self.now += timedelta(minutes=1)
+        plan = self.life.step(now=self.now, lag=lag())
+        assert plan.progress is not None
+        self.metrics.rollouts_ended(plan.ended)
+        self.metrics.rollouts({KEY: plan.progress})
+        self.life.children |= by_reference(pods)
+        return plan.progress
+
+    def minutes(self, count: int) -> None:
+        """Let minutes pass in which whoever starts gets ready."""
+        for _ in range(count):
+            self.minute()
+            self.life.get_ready()
+
+    def value(self, name: str, **labels: str) -> float | None:
+        return self.metrics.registry.get_sample_value(f"logpersister_operator_{name}", labels)
+
+    def gauge(self, name: str, **labels: str) -> float | None:
+        return self.value(f"rollout_{name}", resource_namespace="logs", resource_name="clicks-backup", **labels)
+
+    def ended(self) -> dict[str, float]:
+        found = {ending.value: self.value("rollouts_ended_total", outcome=ending) or 0 for ending in Ending}
+        return {name: count for name, count in found.items() if count}
+
+
+def test_a_rollout_in_numbers_from_its_begin_to_its_end() -> None:
+    watched = Watched(steps=[{"members": 1, "pause": {}}])
+    assert (watched.gauge("phase", phase="Steady"), watched.gauge("seconds"), watched.ended()) == (1, None, {})
+    watched.life.change(**CHANGED)
+    watched.minutes(2)
+    assert (watched.gauge("phase", phase="Canary"), watched.gauge("phase", phase="Steady")) == (1, 0)
+    assert (watched.gauge("step"), watched.gauge("seconds")) == (0, 60)
+    assert (watched.gauge("members", state="ready"), watched.gauge("members", state="wanted")) == (1, 1)
+    watched.now += timedelta(seconds=30)
+    assert watched.gauge("seconds") == 90, "time goes on between two rounds"
+    watched.minutes(8)
+    assert (watched.gauge("phase", phase="Waiting"), watched.gauge("step")) == (1, 1)
+    watched.life.annotate(**{"logpersister.dev/promote": watched.life.resource["status"]["revision"]})
+    watched.minutes(6)
+    assert (watched.gauge("phase", phase="Steady"), watched.gauge("members", state="ready")) == (1, None)
+    assert watched.ended() == {"completed": 1}
+    assert watched.value("rollout_duration_seconds_bucket", outcome="completed", le="600.0") == 0
+    assert watched.value("rollout_duration_seconds_bucket", outcome="completed", le="1200.0") == 1
+    watched.metrics.rollouts({})
+    assert watched.gauge("phase", phase="Steady") is None, "the resource is gone"
+
+
+def test_a_rollout_that_another_one_takes_the_place_of_or_that_is_taken_back() -> None:
+    watched = Watched()
+    watched.life.change(**CHANGED)
+    watched.minutes(2)
+    watched.life.change(output={"compression": "none"})
+    began = watched.minute().began
+    assert watched.ended() == {"superseded": 1}
+    assert began == watched.now, "the third revision is a rollout of its own"
+    watched.life.change(output={})
+    watched.minutes(4)
+    assert watched.ended() == {"superseded": 1, "taken_back": 1}
+    assert watched.gauge("phase", phase="Steady") == 1
+
+
+def test_a_rollout_that_fails() -> None:
+    watched = Watched()
+    watched.life.change(**CHANGED)
+    watched.minute()
+    new = watched.life.resource["status"]["revision"]
+    crashing = pod(f"clicks-backup-{new}-0", revision=new, containerStatuses=CRASHING)
+    for _ in range(3):
+        watched.minute(crashing)
+    assert watched.ended() == {"failed": 1}
+    del watched.life.children[Reference.of(crashing)]
+    watched.minutes(3)
+    assert watched.minute().began is None
+    assert watched.gauge("phase", phase="Halted") == 1
+    assert watched.ended() == {"failed": 1}
+
+
+def test_a_rollout_that_began_under_an_operator_that_noted_no_time_is_counted_all_the_same() -> None:
+    metrics = Metrics()
+    metrics.rollouts_ended([Ended(Ending.COMPLETED, None)])
+    text = metrics.render().decode()
+    assert 'logpersister_operator_rollouts_ended_total{outcome="completed"} 1.0' in text
+    assert "rollout_duration_seconds_count" not in text
+    metrics.rollouts({KEY: Progress(Phase.CANARY, 0, 1, 0, datetime.max.replace(tzinfo=NOW.tzinfo))})
+    assert (
+        metrics.registry.get_sample_value(
+            "logpersister_operator_rollout_seconds", {"resource_namespace": "logs", "resource_name": "clicks-backup"}
+        )
+        == 0
+    ), "clocks of two machines differ"
