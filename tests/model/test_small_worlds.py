@@ -14,6 +14,8 @@ from tests.model.rules import Rules
 from tests.model.scenes import SCENES
 from tests.model.search import Search, replay
 
+pytestmark = pytest.mark.no_cover  # tracing lines doubles the time of what tries thousands of paths
+
 LEAST_SCHEDULES = {
     "crashes": 4500,
     "from hand to hand": 4000,
