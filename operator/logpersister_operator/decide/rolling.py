@@ -129,7 +129,7 @@ def stored(observed: Observed, app: Application, revision: str | None) -> Applic
     if config_map is None or manifest is None:
         return None
     now = app.resource.spec
-    kept = {name: getattr(now, name) for name in ("auto_repair", "members", "network_policy", "rollout", "target_lag")}
+    kept = {name: getattr(now, name) for name in ("auto_repair", "autoscale", "members", "network_policy", "rollout", "target_lag")}
     spec = manifest.spec.model_copy(update=kept)
     image = (config_map["metadata"].get("annotations") or {}).get(IMAGE_ANNOTATION, "")
     same_secrets = secret_names(spec) == secret_names(now)

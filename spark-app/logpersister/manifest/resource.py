@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from logpersister.manifest.constraint import Duration, Model, String, Text, Whole, compiled
+from logpersister.manifest.autoscale import AutoscaleSpec
+from logpersister.manifest.constraint import Duration, Model, String, Text, Whole, compiled, milliseconds
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.pods import PodTemplate
@@ -84,6 +85,9 @@ _LARGEST = f"{_bytes('$storage.partSize')} * {MAX_PARTS}"
 """In CEL: what fits into the parts of one upload."""
 
 
+_TARGET = milliseconds("self.autoscale.targetLag")
+
+
 class Spec(Model):
     """What the user wants."""
 
@@ -105,7 +109,12 @@ class Spec(Model):
 
     members: Annotated[int, Whole(1, 1000)] = 1
     """Processes of the group; partitions are shared out among them. Two or more go on without a pause when one
-    dies. Outside Kubernetes each `logpersister run` is one, whatever is written here."""
+    dies. Outside Kubernetes each `logpersister run` is one, whatever is written here. With `autoscale` it is the number
+    to begin with."""
+
+    autoscale: AutoscaleSpec | None = None
+    """Lets the number of members follow the lag, in place of `members`. For Kubernetes: `logpersister run` ignores
+    it."""
 
     spark: SparkSpec = SparkSpec()
     """Where the work runs."""
@@ -159,6 +168,19 @@ class Spec(Model):
             field,
             f'"{format_size(size)}"',
         )
+
+    @rule(
+        f"!has(self.autoscale) || !has(self.autoscale.targetLag) || ({_TARGET} > {milliseconds('$upload.maxAge')}"
+        " && (!has(self.upload) || !has(self.upload.overrides) || self.upload.overrides.all(one, !has(one.maxAge)"
+        f" || {_TARGET} > {milliseconds('one.maxAge')})))",
+        "is not longer than upload.maxAge, for which records wait however many members there are",
+        "raise it, or lower spec.upload.maxAge",
+        "autoscale",
+        "targetLag",
+    )
+    def _members_can_reach_the_target(self) -> bool:
+        target = None if self.autoscale is None else self.autoscale.target_lag
+        return target is None or all(target > age for age in self.upload.ages())
 
     @rule(
         f"{_no_shadow('self')} || $storage.prefix == ''"

@@ -19,6 +19,7 @@ HASH_DIGITS = 12
 
 EXCLUDED = (
     ("autoRepair",),
+    ("autoscale",),
     ("members",),
     ("networkPolicy",),
     ("podTemplate",),

@@ -73,3 +73,8 @@ class UploadSpec(Model):
         for index, override in enumerate(self.overrides):
             if override.max_bytes is not None:
                 yield ("overrides", index, "maxBytes"), override.max_bytes
+
+    def ages(self) -> Iterator[timedelta]:
+        """Yield each ``maxAge``."""
+        yield self.max_age
+        yield from (override.max_age for override in self.overrides if override.max_age is not None)

@@ -58,6 +58,13 @@ BY_NAME: dict[str, Any] = {
             "overrides": [{"topicPattern": "^c", "maxBytes": 1048576, "maxAge": "1h30m"}],
         },
         "members": 3,
+        "autoscale": {
+            "minMembers": 2,
+            "maxMembers": 9,
+            "targetLag": "2d",
+            "scaleUpStabilization": "2m",
+            "scaleDownStabilization": "1h",
+        },
         "spark": {
             "executors": 2,
             "conf": {"spark.executor.memory": "2g"},

@@ -42,9 +42,12 @@ def test_a_document_gives_its_resource_and_its_hash_again(changes: dict[str, Any
     assert revision_of(restored, VERSION) == before
     assert revision_of_document(stored).hash == before.hash
     assert restored.group_id == accepted(changes).group_id
+    read_by_the_operator = (
+        "auto_repair", "autoscale", "members", "network_policy", "pod_template", "rollout", "target_lag",
+    )  # fmt: skip
     left_out: Any = {
         **dict.fromkeys(("kafka", "storage"), True),  # whose defaults that depend on other parts are filled in
-        **dict.fromkeys(("auto_repair", "members", "network_policy", "pod_template", "rollout", "target_lag"), True),
+        **dict.fromkeys(read_by_the_operator, True),
         "spark": {"executor_pod_template"},
     }
     assert restored.spec.model_dump(exclude=left_out) == accepted(changes).spec.model_dump(exclude=left_out)
@@ -54,6 +57,7 @@ def test_a_document_gives_its_resource_and_its_hash_again(changes: dict[str, Any
     "changes",
     [
         {"spec.members": 5},
+        {"spec.autoscale": {"maxMembers": 5}},
         {"spec.podTemplate": {"spec": {"nodeSelector": {"a": "b"}}}},
         {"spec.spark.executorPodTemplate": {"spec": {"nodeSelector": {"a": "b"}}}},
         {"spec.networkPolicy": "Restricted"},

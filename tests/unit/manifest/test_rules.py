@@ -107,6 +107,12 @@ ACCEPTED: list[dict[str, Any]] = [
     {"spec.spark": {"minExecutors": 0, "maxExecutors": 1000}},
     {"spec.spark": {"executorPodTemplate": {"spec": {"tolerations": [{"operator": "Exists"}]}}}},
     {"spec.targetLag": "365d", "spec.networkPolicy": "Restricted"},
+    {"spec.autoscale": {"maxMembers": 1}, "spec.members": 5},
+    {"spec.autoscale": {"minMembers": 1000, "maxMembers": 1000, "targetLag": "15m1s"}},
+    {
+        U + "overrides": [{"topicPattern": "a", "maxAge": "1d"}],
+        "spec.autoscale": {"maxMembers": 2, "targetLag": "1d1s"},
+    },
     {"spec.autoRepair": {"restartAfter": "1d", "maxRestartsPerHour": 0}},
     {"spec.rollout": {}},
     {"spec.rollout": {"strategy": "Recreate", "onFailure": "Pause", "attempt": 2**31 - 1, "steps": []}},
@@ -381,6 +387,24 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({"spec.podTemplate": {"spec": []}}, "spec.podTemplate.spec: a list is not a mapping"),
     ({"spec.podTemplate": {"metadata": {"labels": {"a": 1}}}}, "spec.podTemplate.metadata.labels.a: 1 is not text"),
+    ({"spec.autoscale": {}}, "spec.autoscale.maxMembers: is missing"),
+    ({"spec.autoscale": {"maxMembers": 0}}, "spec.autoscale.maxMembers: 0 is too small"),
+    (
+        {"spec.autoscale": {"minMembers": 3, "maxMembers": 2}},
+        "spec.autoscale.maxMembers: 2 is less than minMembers; raise it",
+    ),
+    (
+        {"spec.autoscale": {"maxMembers": 2, "targetLag": "15m"}},
+        'spec.autoscale.targetLag: "15m" is not longer than upload.maxAge',
+    ),
+    (
+        {
+            U + "overrides": [{"topicPattern": "a", "maxBytes": "1Mi"}, {"topicPattern": "b", "maxAge": "1d"}],
+            "spec.autoscale": {"maxMembers": 2, "targetLag": "16m"},
+        },
+        'spec.autoscale.targetLag: "16m" is not longer than upload.maxAge',
+    ),
+    ({"spec.autoscale": {"maxMembers": 2, "scaleUpStabilization": "0s"}}, '"0s" is too short: at least 1s'),
     ({"spec.targetLag": "0s"}, 'spec.targetLag: "0s" is too short: at least 1s'),
     ({"spec.autoRepair.restartAfter": "999ms"}, "is too short: at least 1s"),
     ({"spec.autoRepair.maxRestartsPerHour": 11}, "spec.autoRepair.maxRestartsPerHour: 11 is too large"),
