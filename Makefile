@@ -59,8 +59,8 @@ rust: setup ## style, lints and tests of the native decoder
 	@$(CARGO) clippy --quiet --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- --deny warnings
 	@$(CARGO) test --quiet --manifest-path $(NATIVE)/Cargo.toml
 
-pytest: setup ## all Python tests with coverage (ARGS='-k name' for some)
-	@$(BIN)/pytest --cov $(WORKERS) $(ARGS)
+pytest: setup ## all Python tests, with coverage by line in htmlcov/ (ARGS='-k name' for some)
+	@$(BIN)/pytest --cov --cov-report=html $(WORKERS) $(ARGS)
 
 golden: setup ## write the operator's children and the chart's output anew into the files that tests compare with
 	@UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/kubernetes/test_golden.py tests/chart/test_golden.py
