@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(1200)
 
 TOPICS = 20
 PARTITIONS = range(100)
-ROUNDS = 5
+ROUNDS = 4
 WARM_AFTER = 2
 """Rounds until everything that is made once has been made."""
 RECORDS = 2
