@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -33,6 +33,8 @@ from logpersister.manifest.quantity import (
     parse_size,
 )
 from logpersister.manifest.rule import VALIDATIONS, NotInCel, Rule, cel_literal, rules_of, validations_of
+
+Value = TypeVar("Value")
 
 BOUNDS = "x-bounds"
 """Key of our schemas for bounds that JSON schema has no words for: ``6s to 30m``."""
@@ -197,6 +199,13 @@ class Whole:
         }
 
 
+def written_as_text(parse: Callable[[object], Value], text_of: Callable[[Value], object]) -> CoreSchema:
+    """Return the schema of what is an object of its own in Python, and a text in YAML."""
+    return core_schema.no_info_plain_validator_function(
+        parse, serialization=core_schema.plain_serializer_function_ser_schema(text_of)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
     """Bytes: an int in Python, a Kubernetes quantity in YAML; bounds are inclusive."""
@@ -205,12 +214,7 @@ class Size:
     most: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            self.validate,
-            serialization=core_schema.plain_serializer_function_ser_schema(
-                format_size, return_schema=core_schema.str_schema()
-            ),
-        )
+        return written_as_text(self.validate, format_size)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {
@@ -254,12 +258,7 @@ class Duration:
     most: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            self.validate,
-            serialization=core_schema.plain_serializer_function_ser_schema(
-                format_duration, return_schema=core_schema.str_schema()
-            ),
-        )
+        return written_as_text(self.validate, format_duration)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {

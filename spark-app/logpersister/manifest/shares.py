@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema
 
-from logpersister.manifest.constraint import BOUNDS, matches
+from logpersister.manifest.constraint import BOUNDS, matches, written_as_text
 from logpersister.manifest.problems import refuse, too_large, too_small
 from logpersister.manifest.quantity import (
     LONGEST_PERCENT,
@@ -29,12 +29,7 @@ class Percent:
     most: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            self.validate,
-            serialization=core_schema.plain_serializer_function_ser_schema(
-                format_percent, return_schema=core_schema.str_schema()
-            ),
-        )
+        return written_as_text(self.validate, format_percent)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         # What is no percentage has been told so by the first rule.
@@ -64,10 +59,7 @@ class SomeOf:
     most: int
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            self.validate,
-            serialization=core_schema.plain_serializer_function_ser_schema(format_share),
-        )
+        return written_as_text(self.validate, format_share)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         fits = f"self.matches({cel_literal(SHARE_PATTERN)})"
