@@ -97,6 +97,12 @@ def _run(command: argparse.ArgumentParser) -> None:
         "--until-current", action="store_true", help="end when everything that was in the topics at the start is stored"
     )
     command.add_argument(
+        "--shadow-of",
+        metavar="FILE",
+        help="store what the group of that manifest stores, in the group and below the prefix of this one, and compare "
+        "(docs/operations.md)",
+    )
+    command.add_argument(
         "--member-name",
         metavar="NAME",
         help="static name in the group, unique among its members: a restart under the same name does not rebalance "

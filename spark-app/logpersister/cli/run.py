@@ -7,6 +7,7 @@ from kafka.errors import KafkaError
 from logpersister.cli import check, context
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.cli.progress import ProgressReporter
+from logpersister.manifest import LogPersister, ManifestError, load
 from logpersister.member.process import MemberOptions, run_member
 from logpersister.report import logs
 from logpersister.report.server import BindError
@@ -16,6 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run a member until it is stopped, or until everything is stored; return its exit code."""
     resource = context.manifest(arguments)
     logs.configure(arguments.log_format, arguments.log_level, context={"group": resource.group_id})
+    shadow_of = None if arguments.shadow_of is None else stable_manifest(arguments, resource)
     secrets = context.secrets(arguments, logs.redactor)
     check.before_start(resource, secrets, arguments.timeout)
     options = MemberOptions(
@@ -23,6 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
         member_name=arguments.member_name,
         http=arguments.http,
         cores=arguments.cores,
+        shadow_of=shadow_of,
     )
     try:
         if not arguments.until_current:
@@ -33,3 +36,25 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(str(error), Exit.INVALID) from error
     except KafkaError as error:  # before the first round, which would have tried again
         raise UnreachableError(f"spec.kafka: the brokers have gone since they were checked ({error})") from error
+
+
+def stable_manifest(arguments: argparse.Namespace, resource: LogPersister) -> LogPersister:
+    """Load the manifest that ``--shadow-of`` names; nothing that its group has may be this member's, too."""
+    if arguments.until_current:
+        raise CommandError("--shadow-of has no end; leave out --until-current", Exit.INVALID)
+    try:
+        stable = load(arguments.shadow_of)
+    except ManifestError as error:
+        raise context.invalid(error) from None
+    if stable.group_id == resource.group_id:
+        raise CommandError(
+            f"--shadow-of {arguments.shadow_of}: is of the same group {stable.group_id}; give the shadow another",
+            Exit.INVALID,
+        )
+    own, other = resource.spec.storage, stable.spec.storage
+    if (own.endpoint, own.bucket, own.prefix) == (other.endpoint, other.bucket, other.prefix):
+        raise CommandError(
+            f"--shadow-of {arguments.shadow_of}: writes below the same prefix; give the shadow another",
+            Exit.INVALID,
+        )
+    return stable

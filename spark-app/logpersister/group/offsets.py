@@ -10,6 +10,7 @@ from uuid import UUID
 
 import structlog
 from kafka import TopicPartition as KafkaTopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
 from logpersister.group.answers import Answer, GroupDescription, TopicDescription
@@ -73,6 +74,13 @@ class OffsetReader:
                 leaders = {p["partition_index"]: p["leader_id"] for p in topic["partitions"]}
                 described[topic["name"]] = TopicDescription(_topic_id(topic.get("topic_id")), leaders)
         return described
+
+    def compacted(self, topic: str) -> bool | None:
+        """Whether Kafka compacts the topic; None when it does not tell (which needs the right to DescribeConfigs)."""
+        asked = ConfigResource(ConfigResourceType.TOPIC, topic, {"cleanup.policy": None})
+        found = self._admin.describe_configs([asked], config_filter="all").get("topic", {}).get(topic, {})
+        policy = found.get("cleanup.policy", {}).get("value")
+        return None if policy is None else "compact" in policy.split(",")
 
     def topics_matching(self, matches: Callable[[str], bool]) -> list[str]:
         return sorted(topic for topic in self._admin.list_topics() if matches(topic))

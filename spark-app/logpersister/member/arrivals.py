@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -56,6 +56,8 @@ class Arrivals:
         self._retry_at = 0.0
         self.revisions: dict[str, Mapping[str, Any]] = {revision.hash: revision.document}
         """Of every revision that a pending intent needs: its snapshot, with our own ways to brokers and bucket."""
+        self.begin_at: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, Offset | None]] = dict.fromkeys
+        """In shadow mode: where partitions without a trace begin; None: as the manifest says."""
 
     def resolve(self) -> bool:
         """Resolve what can be resolved now, and return whether anything was; the rest is tried again."""
@@ -102,7 +104,7 @@ class Arrivals:
             return {}
         generation = self._resource.spec.generation
         log_starts = self._offsets.log_starts(unmarked).values
-        starts = self._start_from(unmarked)
+        starts = self._starts(unmarked)
         tails = self._memory.tails(unmarked, generation, PLANNED_RANGES)
         decisions: dict[TopicPartition, Decision] = {}
         for partition, committed in unmarked.items():
@@ -113,6 +115,12 @@ class Arrivals:
                 subject = Subject(partition, ids[partition], self._resource.group_id, generation, self._revision.hash)
                 decisions[partition] = from_bucket(subject, committed, tail, starts[partition], log_starts[partition])
         return decisions
+
+    def _starts(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Offset]:
+        begins = self.begin_at(partitions)
+        unsaid = dict.fromkeys(partition for partition, begin in begins.items() if begin is None)
+        said = {partition: begin for partition, begin in begins.items() if begin is not None}
+        return said | (self._start_from(unsaid) if unsaid else {})
 
     def _start_from(self, partitions: Mapping[TopicPartition, object]) -> dict[TopicPartition, Offset]:
         """Resolve ``spec.kafka.startFrom`` for partitions without a trace."""

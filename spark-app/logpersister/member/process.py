@@ -3,9 +3,9 @@
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum
@@ -20,11 +20,14 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.member.assembly import Assembly, assemble, watch_spark
 from logpersister.member.current import NoTopicsError, behind, targets
 from logpersister.member.reports import Reports
+from logpersister.member.shadow.watch import ShadowWatch, comparing, seconds_between
 from logpersister.member.stopping import Stop
+from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.facts import Identity
 from logpersister.report.health import Health
 from logpersister.report.metrics import Metrics
 from logpersister.report.server import ReportServer
+from logpersister.report.shadow import ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
 
 log = structlog.get_logger(__name__)
@@ -64,6 +67,8 @@ class MemberOptions:
     """Address of the report endpoint, ``host:port``; none when not given."""
     cores: int | None = None
     """Tasks at once when Spark runs inside this process."""
+    shadow_of: LogPersister | None = None
+    """The old revision's manifest: this member stores what that stores, elsewhere, and compares."""
 
 
 def run_member(
@@ -102,6 +107,8 @@ def run_member(
         stop.listen()
         warm_up(assembly.jobs.warm_up(), stop)
         watch_spark(assembly.jobs, health.probe("spark", SPARK_LIMIT, START_LIMIT), board)
+        if options.shadow_of is not None:
+            stack.enter_context(shadowing(resource, options.shadow_of, secrets, assembly, board, metrics))
         member = Member(resource, assembly, reports, board, metrics, health, readiness, stop)
         try:
             code = member.run(until_current=options.until_current)
@@ -112,6 +119,36 @@ def run_member(
         board.state(MemberState.STOPPED)
     log.info("member.stopped", exit_code=int(code))
     return code
+
+
+@contextmanager
+def shadowing(
+    resource: LogPersister,
+    stable: LogPersister,
+    secrets: Secrets,
+    assembly: Assembly,
+    board: StatusBoard,
+    metrics: Metrics,
+) -> Iterator[None]:
+    """Let the member follow the old revision's group, range by range, and compare what both store."""
+    cycle = assembly.cycle
+    cycle.targets = {}  # nothing is due before it is known how far the other group is
+
+    def aim(targets: Mapping[TopicPartition, Offset]) -> None:
+        cycle.targets = targets
+
+    def show(report: ShadowReport) -> None:
+        board.shadow(report)
+        metrics.shadow(report)
+
+    with comparing(resource, stable, secrets, assembly.group.ownership) as comparer:
+        cycle.arrivals.begin_at = comparer.begin_at
+        watch = ShadowWatch(comparer, seconds_between(resource), aim, show)
+        watch.start()
+        try:
+            yield
+        finally:
+            watch.close()
 
 
 def warm_up(warm: "Future[int]", stop: Stop, seconds: float = WARM_UP_SECONDS) -> None:
@@ -161,6 +198,7 @@ class Member:
         self._stop = stop
         self._readiness = readiness
         self._probe = health.probe("cycle", CYCLE_LIMIT, START_LIMIT)
+        self._until_current = False
         self._shown_at = float("-inf")
         self._unshown = False
 
@@ -173,6 +211,7 @@ class Member:
         """
         if self._stop.asked:  # while Spark started
             return ExitCode.DONE
+        self._until_current = until_current
         if until_current:
             offsets = self._assembly.offsets
             self._cycle.targets = targets(self._resource.spec.kafka, offsets, offsets.topics_matching)
@@ -199,7 +238,7 @@ class Member:
         code: ExitCode | None = None
         try:
             self._cycle.turn(promising=promising)
-            code = self._current() if promising else None
+            code = self._current() if promising and self._until_current else None
         except Exception as error:  # Kafka or S3 is away; nothing was decided, so the next round may try again
             log.warning("cycle.failed", error=repr(error), retry_seconds=RETRY_SECONDS)
             self._board.lag_unknown(f"{type(error).__name__}: {error}")

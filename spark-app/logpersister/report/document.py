@@ -9,6 +9,7 @@ from typing import Any
 from logpersister.ranges import Range, TopicPartition
 from logpersister.report.facts import BucketFailed, DataLoss, HeldPartition, PendingIntent, RunningJob
 from logpersister.report.lag import LagSummary, PartitionLag
+from logpersister.report.shadow import Difference, ShadowReport, figures_document
 from logpersister.report.status import MAX_PARTITIONS_OF_JOB, RecentError, RecentUpload, Status
 
 Document = dict[str, Any]
@@ -63,6 +64,7 @@ def status_document(status: Status) -> Document:
             "last": rfc3339(status.rebalances.last),
             "lostPartitions": status.rebalances.lost_partitions,
         },
+        "shadow": None if status.shadow is None else _shadow(status.shadow),
     }
 
 
@@ -157,6 +159,21 @@ def _intent(intent: PendingIntent) -> Document:
 
 def _held(held: HeldPartition) -> Document:
     return {**_partition(held.partition), "reason": held.reason, "message": held.message}
+
+
+def _shadow(report: ShadowReport) -> Document:
+    return {
+        "since": rfc3339(report.since),
+        "partitions": report.partitions,
+        **figures_document(report.figures),
+        "examples": [_difference(example) for example in report.examples],
+        "error": report.error,
+    }
+
+
+def _difference(example: Difference) -> Document:
+    where = {**_partition(example.partition), "start": example.start, "end": example.end}
+    return {**where, "message": example.message}
 
 
 def _loss(loss: DataLoss) -> Document:

@@ -19,6 +19,7 @@ from logpersister.report.facts import BucketFailed, DataLoss, HeldPartition, Ide
 from logpersister.report.labels import BoundedValues
 from logpersister.report.lag import LagSummary, TopicLag
 from logpersister.report.processes import ProcessCollector
+from logpersister.report.shadow import ShadowReport
 
 PREFIX: Final = "logpersister"
 MAX_TOPICS: Final = 2_000
@@ -96,6 +97,8 @@ class Metrics:
 
         self._lag = _LagCollector(self._topic)
         registry.register(self._lag)
+        self._shadow = _ShadowCollector()
+        registry.register(self._shadow)
         if processes:
             registry.register(ProcessCollector(PREFIX))
 
@@ -179,6 +182,10 @@ class Metrics:
         """The lag could not be observed: its series vanish, because 0 or an old value would be a lie."""
         self._lag.show(None)
 
+    def shadow(self, report: ShadowReport) -> None:
+        """What a member in shadow mode has compared; others have no such series."""
+        self._shadow.show(report)
+
     # -- output
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
@@ -201,10 +208,12 @@ class _LagCollector(Collector):
             self._seen = summary.observed_at
 
     def collect(self) -> Iterator[Metric]:
-        records = _family("lag_records", "Offsets not yet stored, sum over the topic's partitions of this member.")
-        records_max = _family("lag_records_max", "Offsets not yet stored of the worst partition of the topic.")
-        seconds = _family("lag_seconds", "Age of the oldest record not yet stored of the topic.")
-        behind = _family("lag_partitions", "Partitions of the topic that have records not yet stored.")
+        records = _family(
+            "lag_records", "Offsets not yet stored, sum over the topic's partitions of this member.", "topic"
+        )
+        records_max = _family("lag_records_max", "Offsets not yet stored of the worst partition of the topic.", "topic")
+        seconds = _family("lag_seconds", "Age of the oldest record not yet stored of the topic.", "topic")
+        behind = _family("lag_partitions", "Partitions of the topic that have records not yet stored.", "topic")
         for topic, lag in self._by_label().items():
             records.add_metric([topic], lag.records)
             records_max.add_metric([topic], lag.records_max)
@@ -227,6 +236,34 @@ class _LagCollector(Collector):
         return shown
 
 
+class _ShadowCollector(Collector):
+    """The comparison of one report. Gauges: figures go with their partitions when those go to another member."""
+
+    def __init__(self) -> None:
+        self._report: ShadowReport | None = None
+
+    def show(self, report: ShadowReport) -> None:
+        self._report = report
+
+    def collect(self) -> Iterator[Metric]:
+        records = _family("shadow_records", "Records that were compared, of either revision.", "side")
+        ranges = _family("shadow_ranges", "Ranges of the shadow that were compared.")
+        checksums = _family("shadow_checksums", "Payload checksums that were compared, or could not be.", "result")
+        differences = _family("shadow_differences", "Runs of offsets of which the revisions stored different records.")
+        failing = _family("shadow_failing", "Whether the comparison cannot go on.")
+        report = self._report
+        if report is not None:
+            figures = report.figures
+            records.add_metric(["stable"], figures.records.stable)
+            records.add_metric(["shadow"], figures.records.shadow)
+            ranges.add_metric([], figures.ranges)
+            checksums.add_metric(["compared"], figures.checksums_compared)
+            checksums.add_metric(["impossible"], figures.checksums_impossible)
+            differences.add_metric([], figures.differences)
+            failing.add_metric([], float(report.error is not None))
+        yield from (records, ranges, checksums, differences, failing)
+
+
 @dataclass(slots=True)
 class _Shown:
     records: int = 0
@@ -242,5 +279,5 @@ class _Shown:
             self.seconds = lag.seconds if self.seconds is None else max(self.seconds, lag.seconds)
 
 
-def _family(name: str, text: str) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=["topic"])
+def _family(name: str, text: str, *labels: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=labels)

@@ -25,6 +25,7 @@ from logpersister.report.facts import (
     RunningJob,
 )
 from logpersister.report.lag import LagSummary
+from logpersister.report.shadow import ShadowReport
 
 T = TypeVar("T")
 
@@ -152,6 +153,8 @@ class Status:
     rebalances: Rebalances
     executors: int | None
     """Spark executors alive; None when Spark runs inside this process."""
+    shadow: ShadowReport | None
+    """None: the member is no shadow."""
 
 
 class _HourlyCount:
@@ -221,6 +224,7 @@ class StatusBoard:
             losses=(),
             rebalances=Rebalances(),
             executors=None,
+            shadow=None,
         )
 
     def state(self, state: MemberState, message: str = "") -> None:
@@ -321,6 +325,12 @@ class StatusBoard:
     def executors(self, count: int | None) -> None:
         with self._lock:
             self._set(executors=count)
+
+    def shadow(self, report: ShadowReport) -> None:
+        """What the member has compared with the old revision by now."""
+        short = None if report.error is None else _short(report.error)
+        with self._lock:
+            self._set(shadow=replace(report, error=short))
 
     def snapshot(self) -> Status:
         with self._lock:

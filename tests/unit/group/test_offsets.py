@@ -44,6 +44,13 @@ class FakeAdmin:
             for topic in topics
         ]
 
+    def describe_configs(self, resources: list[Any], config_filter: str) -> dict[str, Any]:
+        """Answer as a broker does: nothing for a topic whose configuration one must not see."""
+        assert config_filter == "all"
+        policies = {"compacted": "delete,compact", "deleted": "delete"}
+        known = {one.name: policies.get(one.name) for one in resources}
+        return {"topic": {name: {"cleanup.policy": {"value": value}} if value else {} for name, value in known.items()}}
+
     def list_topics(self) -> list[str]:
         return ["web.b", "web.a", "audit"]
 
@@ -94,6 +101,11 @@ def test_topics_are_described_with_their_ids(reader: OffsetReader) -> None:
         "clicks": TopicDescription(topic_id_text(UUID(int=5)), {0: -1}),
         "old": TopicDescription(None, {0: -1}),
     }
+
+
+@pytest.mark.parametrize(("topic", "expected"), [("compacted", True), ("deleted", False), (BAD, None)])
+def test_whether_a_topic_is_compacted(reader: OffsetReader, topic: str, expected: bool | None) -> None:
+    assert reader.compacted(topic) is expected
 
 
 def test_topics_are_matched_by_name(reader: OffsetReader) -> None:

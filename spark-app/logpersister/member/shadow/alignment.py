@@ -1,0 +1,98 @@
+"""Which objects of two groups hold the same offsets, though each cut its ranges as it liked. Pure.
+
+Ranges of both sides that overlap belong together. So each *union* ends where neither side has a range that goes on, and
+both must hold the same records between its ends. Offsets that are in no range (transaction markers, aborted records,
+compaction) divide nothing and join nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from logpersister.ranges import Offset
+from logpersister.storage.facts import ObjectFacts
+
+
+class Side(StrEnum):
+    """Whose an object is."""
+
+    STABLE = "stable"
+    SHADOW = "shadow"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One object of one side."""
+
+    key: str
+    path: str
+    """Its partition path, empty when the layout has none."""
+    size: int
+    facts: ObjectFacts
+
+    @property
+    def start(self) -> Offset:
+        return self.facts.range.start
+
+    @property
+    def end(self) -> Offset:
+        return self.facts.range.end
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Offsets ``[start, end)`` between which each side has whole ranges, or none."""
+
+    start: Offset
+    end: Offset
+    stable: tuple[Stored, ...]
+    """By rising start."""
+    shadow: tuple[Stored, ...]
+
+    @property
+    def begins_together(self) -> bool:
+        """Whether both sides have objects, and their first ranges begin at the same offset."""
+        return bool(self.stable and self.shadow) and self.stable[0].start == self.shadow[0].start
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """What can be compared now, and where to go on."""
+
+    unions: Sequence[Union]
+    frontier: Offset
+    """Everything before it is in the unions; a boundary of both sides."""
+
+
+def align(stable: Iterable[Stored], shadow: Iterable[Stored], begin: Offset, limit: Offset) -> Alignment:
+    """Return the unions in ``[begin, limit)``.
+
+    Args:
+        stable: objects of one side, in any order.
+        shadow: those of the other.
+        begin: a boundary of both sides; objects that start before it are left out.
+        limit: what both sides have committed: every object before it is there, and a union that goes on behind it is
+            not whole yet.
+    """
+    of_both = [(one, Side.STABLE) for one in stable] + [(one, Side.SHADOW) for one in shadow]
+    inside = [(one, side) for one, side in of_both if begin <= one.start < limit]
+    inside.sort(key=lambda each: (each[0].start, each[0].end, each[0].path, each[0].key))
+    unions: list[Union] = []
+    gathered: list[tuple[Stored, Side]] = []
+    end = begin
+    for one, side in inside:
+        if gathered and one.start >= end:
+            unions.append(_union(gathered, end))
+            gathered = []
+        gathered.append((one, side))
+        end = max(end, one.end)
+    if gathered and end <= limit:
+        unions.append(_union(gathered, end))
+        gathered = []
+    return Alignment(unions, gathered[0][0].start if gathered else max(begin, limit))
+
+
+def _union(gathered: Sequence[tuple[Stored, Side]], end: Offset) -> Union:
+    stable = tuple(one for one, side in gathered if side is Side.STABLE)
+    shadow = tuple(one for one, side in gathered if side is Side.SHADOW)
+    return Union(gathered[0][0].start, end, stable, shadow)

@@ -1,0 +1,144 @@
+"""The comparison beside the work of a member in shadow mode: what it is made of, and the thread in which it runs."""
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+import structlog
+
+from logpersister.group.offsets import OffsetReader
+from logpersister.kafka_client import client_config
+from logpersister.manifest import LogPersister
+from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.storage import StorageSpec
+from logpersister.member.shadow.comparer import Comparer, Party
+from logpersister.member.shadow.groups import GroupPositions
+from logpersister.member.shadow.shelf import Shelf
+from logpersister.ranges import Offset, TopicPartition
+from logpersister.report.shadow import ShadowReport
+from logpersister.storage.losses import list_losses
+from logpersister.storage.store import open_store
+
+log = structlog.get_logger(__name__)
+
+SHORTEST_SECONDS: Final = 1.0
+"""Between two looks; else they are as often as the member's own."""
+STOP_SECONDS: Final = 10.0
+"""How long the thread may take to end; a request to Kafka or S3 that takes longer is left behind."""
+
+
+class ShadowWatch:
+    """Looks again and again, in a thread of its own, until it is closed."""
+
+    def __init__(
+        self,
+        comparer: Comparer,
+        seconds: float,
+        aim: Callable[[Mapping[TopicPartition, Offset]], None],
+        show: Callable[[ShadowReport], None],
+    ) -> None:
+        """`aim` is told how far the shadow should be, `show` what has been compared."""
+        self._comparer = comparer
+        self._seconds = seconds
+        self._aim = aim
+        self._show = show
+        self._stopped = threading.Event()
+        self._told: tuple[int, str | None] = (0, None)
+        self._thread = threading.Thread(target=self._run, name="shadow", daemon=True)
+
+    def start(self) -> None:
+        self._tell(self._comparer.report())
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(STOP_SECONDS)
+
+    def look(self) -> None:
+        """Look once; what prevents that is told, and not raised."""
+        try:
+            self._tell(self._comparer.look(self._aim, self._tell))
+        except Exception as error:
+            self._tell(self._comparer.report(str(error) or type(error).__name__))
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self.look()
+            self._stopped.wait(self._seconds)
+
+    def _tell(self, report: ShadowReport) -> None:
+        self._show(report)
+        told = (report.figures.differences, report.error)
+        if told == self._told:
+            return
+        before, self._told = self._told, told
+        if report.error is not None and report.error != before[1]:
+            log.warning("shadow.not_compared", error=report.error)
+        if report.figures.differences > before[0]:
+            example = report.examples[-1]
+            log.error(
+                "shadow.differs",
+                differences=report.figures.differences,
+                topic=example.partition.topic,
+                partition=example.partition.partition,
+                start=example.start,
+                end=example.end,
+                message=example.message,
+            )
+
+
+@contextmanager
+def comparing(
+    resource: LogPersister,
+    stable: LogPersister,
+    secrets: Secrets,
+    owned: Callable[[], Collection[TopicPartition]],
+) -> Iterator[Comparer]:
+    """Connect to what both groups have stored.
+
+    Args:
+        resource: the shadow's manifest.
+        stable: the old revision's.
+        secrets: where the secrets of both are.
+        owned: the partitions that this member owns.
+    """
+    with ExitStack() as stack:
+        yield Comparer(
+            _party(stable, stable_storage(resource.spec.storage, stable.spec.storage), secrets, stack),
+            _party(resource, resource.spec.storage, secrets, stack),
+            owned,
+            same_layout=resource.spec.output.partition_by == stable.spec.output.partition_by,
+            remark=remark_on(resource, stable),
+        )
+
+
+def stable_storage(own: StorageSpec, stable: StorageSpec) -> StorageSpec:
+    """Return how the stable group's bucket is read: as our own if it is the same, else as its manifest says."""
+    if (own.endpoint, own.bucket) == (stable.endpoint, stable.bucket):
+        return own.model_copy(update={"prefix": stable.prefix})
+    return stable
+
+
+def remark_on(resource: LogPersister, stable: LogPersister) -> str:
+    """Return what has to be said with each difference: that both do not read the same."""
+    ours, theirs = resource.spec.kafka.isolation_level, stable.spec.kafka.isolation_level
+    return "" if ours == theirs else f" (isolationLevel is {theirs} there, {ours} here)"
+
+
+def seconds_between(resource: LogPersister) -> float:
+    """Return how long to wait between two looks."""
+    return max(SHORTEST_SECONDS, resource.spec.cycle_interval.total_seconds())
+
+
+def _party(resource: LogPersister, storage: StorageSpec, secrets: Secrets, stack: ExitStack) -> Party:
+    kafka = resource.spec.kafka
+    read_committed = kafka.isolation_level == "read_committed"
+    progress = GroupPositions(
+        OffsetReader(client_config(kafka, secrets), resource.group_id, read_committed=read_committed)
+    )
+    stack.callback(progress.close)
+    store = stack.enter_context(open_store(storage, secrets))
+    shelf = Shelf(store, resource.group_id, in_folders=bool(resource.spec.output.partition_by))
+    return Party(resource.spec.generation, progress, shelf, lambda: list(list_losses(store, resource.group_id)))

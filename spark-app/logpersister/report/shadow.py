@@ -1,0 +1,96 @@
+"""What a member in shadow mode says of its comparison with the old revision. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from logpersister.ranges import Offset, TopicPartition
+
+Document = dict[str, Any]
+
+MAX_EXAMPLES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """A number of the old revision's, and of the shadow's."""
+
+    stable: int = 0
+    shadow: int = 0
+
+    def __add__(self, other: "Both") -> "Both":
+        return Both(self.stable + other.stable, self.shadow + other.shadow)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Offsets ``[start, end)`` of which the two have stored different records."""
+
+    partition: TopicPartition
+    start: Offset
+    end: Offset
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What has been compared."""
+
+    offsets: int = 0
+    ranges: int = 0
+    """Ranges of the shadow."""
+    records: Both = Both()
+    objects: Both = Both()
+    bytes: Both = Both()
+    """Of objects, as they are stored."""
+    checksums_compared: int = 0
+    checksums_impossible: int = 0
+    """Unions of ranges of which only the number of records could be compared, or nothing."""
+    differences: int = 0
+
+    def __add__(self, other: "Figures") -> "Figures":
+        return Figures(
+            self.offsets + other.offsets,
+            self.ranges + other.ranges,
+            self.records + other.records,
+            self.objects + other.objects,
+            self.bytes + other.bytes,
+            self.checksums_compared + other.checksums_compared,
+            self.checksums_impossible + other.checksums_impossible,
+            self.differences + other.differences,
+        )
+
+
+NOTHING: Final = Figures()
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowReport:
+    """Of the partitions that this member owns now."""
+
+    since: datetime
+    """When this process began to compare."""
+    partitions: int = 0
+    """In how many of them something was compared."""
+    figures: Figures = NOTHING
+    examples: tuple[Difference, ...] = ()
+    """The first `MAX_EXAMPLES` differences."""
+    error: str | None = None
+    """Why the comparison cannot go on; None while it can."""
+
+
+def figures_document(figures: Figures) -> Document:
+    """Return the figures as the status document has them."""
+    return {
+        "offsets": figures.offsets,
+        "ranges": figures.ranges,
+        "records": _both(figures.records),
+        "objects": _both(figures.objects),
+        "bytes": _both(figures.bytes),
+        "checksums": {"compared": figures.checksums_compared, "impossible": figures.checksums_impossible},
+        "differences": figures.differences,
+    }
+
+
+def _both(numbers: Both) -> Document:
+    return {"stable": numbers.stable, "shadow": numbers.shadow}
