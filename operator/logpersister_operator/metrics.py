@@ -38,6 +38,11 @@ class Metrics:
         )
         self._applies = Counter("logpersister_operator_applies", "Children applied", ["kind"], registry=self.registry)
         self._deletes = Counter("logpersister_operator_deletes", "Children deleted", ["kind"], registry=self.registry)
+        self._member_restarts = Counter(
+            "logpersister_operator_member_restarts",
+            "Members that hung and were restarted",
+            registry=self.registry,
+        )
         self._lag_questions = Counter(
             "logpersister_operator_lag_questions",
             "Times that Kafka was asked for the lag of a group",
@@ -82,6 +87,9 @@ class Metrics:
 
     def deleted(self, kind: str) -> None:
         self._deletes.labels(kind).inc()
+
+    def member_restarted(self) -> None:
+        self._member_restarts.inc()
 
     def lag_asked(self) -> None:
         self._lag_questions.inc()

@@ -50,6 +50,8 @@ class KnownLag:
     """The generations that partitions are in."""
     group: GroupDescription | None = None
     """Who is in the group; None when its coordinator did not tell."""
+    overdue: Mapping[TopicPartition, float] = field(default_factory=dict)
+    """All partitions that stand still though their records should have been stored, and for how many seconds since."""
 
     @property
     def essence(self) -> "KnownLag":
@@ -122,6 +124,8 @@ class Observed:
     """None as long as this process has not asked: what was told before goes on to hold."""
     reports: Mapping[str, MemberReport] | None = None
     """By the name of the member's pod; None as long as this process has not asked."""
+    silent: Mapping[str, datetime] = field(default_factory=dict)
+    """Since when members have not answered that were asked, by the name of their pod."""
     stored: Stored | None = None
     """What all members have stored together, those that have ended included; None while that is not known."""
     names: frozenset[str] = frozenset()
@@ -205,6 +209,8 @@ class Plan:
     scale: Sequence[Document] = ()
     """StatefulSets as they were seen, but with the number of members that they shall have: nothing else of them
     changes."""
+    restart: Sequence[Document] = ()
+    """Pods of members that hang, as they were seen: deleted, they come back. The status has them counted already."""
     again_seconds: float | None = None
     """When to look again at the latest, though nothing changes."""
     progress: Progress | None = None

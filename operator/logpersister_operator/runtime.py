@@ -24,7 +24,7 @@ from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, Watches
 from logpersister_operator.observe.inquiries import Inquiries
 from logpersister_operator.observe.lag import GroupLag, lag_depends_on
-from logpersister_operator.observe.members import MemberReader
+from logpersister_operator.observe.members import MemberReader, Silences
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
 from logpersister_operator.observe.uploads import UploadTally
 from logpersister_operator.observed import KnownLag, MemberReport, Observed, ResourceKey, UnknownLag
@@ -49,6 +49,7 @@ class _Subject:
     wake: Callable[[], None] | None = None
     """None while nobody looks after the resource."""
     tally: UploadTally = field(default_factory=UploadTally)
+    silences: Silences = field(default_factory=Silences)
     names: frozenset[str] = frozenset()
     """Of members that the resource was seen to have."""
     secrets: SecretsRead | None = None
@@ -170,6 +171,7 @@ class Operator:
         reports, told = self._reports.answer(key), observed.status.get("uploads")
         observed = replace(
             observed,
+            silent=subject.silences.observe(reports or {}, observed.now),
             lag=self._lags.answer(key),
             reports=reports,
             stored=None if reports is None else subject.tally.observe(reports, told, observed.now),

@@ -11,7 +11,7 @@ from logpersister_operator.act.events import event_document
 from logpersister_operator.act.status_writer import StatusRefusedError, StatusWriter
 from logpersister_operator.cluster.applied import Applied
 from logpersister_operator.cluster.client import Cluster, ClusterError
-from logpersister_operator.cluster.kinds import LOGPERSISTER, Document, Reference, kind_of
+from logpersister_operator.cluster.kinds import LOGPERSISTER, POD, Document, Reference, kind_of
 from logpersister_operator.decide.decision import decide
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children
@@ -59,6 +59,8 @@ class Reconciler:
         self._applied = Applied()
         self._writer = StatusWriter(cluster, metrics, clock)
         self._refusals: dict[ResourceKey, dict[Reference, str]] = {}
+        self._restarted: dict[ResourceKey, set[str]] = {}
+        """Pods, by uid, that were deleted: a watch may not have told of it yet."""
         self._without_status: set[str] = set()
         """Resources, by uid, whose status was refused, and of which that was told."""
 
@@ -92,7 +94,9 @@ class Reconciler:
         """Forget a resource that is gone."""
         self._writer.forget(resource)
         self._without_status.discard(resource["metadata"]["uid"])
-        self._refusals.pop(ResourceKey(resource["metadata"]["namespace"], resource["metadata"]["name"]), None)
+        key = ResourceKey(resource["metadata"]["namespace"], resource["metadata"]["name"])
+        self._refusals.pop(key, None)
+        self._restarted.pop(key, None)
 
     def _write(self, observed: Observed, plan: Plan) -> float | None:
         """Write the status; that it is refused cannot be told by it, so an Event does, once."""
@@ -110,8 +114,11 @@ class Reconciler:
     def _act(self, observed: Observed, plan: Plan) -> dict[Reference, str]:
         """Apply and delete; return what was refused."""
         changed = [child for child in plan.apply if not self._applied.is_current(child, self._known(observed, child))]
-        if changed or plan.delete or plan.scale:
+        restart = [pod for pod in plan.restart if pod["metadata"]["uid"] not in self._restarted.get(observed.key, ())]
+        if changed or plan.delete or plan.scale or restart:
             self._look_again(observed, plan)
+        for pod in restart:
+            self._restart(observed, pod)
         for child in changed:
             try:
                 made = self._cluster.apply(child)
@@ -143,6 +150,18 @@ class Reconciler:
             log.info("child.deleted", resource=str(observed.key), child=str(Reference.of(child)))
         return {}
 
+    def _restart(self, observed: Observed, pod: Document) -> None:
+        """Delete the pod of a member, that very one; what goes wrong is tried again, and keeps nothing else from it."""
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        try:
+            self._cluster.delete(POD, observed.key.namespace, name, uid=uid)
+        except ClusterError as error:
+            log.warning("member.not_restarted", resource=str(observed.key), member=name, error=str(error))
+            return
+        self._restarted.setdefault(observed.key, set()).add(uid)
+        self._metrics.member_restarted()
+        log.warning("member.restarted", resource=str(observed.key), member=name)
+
     def _known(self, observed: Observed, child: Document) -> Document | None:
         return observed.children.get(Reference.of(child))
 
@@ -158,9 +177,10 @@ class Reconciler:
             raise OutdatedError(f"{key} is gone or about to go")
         if now["metadata"]["generation"] != metadata["generation"]:
             raise OutdatedError(f"{key} has changed meanwhile")
-        if (now.get("status") or {}).get("rollout") != plan.status.get("rollout"):
+        status = now.get("status") or {}
+        if any(status.get(name) != plan.status.get(name) for name in ("rollout", "restarts")):
             self._writer.forget(observed.resource)
-            raise OutdatedError(f"the rollout of {key} has gone on meanwhile")
+            raise OutdatedError(f"the rollout of {key} has gone on meanwhile, or another member was restarted")
 
     def _tell(self, observed: Observed, events: Iterable[Event]) -> None:
         for event in events:

@@ -83,11 +83,14 @@ class StatusWriter:
 
 
 def _essence(status: Document) -> Any:
-    """Return what changes only when something happens: verdicts and the record of a rollout, not numbers."""
+    """Return what changes only when something happens: verdicts and what was done about them, not numbers."""
     verdicts = [(one["type"], one["status"], one["reason"]) for one in status.get("conditions", [])]
     members = status.get("members") or {}
     return (
         verdicts,
-        [status.get(name) for name in ("observedGeneration", "generation", "revision", "groupId", "rollout")],
+        [
+            status.get(name)
+            for name in ("observedGeneration", "generation", "revision", "groupId", "rollout", "restarts")
+        ],
         [members.get(name) for name in ("desired", "ready")],
     )

@@ -20,6 +20,8 @@ MOST_MEMBERS = 50
 """Members that ``members.list`` names."""
 MOST_LOSSES = 10
 """Ranges that ``dataLoss.latest`` names."""
+MOST_RESTARTS = 20
+"""Restarts of members that ``restarts`` names: more than there may be in an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ class Condition(Model):
     """One aspect of the state, as Kubernetes' own resources tell it."""
 
     type: Annotated[str, Field(max_length=316, pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
-    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, GroupStable or Paused
-    (docs/status.md)."""
+    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, GroupStable, MembersProgressing or
+    Paused (docs/status.md)."""
 
     status: Literal["True", "False", "Unknown"]
     """Whether it is so."""
@@ -233,6 +235,25 @@ class Loss(Model):
     """When it was found."""
 
 
+class Restart(Model):
+    """A restart of a member that hung."""
+
+    member: str
+    """Name of its pod."""
+
+    pod: Annotated[str, Field(max_length=64)]
+    """The uid of the pod that was deleted."""
+
+    time: datetime
+    """When that was decided."""
+
+    count: Annotated[int, Field(ge=1)]
+    """The how many-th it was in a row: each is followed by a longer distance to the next."""
+
+    cause: Annotated[str, Field(max_length=1024)]
+    """What it hung at."""
+
+
 class DataLoss(Model):
     """All that Kafka had deleted before it was stored."""
 
@@ -272,7 +293,8 @@ class Status(Model):
     """The metadata.generation that the operator has seen; with an older one, the rest is about an older spec."""
 
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16), _MapBy("type")] = ()
-    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, GroupStable, Paused."""
+    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, GroupStable, MembersProgressing,
+    Paused."""
 
     generation: Count | None = None
     """The spec.generation that is being written."""
@@ -294,6 +316,9 @@ class Status(Model):
 
     rebalance: Rebalance | None = None
     """How partitions move between members."""
+
+    restarts: Annotated[tuple[Restart, ...], Field(max_length=MOST_RESTARTS)] = ()
+    """The last restarts of members that hung, the newest last: what is left of the budget depends on them."""
 
     data_loss: DataLoss | None = None
     """Records that Kafka had deleted before they were stored; not set when there are none."""

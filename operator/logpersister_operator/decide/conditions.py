@@ -22,6 +22,7 @@ class Aspect(StrEnum):
     UPLOADS_SUCCEEDING = "UploadsSucceeding"
     LAG_WITHIN_TARGET = "LagWithinTarget"
     GROUP_STABLE = "GroupStable"
+    MEMBERS_PROGRESSING = "MembersProgressing"
     PAUSED = "Paused"
 
 
@@ -79,10 +80,10 @@ def told_before(before: Sequence[Mapping[str, Any]], aspect: Aspect) -> Verdict 
 
 
 def is_settled(status: Mapping[str, Any]) -> bool:
-    """Whether no verdict of a status changes by time alone: members are ready or not wanted, and no upload failed."""
+    """Whether time alone changes nothing: members are ready or not wanted, no upload failed, and none of them hangs."""
     told = {one["type"]: one["status"] for one in status.get("conditions", [])}
     rests = "True" in (told.get(Aspect.READY), told.get(Aspect.PAUSED))
-    return rests and told.get(Aspect.UPLOADS_SUCCEEDING) != "False"
+    return rests and "False" not in (told.get(Aspect.UPLOADS_SUCCEEDING), told.get(Aspect.MEMBERS_PROGRESSING))
 
 
 def shortened(message: str) -> str:

@@ -7,6 +7,7 @@ from logpersister.manifest import LogPersister
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import Status
 from logpersister_operator.decide import children, report, storms, verdicts
+from logpersister_operator.decide.care import Care, care
 from logpersister_operator.decide.conditions import Verdict, conditions
 from logpersister_operator.decide.departed import departed
 from logpersister_operator.decide.diagnosis import ailment
@@ -25,8 +26,9 @@ def decide(observed: Observed) -> Plan:
     validity, paused = check(observed), is_paused(observed)
     application = None if validity.runs is None else _application(observed, validity.runs)
     rolling = None if application is None else roll(observed, application, paused=paused)
-    found = _verdicts(observed, validity, rolling, paused=paused)
-    status = _status(observed, rolling, found)
+    cared = _care(observed, rolling, paused=paused)
+    found = _verdicts(observed, validity, rolling, cared, paused=paused)
+    status = _status(observed, rolling, found, cared)
     events = transitions(observed.status, status)
     if rolling is None or observed.secrets.missing or observed.is_being_deleted:
         return Plan(status, events=events, leave=departed(observed))
@@ -35,9 +37,10 @@ def decide(observed: Observed) -> Plan:
         status,
         apply,
         children.surplus(observed, rolling, apply),
-        [*events, *rolling.events()],
+        [*events, *rolling.events(), *cared.events],
         departed(observed, [*apply, *scale]),
         scale=scale,
+        restart=cared.pods(observed),
         again_seconds=rolling.again_seconds,
         progress=rolling.outcome.progress,
         ended=rolling.outcome.ended,
@@ -58,7 +61,19 @@ def _application(observed: Observed, resource: LogPersister) -> Application:
     )
 
 
-def _verdicts(observed: Observed, validity: Validity, rolling: Rolling | None, *, paused: bool) -> list[Verdict]:
+def _care(observed: Observed, rolling: Rolling | None, *, paused: bool) -> Care:
+    hands_off = ""
+    if observed.is_being_deleted or observed.secrets.missing:
+        hands_off = "it would not come back"
+    elif rolling is not None and not rolling.is_calm:
+        hands_off = "a rollout is under way, and judges members itself"
+    spec = None if rolling is None else rolling.app.resource.spec
+    return care(observed, spec, paused=paused, hands_off=hands_off)
+
+
+def _verdicts(
+    observed: Observed, validity: Validity, rolling: Rolling | None, cared: Care, *, paused: bool
+) -> list[Verdict]:
     progress = _progress(rolling, paused=paused)
     ails = ailment(observed.pods(), observed.now) if rolling is None else rolling.failure or rolling.ailment
     hindered = verdicts.hindrance(validity, observed.secrets.missing, observed.refusals, ails)
@@ -72,6 +87,7 @@ def _verdicts(observed: Observed, validity: Validity, rolling: Rolling | None, *
         storms.group_stable(
             observed, report.rebalance(observed, progress.wanted), progress.wanted, changing=not progress.handed_over
         ),
+        cared.verdict,
         verdicts.paused(is_paused=paused),
     ]
 
@@ -89,7 +105,7 @@ def _progress(rolling: Rolling | None, *, paused: bool) -> verdicts.Progress:
     )
 
 
-def _status(observed: Observed, rolling: Rolling | None, found: Sequence[Verdict]) -> Document:
+def _status(observed: Observed, rolling: Rolling | None, found: Sequence[Verdict], cared: Care) -> Document:
     generation = int(observed.resource["metadata"]["generation"])
     before: Sequence[Mapping[str, Any]] = observed.status.get("conditions", [])
     lag, stored = report.lag(observed), report.uploads(observed)
@@ -105,6 +121,7 @@ def _status(observed: Observed, rolling: Rolling | None, found: Sequence[Verdict
         uploads=stored,
         members=report.members(observed, progress.wanted, progress.ready),
         rebalance=report.rebalance(observed, progress.wanted),
+        restarts=cared.restarts,
         data_loss=report.data_loss(observed),
         rollout=None if rolling is None else rolling.rollout(),
         generations=() if rolling is None else generations(observed, rolling.situation.fleets),

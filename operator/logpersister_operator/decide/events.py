@@ -13,6 +13,7 @@ _GOOD: Final[Mapping[Aspect, str]] = {
     Aspect.UPLOADS_SUCCEEDING: "True",
     Aspect.LAG_WITHIN_TARGET: "True",
     Aspect.GROUP_STABLE: "True",
+    Aspect.MEMBERS_PROGRESSING: "True",
 }
 """The status of a condition that is no cause for worry; the others are neither good nor bad."""
 

@@ -15,6 +15,7 @@ class Reason(StrEnum):
     SUCCEEDING = "Succeeding"
     WITHIN_TARGET = "WithinTarget"
     FEW_REBALANCES = "FewRebalances"
+    MEMBERS_PROGRESS = "MembersProgress"
     ACTIVE = "Active"
     # on the way
     MEMBERS_NOT_READY = "MembersNotReady"
@@ -47,6 +48,10 @@ class Reason(StrEnum):
     MEMBER_RESTARTING = "MemberRestarting"
     MEMBER_SILENT = "MemberSilent"
     MANY_REBALANCES = "ManyRebalances"
+    # about members that hang
+    MEMBER_HANGS = "MemberHangs"
+    MEMBERS_HANG_ALIKE = "MembersHangAlike"
+    RESTARTS_USED_UP = "RestartsUsedUp"
 
 
 UNKNOWN_KIND: Final = "Other"

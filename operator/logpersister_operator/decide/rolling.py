@@ -65,6 +65,11 @@ class Rolling:
         )
 
     @property
+    def is_calm(self) -> bool:
+        """Whether no revision is on its way in or out."""
+        return self.outcome.record.phase in (Phase.STEADY, Phase.HALTED)
+
+    @property
     def doing(self) -> tuple[Reason, str] | None:
         """What is going on, as a reason and in words; None when nothing is rolled out."""
         record = self.outcome.record

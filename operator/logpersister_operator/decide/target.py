@@ -1,4 +1,4 @@
-"""How old the oldest record may get before the lag is called too large. Pure."""
+"""How long records may wait before that is worth a word. Pure."""
 
 from logpersister.manifest.resource import Spec
 
@@ -10,3 +10,12 @@ def target_lag_seconds(spec: Spec, topic: str) -> float:
     if spec.target_lag is not None:
         return spec.target_lag.total_seconds()
     return 2 * spec.upload.for_topic(topic).max_age.total_seconds() + SLACK_SECONDS
+
+
+def due_seconds(spec: Spec, topic: str) -> float:
+    """Return how long a partition with records may stand still.
+
+    Until its range is due, is looked for, and a member that has restarted is back. ``targetLag`` is a wish, no reason.
+    """
+    waits = (spec.upload.for_topic(topic).max_age, spec.cycle_interval, spec.kafka.session_timeout)
+    return sum(wait.total_seconds() for wait in waits)

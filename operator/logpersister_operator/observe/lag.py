@@ -19,7 +19,7 @@ from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import PartitionLag
-from logpersister_operator.decide.target import target_lag_seconds
+from logpersister_operator.decide.target import due_seconds, target_lag_seconds
 from logpersister_operator.observed import KnownLag, SecretsSeen, StuckPartition, UnknownLag
 
 log = structlog.get_logger(__name__)
@@ -53,7 +53,7 @@ def lag_depends_on(resource: LogPersister, secrets: SecretsSeen) -> object:
     Of the metadata nothing counts: it changes with every write of the status.
     """
     spec = resource.spec
-    return resource.group_id, spec.kafka, spec.upload, spec.target_lag, secrets.digest
+    return resource.group_id, spec.kafka, spec.upload, spec.cycle_interval, spec.target_lag, secrets.digest
 
 
 class GroupLag:
@@ -142,6 +142,11 @@ class GroupLag:
             for lag in lags
             if still.get(lag.partition, 0.0) > target_lag_seconds(spec, lag.partition.topic)
         ]
+        overdue = {
+            one: float(round(by))
+            for one, seconds in still.items()
+            if (by := seconds - due_seconds(spec, one.topic)) > 0
+        }
         summary = observation.summary
         over = sorted(
             name
@@ -150,7 +155,7 @@ class GroupLag:
         )
         stuck.sort(key=lambda one: (-one.seconds, one.partition))
         most_stuck, most_over = tuple(stuck[:MOST_STUCK]), tuple(over[:MOST_TOPICS])
-        return KnownLag(summary, most_stuck, most_over, self._missing, observation.generations)
+        return KnownLag(summary, most_stuck, most_over, self._missing, observation.generations, overdue=overdue)
 
     def _explain(self, error: Exception) -> str:
         """Return what a check of the brokers finds, which names address and remedy; else the error itself."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import datetime
 from typing import Any, Final
 
 import urllib3
@@ -60,3 +61,16 @@ class MemberReader:
         if answer.status != 200 or not isinstance(document, dict):
             return MemberReport(None, f"HTTP status {answer.status}")
         return MemberReport(document)
+
+
+class Silences:
+    """Since when members have not answered. Pure, but for its memory."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, datetime] = {}
+
+    def observe(self, reports: Mapping[str, MemberReport], now: datetime) -> Mapping[str, datetime]:
+        """Take in what members said last; return since when those are silent that said nothing."""
+        silent = (name for name, report in reports.items() if report.document is None)
+        self._since = {name: self._since.get(name, now) for name in silent}
+        return dict(self._since)

@@ -48,6 +48,8 @@ class GroupMember:
     partitions: int
     is_static: bool = False
     """Whether the name is its own (``group.instance.id``): the group keeps its place when it is gone."""
+    assignment: frozenset[TopicPartition] = frozenset()
+    """Which they are."""
 
 
 @dataclass(frozen=True, slots=True)

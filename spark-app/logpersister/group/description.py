@@ -8,6 +8,7 @@ from kafka import KafkaAdminClient
 from kafka.errors import GroupIdNotFoundError, KafkaError, for_code
 
 from logpersister.group.answers import GroupDescription, GroupMember
+from logpersister.ranges import TopicPartition
 
 
 def describe(admin: KafkaAdminClient, group_id: str) -> GroupDescription:
@@ -32,7 +33,8 @@ def error_of(text: str | None) -> type[KafkaError] | None:
 def _member(member: Mapping[str, Any]) -> GroupMember:
     assignment = member.get("member_assignment")
     topics = assignment["assigned_partitions"] if isinstance(assignment, Mapping) else ()
-    partitions = sum(len(topic["partitions"]) for topic in topics)
+    assigned = frozenset(TopicPartition(topic["topic"], number) for topic in topics for number in topic["partitions"])
     own_name = member.get("group_instance_id")
     name = own_name or member["member_id"]
-    return GroupMember(name, member["client_host"].lstrip("/"), partitions, is_static=own_name is not None)
+    host = member["client_host"].lstrip("/")
+    return GroupMember(name, host, len(assigned), is_static=own_name is not None, assignment=assigned)

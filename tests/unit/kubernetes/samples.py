@@ -167,6 +167,7 @@ def report(errors: Sequence[Document] = (), **changes: Any) -> MemberReport:
         {
             "state": "running",
             "startedAt": "2026-11-21T11:00:00.000Z",
+            "observedAt": "2026-11-21T12:00:00.000Z",
             "executors": None,
             "assignment": {"count": 4, "partitions": []},
             "lag": {"known": True, "complete": True, "records": 0, "seconds": None, "worst": []},
@@ -175,6 +176,8 @@ def report(errors: Sequence[Document] = (), **changes: Any) -> MemberReport:
                 "failures": len(errors), "failuresLastHour": len(errors),
             },
             "errors": {"count": len(errors), "lastHour": len(errors), "recent": list(errors)},
+            "progress": {"at": "2026-11-21T11:59:00.000Z", "jobs": []},
+            "heldPartitions": {"count": 0, "first": []},
             "dataLoss": {"offsets": 0, "recent": []},
             "rebalance": {"count": 1, "groupGeneration": 3, "last": "2026-11-21T11:00:00.000Z"},
             **changes,

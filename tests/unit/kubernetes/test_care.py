@@ -1,0 +1,287 @@
+"""Members that hang: who does by what is known, and how many restarts there are whatever happens."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.group.answers import GroupDescription, GroupMember
+from logpersister.manifest import parse
+from logpersister.manifest.resource import Spec
+from logpersister.ranges import TopicPartition
+from logpersister.report.document import rfc3339
+from logpersister.storage.connection import ATTEMPTS, CONNECT_TIMEOUT, READ_TIMEOUT
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.decide.care import HOUR, LONGEST_DISTANCE, SETTLING, Care, care
+from logpersister_operator.decide.hangs import PATIENCE, SLOWEST
+from logpersister_operator.observe.members import Silences
+from logpersister_operator.observed import KnownLag, MemberReport, Observed, UnknownLag
+from tests.unit.kubernetes.samples import NOW, by_reference, failure, lag, observed, pod, report, resource
+
+OWNED = {name: frozenset({TopicPartition("clicks", number)}) for number, name in enumerate(("a", "b", "c"))}
+MINUTE = timedelta(minutes=1)
+LONG = 3 * HOUR
+SILENT = MemberReport(None, "timed out")
+
+
+def spec(**policy: Any) -> Spec:
+    return parse({key: value for key, value in resource(autoRepair=policy).items() if key != "status"}).spec
+
+
+def kafka(overdue: Mapping[str, timedelta], *, state: str = "Stable", owned: Any = OWNED) -> KnownLag:
+    """Return what Kafka tells: all partitions of the named members have been overdue for so long."""
+    members = tuple(GroupMember(name, "10.0.0.1", len(own), True, own) for name, own in owned.items())
+    waits = {one: by.total_seconds() for name, by in overdue.items() for one in owned[name]}
+    return lag(group=GroupDescription(state, members), overdue=waits)
+
+
+def pods(names: Sequence[str] = tuple(OWNED), *, generation: int = 0, ready: bool = True) -> list[Document]:
+    found = [pod(name, ready=ready) for name in names]
+    for one in found:
+        one["metadata"]["uid"] = f"{one['metadata']['name']}-{generation}"
+        one["status"]["conditions"][0]["lastTransitionTime"] = rfc3339(NOW - 10 * LONG)
+    return found
+
+
+def seen(
+    overdue: Mapping[str, timedelta],
+    reports: Mapping[str, MemberReport] | None = None,
+    *,
+    at: datetime = NOW,
+    status: Document | None = None,
+    **known: Any,
+) -> Observed:
+    """Return three members that are fine, but for what is given."""
+    document = resource() | ({"status": status} if status else {})
+    said = {name: report() for name in OWNED} | dict(reports or {})
+    facts = {"lag": kafka(overdue), "children": by_reference(pods()), "reports": said} | known
+    return replace(observed(document, **facts), now=at)
+
+
+def cared(found: Observed, *, hands_off: str = "", paused: bool = False, **policy: Any) -> Care:
+    return care(found, spec(**policy), paused=paused, hands_off=hands_off)
+
+
+def job(progress: datetime, *partitions: str, size: int = 0) -> Document:
+    return {
+        "startedAt": rfc3339(progress), "progressAt": rfc3339(progress), "tasks": 2, "tasksDone": 0, "ranges": 2,
+        "estimatedBytes": size, "partitions": {"count": len(partitions), "first": list(partitions)},
+    }  # fmt: skip
+
+
+def working(*jobs: Document, at: datetime = NOW, **changes: Any) -> MemberReport:
+    return report(progress={"at": rfc3339(at), "jobs": list(jobs)}, **changes)
+
+
+STANDS = working(at=NOW - LONG)
+"""It runs nothing and has stored nothing for long."""
+WORST = {"known": True, "complete": True, "records": 9, "worst": [{"topic": "clicks", "partition": 0, "seconds": 9e9}]}
+HELD = {"count": 1, "first": [{"topic": "clicks", "partition": 0, "reason": "data-lost", "message": ""}]}
+RECENT = rfc3339(NOW - MINUTE) or ""
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        (STANDS, "it stores nothing"),
+        (working(job(NOW - LONG, "clicks-0")), "a Spark job does not go forward"),
+        (working(job(NOW - LONG, "clicks-0"), executors=0), "it has no executor"),
+        (working(job(NOW, "clicks-7"), lag=WORST), "others of its partitions go on"),
+        (working(job(NOW - LONG, "clicks-0", size=2 * SLOWEST * int(LONG.total_seconds()))), ""),
+        (working(job(NOW, "clicks-0"), lag=WORST), ""),
+        (working(job(NOW), lag={"known": False, "message": ""}), ""),
+        (report(progress={"at": rfc3339(NOW - LONG), "jobs": []}, state="draining"), ""),
+        (report(progress={"at": rfc3339(NOW - LONG), "jobs": []}, heldPartitions=HELD), ""),
+        (report(progress={"at": rfc3339(NOW - LONG), "jobs": []}, heldPartitions={"count": 99, "first": []}), ""),
+    ],
+    ids=["nothing", "job", "no-executor", "left-behind", "large", "in-a-job", "works", "drains", "held", "many-held"],
+)  # fmt: skip
+def test_why_a_member_hangs_is_what_it_says_of_itself(said: MemberReport, cause: str) -> None:
+    found = cared(seen({"a": LONG}, {"a": said})).verdict
+    if cause:
+        assert found.reason == "MemberHangs"
+        assert f": {cause}; partition clicks-0 stand" in found.message
+    else:
+        assert found.holds
+
+
+def test_kafka_has_to_agree_and_to_answer() -> None:
+    assert cared(seen({}, {"a": STANDS})).verdict.holds, "nothing waits"
+    assert cared(seen({"a": LONG}, {"a": STANDS}, children={})).verdict.holds, "it has no pod"
+    away = seen({"a": LONG}, {"a": STANDS}, lag=UnknownLag("timed out"))
+    assert (cared(away).verdict.status, cared(away).verdict.reason) == ("Unknown", "LagUnknown")
+    moving = seen({}, {"a": STANDS}, lag=kafka({"a": LONG}, state="PreparingRebalance"))
+    assert cared(moving).verdict.reason == "NoMemberAnswers"
+    told = [{"type": "MembersProgressing", "status": "False", "reason": "MemberHangs", "message": "as before"}]
+    moving = seen({}, {"a": STANDS}, lag=kafka({"a": LONG}, state="PreparingRebalance"), status={"conditions": told})
+    assert cared(moving).verdict.message == "as before"
+
+
+def test_one_that_is_silent_hangs_since_it_is_silent() -> None:
+    silences = Silences()
+    assert silences.observe({"a": SILENT, "b": report()}, NOW) == {"a": NOW}
+    silent = silences.observe({"a": SILENT}, NOW + MINUTE)
+    found = seen({"a": LONG}, {"a": SILENT}, silent=silent, at=NOW + 9 * MINUTE)
+    assert "since 2026-11-21T12:00:00Z: it does not answer at /status" in cared(found).verdict.message
+    assert not cared(found).restarts
+    assert cared(replace(found, now=NOW + 10 * MINUTE)).restarts
+    assert silences.observe({"a": report()}, NOW) == {}
+
+
+def test_it_is_restarted_when_it_has_hung_for_long_and_that_is_counted_and_told() -> None:
+    soon = seen({"a": 9 * MINUTE}, {"a": STANDS})
+    waits = cared(soon)
+    assert "it is restarted at 2026-11-21T12:01:00Z unless it goes on" in waits.verdict.message
+    assert not waits.restarts
+    assert not waits.pods(soon)
+
+    found = seen({"a": 10 * MINUTE}, {"a": STANDS})
+    done = cared(found)
+    assert [(one.member, one.pod, one.time, one.count) for one in done.restarts] == [("a", "a-0", NOW, 1)]
+    assert [one["metadata"]["uid"] for one in done.pods(found)] == ["a-0"]
+    (event,) = done.events
+    assert (event.reason, event.warning) == ("MemberRestarted", True)
+    assert "clicks-0" in event.message
+
+    status = {"restarts": [one.model_dump(mode="json", by_alias=True) for one in done.restarts]}
+    killed = seen({"a": 10 * MINUTE}, {"a": STANDS}, status=status)
+    assert cared(killed).restarts == done.restarts, "an operator that comes after it spends no more"
+    assert [one["metadata"]["uid"] for one in cared(killed).pods(killed)] == ["a-0"], "and does what was decided"
+    back = seen({}, status=status, children=by_reference(pods(generation=1)))
+    assert not cared(back).pods(back)
+
+
+@pytest.mark.parametrize(
+    ("facts", "policy", "reason", "words"),
+    [
+        ({}, {"maxRestartsPerHour": 0}, "MemberHangs", "maxRestartsPerHour is 0"),
+        ({"hands_off": "a rollout is under way"}, {}, "MemberHangs", "not restarted: a rollout"),
+        ({"reports": {"b": STANDS}}, {}, "MembersHangAlike", "2 of 3 members hang or fail alike"),
+        ({"reports": {"b": report([failure(RECENT) | {"partition": 1}])}}, {}, "MembersHangAlike", "2 of 3 members"),
+        ({"reports": {"a": working(job(NOW), executors=0)}}, {}, "MemberHangs", "what its executors wait for"),
+    ],
+)
+def test_why_it_is_not_restarted(facts: dict[str, Any], policy: Any, reason: str, words: str) -> None:
+    said = {"a": STANDS, **facts.get("reports", {})}
+    found = cared(seen({"a": LONG, "b": LONG}, said), hands_off=facts.get("hands_off", ""), **policy)
+    assert found.verdict.reason == reason
+    assert words in found.verdict.message
+    assert not found.restarts
+
+
+def test_the_only_member_is_restarted_but_not_for_what_it_cannot_help() -> None:
+    alone: dict[str, Any] = {"lag": kafka({"a": LONG}, owned={"a": OWNED["a"]}), "children": by_reference(pods("a"))}
+    assert cared(seen({}, {"a": STANDS}, **alone)).restarts
+    fails = report([failure(RECENT) | {"partition": 0}])
+    assert cared(seen({}, {"a": fails, "b": SILENT, "c": SILENT}, **alone)).verdict.holds
+
+
+def test_one_whose_ranges_fail_is_restarted_when_others_store_meanwhile() -> None:
+    fails = report([failure(RECENT) | {"partition": 0}])
+    document = report().document or {}
+    idle: dict[str, Any] = {"uploads": {**document["uploads"], "last": rfc3339(NOW - 9 * LONG)}}
+    assert cared(seen({"a": LONG}, {"a": fails})).restarts
+    others = {"b": report(**idle), "c": report(**idle)}
+    assert cared(seen({"a": LONG}, {"a": fails, **others})).verdict.holds, (
+        "nobody stores: then nothing tells them apart"
+    )
+    old = report([failure(rfc3339(NOW - HOUR) or "") | {"partition": 0}])
+    assert cared(seen({"a": LONG}, {"a": old, **others})).verdict.holds, "it works again"
+
+
+def test_paused_or_without_a_spec_nobody_hangs() -> None:
+    found = seen({"a": LONG}, {"a": STANDS})
+    assert cared(found, paused=True).verdict.reason == "Paused"
+    assert care(found, None, paused=False, hands_off="").verdict.status == "Unknown"
+
+
+class Hospital:
+    """Members that hang as they are told, through rounds in which the status is all that is kept."""
+
+    def __init__(self, **policy: Any) -> None:
+        self.policy = policy
+        self.now = NOW
+        self.status: Document = {}
+        self.generations = dict.fromkeys(OWNED, 0)
+        self.began: dict[str, datetime] = {}
+        self.deleted: list[tuple[str, datetime]] = []
+        self.told: list[str] = []
+
+    def round(self, hanging: set[str], *, killed: bool) -> None:
+        """Do one round; an operator that is killed writes the status and does nothing."""
+        self.began = {name: self.began.get(name, self.now) for name in hanging}
+        there = [one for name, number in self.generations.items() for one in pods([name], generation=number)]
+        said = {name: working(at=self.now - LONG, observedAt=rfc3339(self.now)) for name in hanging}
+        found = seen(
+            {name: self.now - since for name, since in self.began.items()},
+            said,
+            at=self.now,
+            status=self.status,
+            children=by_reference(there),
+        )
+        done = cared(found, **self.policy)
+        condition = {"type": "MembersProgressing", "status": done.verdict.status, "reason": done.verdict.reason}
+        self.status = {
+            "restarts": [one.model_dump(mode="json", by_alias=True) for one in done.restarts],
+            "conditions": [condition | {"message": done.verdict.message}],
+        }
+        self.told += [event.reason for event in done.events]
+        for one in [] if killed else done.pods(found):
+            name = one["metadata"]["name"]
+            self.generations[name] += 1
+            self.began.pop(name, None)
+            self.deleted.append((name, self.now))
+
+
+_WHO = st.sets(st.sampled_from(sorted(OWNED)), max_size=1)
+
+
+@given(
+    st.lists(st.tuples(_WHO, st.booleans(), st.integers(1, 120)), min_size=1, max_size=60),
+    st.integers(0, 4),
+    st.sampled_from(["1s", "10m", "1h"]),
+)
+def test_restarts_never_exceed_the_budget(rounds: list[tuple[set[str], bool, int]], most: int, after: str) -> None:
+    world = Hospital(maxRestartsPerHour=most, restartAfter=after)
+    for hanging, killed, minutes in rounds:
+        world.round(hanging, killed=killed)
+        world.now += minutes * MINUTE
+        assert len(world.status["restarts"]) <= 20
+    times = [time for _, time in world.deleted]
+    decided = [datetime.fromisoformat(one["time"]) for one in world.status["restarts"]]
+    for series, slack in ((times, SETTLING), (decided, timedelta())):  # what was decided may be done a little later
+        assert all(later - time >= HOUR - slack for time, later in zip(series, series[max(1, most) :], strict=False))
+    assert most or not times
+
+
+@given(st.lists(st.integers(1, 90), min_size=20, max_size=30))
+def test_a_member_that_hangs_again_and_again_is_left_alone_for_longer_each_time(pauses: list[int]) -> None:
+    world = Hospital(maxRestartsPerHour=10)
+    for minutes in pauses:
+        world.round({"a"}, killed=False)
+        world.now += minutes * MINUTE
+    times = [time for _, time in world.deleted]
+    for number, (time, later) in enumerate(pairwise(times), start=1):
+        assert later - time >= min(LONGEST_DISTANCE, 10 * MINUTE * 2**number)
+
+
+def test_that_the_budget_is_used_up_is_told_once() -> None:
+    world = Hospital(maxRestartsPerHour=1, restartAfter="1s")
+    world.round({"a"}, killed=False)
+    for _ in range(20):
+        world.now += MINUTE
+        world.round({"a"}, killed=False)
+    assert world.told == ["MemberRestarted", "RestartsUsedUp"]
+    assert world.status["conditions"][0]["reason"] == "RestartsUsedUp"
+    world.now += HOUR
+    world.round({"a"}, killed=False)
+    assert len(world.deleted) == 2
+
+
+def test_patience_is_longer_than_a_request_to_the_bucket_may_take_to_fail() -> None:
+    assert timedelta(seconds=ATTEMPTS * (READ_TIMEOUT + CONNECT_TIMEOUT)) < PATIENCE
