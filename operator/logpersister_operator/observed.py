@@ -9,7 +9,7 @@ from logpersister.group.answers import GroupDescription
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import GenerationShare, LagSummary
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, STATEFUL_SET, Document, Kind, Reference
-from logpersister_operator.render.application import COMPONENT_LABEL, EXECUTOR, MEMBER, REVISION_LABEL
+from logpersister_operator.render.application import COMPONENT_LABEL, EXECUTOR, MEMBER, REVISION_LABEL, SHADOW
 from logpersister_operator.rollout.progress import Ended, Progress
 
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
@@ -126,6 +126,8 @@ class Observed:
     """By the name of the member's pod; None as long as this process has not asked."""
     silent: Mapping[str, datetime] = field(default_factory=dict)
     """Since when members have not answered that were asked, by the name of their pod."""
+    shadow_reports: Mapping[str, MemberReport] = field(default_factory=dict)
+    """The same of shadows, which belong to other groups."""
     stored: Stored | None = None
     """What all members have stored together, those that have ended included; None while that is not known."""
     names: frozenset[str] = frozenset()
@@ -161,19 +163,27 @@ class Observed:
         ]
 
     def stateful_sets(self) -> dict[str, Document]:
-        """Return the StatefulSets of members by revision."""
-        return {child["metadata"]["labels"][REVISION_LABEL]: child for child in self.of_kind(STATEFUL_SET)}
+        """Return the StatefulSets of members by revision, those of shadows apart."""
+        return self._by_revision(STATEFUL_SET, of_shadows=False)
 
     def config_maps(self) -> dict[str, Document]:
-        """Return the ConfigMaps by revision."""
+        """Return the ConfigMaps by revision, those of shadows apart."""
+        return self._by_revision(CONFIG_MAP, of_shadows=False)
+
+    def shadows(self) -> dict[str, Document]:
+        """Return the StatefulSets of shadows by revision."""
+        return self._by_revision(STATEFUL_SET, of_shadows=True)
+
+    def _by_revision(self, kind: Kind, *, of_shadows: bool) -> dict[str, Document]:
         return {
-            child["metadata"]["labels"][REVISION_LABEL]: child
-            for child in self.of_kind(CONFIG_MAP)
-            if REVISION_LABEL in child["metadata"]["labels"]
+            labels[REVISION_LABEL]: child
+            for child in self.of_kind(kind)
+            if REVISION_LABEL in (labels := child["metadata"]["labels"])
+            and (labels.get(COMPONENT_LABEL) == SHADOW) is of_shadows
         }
 
     def pods(self, component: str = MEMBER) -> list[Document]:
-        """Return the pods of members or executors, by name, those on their way out too."""
+        """Return the pods of members, executors or shadows, by name, those on their way out too."""
         return [
             child
             for reference, child in sorted(self.children.items())

@@ -28,6 +28,7 @@ from logpersister_operator.observe.members import MemberReader, Silences
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
 from logpersister_operator.observe.uploads import UploadTally
 from logpersister_operator.observed import KnownLag, MemberReport, Observed, ResourceKey, UnknownLag
+from logpersister_operator.render.application import MEMBER, SHADOW
 from logpersister_operator.render.secret_names import secret_names
 from logpersister_operator.settings import Settings
 
@@ -60,6 +61,15 @@ class _Subject:
     """What the group was made from."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Reports:
+    """What members say, by the names of their pods."""
+
+    members: dict[str, MemberReport]
+    shadows: dict[str, MemberReport]
+    """Of other groups."""
+
+
 class Operator:
     """Everything but `kopf`."""
 
@@ -79,13 +89,13 @@ class Operator:
             is_failure=lambda answer: isinstance(answer, UnknownLag),
             essence=lambda answer: answer.essence if isinstance(answer, KnownLag) else answer,
         )
-        self._reports: Inquiries[ResourceKey, dict[str, MemberReport]] = Inquiries(
+        self._reports: Inquiries[ResourceKey, _Reports] = Inquiries(
             "reports",
             seconds=settings.report_seconds,
             threads=INQUIRY_THREADS,
             on_answer=self.wake,
             is_failure=lambda _: False,
-            essence=lambda answer: {name: report.essence for name, report in answer.items()},
+            essence=lambda answer: {name: one.essence for name, one in (answer.members | answer.shadows).items()},
         )
         self._departures = Departures(INQUIRY_THREADS)
         self._subjects: dict[ResourceKey, _Subject] = {}
@@ -168,12 +178,14 @@ class Operator:
         key = observed.key
         with self._lock:
             subject = self._subjects.setdefault(key, _Subject())
-        reports, told = self._reports.answer(key), observed.status.get("uploads")
+        answer, told = self._reports.answer(key), observed.status.get("uploads")
+        reports = None if answer is None else answer.members
         observed = replace(
             observed,
             silent=subject.silences.observe(reports or {}, observed.now),
             lag=self._lags.answer(key),
             reports=reports,
+            shadow_reports={} if answer is None else answer.shadows,
             stored=None if reports is None else subject.tally.observe(reports, told, observed.now),
             refusals=self._reconciler.refusals(key),
         )
@@ -240,9 +252,13 @@ class Operator:
         if before is not None:
             before.close()
 
-    def _ask_members(self, key: ResourceKey) -> dict[str, MemberReport]:
+    def _ask_members(self, key: ResourceKey) -> _Reports:
         observed = Observed(datetime.now(UTC), {"metadata": {}}, "", self.children.of(key))
-        return self._reader.ask({pod["metadata"]["name"]: pod for pod in observed.pods()})
+        members, shadows = (
+            {str(pod["metadata"]["name"]): pod for pod in observed.pods(one)} for one in (MEMBER, SHADOW)
+        )
+        reports = self._reader.ask(members | shadows)
+        return _Reports({name: reports[name] for name in members}, {name: reports[name] for name in shadows})
 
     def _count_resources(self) -> None:
         with self._lock:

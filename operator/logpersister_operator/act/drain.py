@@ -15,6 +15,7 @@ from logpersister_operator.decide.departed import member_names, told_names
 from logpersister_operator.decide.validity import check
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observed import Observed
+from logpersister_operator.render.application import COMPONENT_LABEL, SHADOW
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +60,8 @@ class Drain:
             return self._is_late(MARGIN_SECONDS)
         resource = check(observed).runs
         ours, pods = _members(observed)
-        self._names |= {pod["metadata"]["name"] for pod in pods} | member_names(ours) | told_names(observed)
+        members = [one for one in ours if one["metadata"]["labels"].get(COMPONENT_LABEL) != SHADOW]
+        self._names |= {pod["metadata"]["name"] for pod in pods} | member_names(members) | told_names(observed)
         for one in ours:
             self._delete(one)
         if not ours and not pods:

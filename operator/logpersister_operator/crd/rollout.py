@@ -9,12 +9,15 @@ from pydantic import Field, ValidationError
 from logpersister.manifest.constraint import Model
 from logpersister_operator.rollout import record as rollout
 from logpersister_operator.rollout.invariants import RolloutError, check_record
+from logpersister_operator.rollout.shadow import Shadow
 from logpersister_operator.rollout.transitions import Phase
 
 MOST_GENERATIONS: Final = 10
 """Generations that are told of."""
 MOST_BEGINNINGS: Final = 10
 """Partitions of each of them whose beginning is told."""
+MOST_EXAMPLES: Final = 5
+"""Differences of a shadow that are told."""
 LONGEST_CAUSE: Final = 1024
 Count = Annotated[int, Field(ge=0)]
 Revision = Annotated[str, Field(max_length=64)]
@@ -63,10 +66,65 @@ class Failure(Model):
     """When."""
 
 
+class Sides(Model):
+    """A number of both."""
+
+    stable: Count
+    """What members of the old revision stored."""
+
+    shadow: Count
+    """What the shadow stored."""
+
+
+class ShadowState(Model):
+    """What the shadow of a new revision does, and what its members have compared."""
+
+    group_id: str
+    """Its consumer group."""
+
+    prefix: str
+    """Where in the bucket its objects are."""
+
+    members: Count
+    """Members that it shall have."""
+
+    ready: Count
+    """Those that are ready."""
+
+    partitions: Count = 0
+    """Partitions of which something is compared."""
+
+    ranges: Count = 0
+    """Ranges of the shadow that are compared."""
+
+    records: Sides | None = None
+    """Records in them."""
+
+    objects: Sides | None = None
+    """Objects that hold them."""
+
+    bytes: Sides | None = None
+    """Size of those."""
+
+    checksums: Count = 0
+    """Checksums of records that were compared."""
+
+    differences: Count = 0
+    """Differences that were found."""
+
+    examples: Annotated[tuple[Cause, ...], Field(max_length=MOST_EXAMPLES)] = ()
+    """The first of them."""
+
+    error: Cause | None = None
+    """Why nothing more can be compared."""
+
+
 class Rollout(Model):
     """Where a rollout is. The operator goes on from here after it was restarted: do not change it."""
 
-    phase: Literal["Starting", "Steady", "Canary", "Rolling", "Waiting", "Recreating", "Returning", "Halted"]
+    phase: Literal[
+        "Starting", "Steady", "Shadowing", "Canary", "Rolling", "Waiting", "Recreating", "Returning", "Halted"
+    ]
     """What is going on (docs/upgrades.md)."""
 
     since: datetime
@@ -109,6 +167,9 @@ class Rollout(Model):
     frozen: bool = False
     """True while nothing moves, since the resource is paused or a Secret is missing."""
 
+    shadow: ShadowState | None = None
+    """What the shadow of the candidate does; only while there is one. Nothing is decided from it."""
+
 
 class Beginning(Model):
     """Where a partition went over to a generation."""
@@ -142,8 +203,8 @@ class GenerationState(Model):
     """Where the first of those partitions went over to it."""
 
 
-def rollout_of(record: rollout.Record) -> Rollout:
-    """Return a record as it stands in the status."""
+def rollout_of(record: rollout.Record, shadow: ShadowState | None = None) -> Rollout:
+    """Return a record as it stands in the status, with what is seen of a shadow."""
     failures = [_plain(one, cause=_shortened(one.cause)) for one in record.failures]
     suspicion = record.suspicion
     return Rollout.model_validate(
@@ -153,7 +214,27 @@ def rollout_of(record: rollout.Record) -> Rollout:
             trial=None if record.trial is None else _plain(record.trial),
             suspicion=None if suspicion is None else _plain(suspicion, cause=_shortened(suspicion.cause)),
             failures=failures,
+            shadow=shadow,
         )
+    )
+
+
+def shadow_of(group_id: str, prefix: str, members: int, seen: Shadow) -> ShadowState:
+    """Return what is seen of a shadow as it stands in the status."""
+    found = seen.comparison
+    told = {name: Sides(**_plain(getattr(found, name))) for name in ("records", "objects", "bytes")}
+    return ShadowState(
+        group_id=group_id,
+        prefix=prefix,
+        members=members,
+        ready=seen.fleet.ready,
+        partitions=found.partitions,
+        ranges=found.ranges,
+        **(told if found.answers else {}),
+        checksums=found.checksums,
+        differences=found.differences,
+        examples=tuple(_shortened(one) for one in found.examples[:MOST_EXAMPLES]),
+        error=_shortened(found.error) or None,
     )
 
 
@@ -165,15 +246,15 @@ def record_of(status: Mapping[str, Any]) -> rollout.Record | None:
         told = Rollout.model_validate(status["rollout"])
     except ValidationError:  # of another version, or changed by hand
         return None
-    record = rollout.Record(
-        **_plain(
-            told,
-            phase=Phase(told.phase),
-            trial=None if told.trial is None else rollout.Trial(**_plain(told.trial)),
-            suspicion=None if told.suspicion is None else rollout.Suspicion(**_plain(told.suspicion)),
-            failures=tuple(rollout.Failure(**_plain(one)) for one in told.failures),
-        )
+    remembered = _plain(
+        told,
+        phase=Phase(told.phase),
+        trial=None if told.trial is None else rollout.Trial(**_plain(told.trial)),
+        suspicion=None if told.suspicion is None else rollout.Suspicion(**_plain(told.suspicion)),
+        failures=tuple(rollout.Failure(**_plain(one)) for one in told.failures),
     )
+    del remembered["shadow"]
+    record = rollout.Record(**remembered)
     try:
         check_record(record)
     except RolloutError:

@@ -13,12 +13,14 @@ from logpersister_operator.cluster.kinds import (
     Reference,
     owners,
 )
+from logpersister_operator.decide import shadows
 from logpersister_operator.decide.rolling import Rolling, stored
 from logpersister_operator.observed import Observed
 from logpersister_operator.render.access import driver_role, service_accounts
-from logpersister_operator.render.application import Application
+from logpersister_operator.render.application import SHADOW, Application
 from logpersister_operator.render.network import headless_service, network_policy
 from logpersister_operator.render.workload import config_map, disruption_budget, stateful_set
+from logpersister_operator.rollout.transitions import Phase
 
 _OF_MEMBERS = (SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
 """Kinds without which members that run cannot go on."""
@@ -27,15 +29,17 @@ _OF_MEMBERS = (SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
 def wanted(observed: Observed, rolling: Rolling) -> list[Document]:
     """Return everything that shall be there, in the order in which it is needed, but for what others scale."""
     lead, members = rolling.lead, rolling.outcome.members
+    joins = rolling.outcome.record.phase is not Phase.SHADOWING or not rolling.situation.fleet(lead.revision).is_gone
     return [
         *service_accounts(lead),
         *driver_role(lead),
-        config_map(lead),
+        *([config_map(lead)] if joins else []),
         headless_service(lead),
         *network_policy(lead),
         disruption_budget(lead),
-        stateful_set(lead, members.get(lead.revision, 0)),
+        *([stateful_set(lead, members.get(lead.revision, 0))] if joins else []),
         *_restored(observed, rolling),
+        *shadows.children(observed, rolling.app, rolling.outcome.record, rolling.outcome.shadow),
     ]
 
 
@@ -60,7 +64,7 @@ def surplus(observed: Observed, rolling: Rolling, needed: Sequence[Document]) ->
     for revision in there:
         name = f"{rolling.app.name}-{revision}"
         keep |= {Reference(STATEFUL_SET.name, name), Reference(CONFIG_MAP.name, name)}
-    alone = there <= {rolling.lead.revision}
+    alone = there <= {rolling.lead.revision} and not observed.pods(SHADOW)
     kinds = [kind for kind in reversed(CHILDREN) if alone or kind not in _OF_MEMBERS]
     uid = observed.resource["metadata"]["uid"]
     # What only has our label belongs to somebody else.

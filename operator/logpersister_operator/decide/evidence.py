@@ -17,7 +17,7 @@ def evidence(observed: Observed, spec: Spec) -> dict[str, Evidence]:
     """Return what the members of each revision say; ``spec`` tells how long a record may wait."""
     reports = observed.reports or {}
     return {
-        revision: _evidence(
+        revision: evidence_of(
             documents({name: reports[name] for pod in pods if (name := pod["metadata"]["name"]) in reports}), spec
         )
         for revision, pods in pods_by_revision(observed).items()
@@ -32,7 +32,8 @@ def group_lag(observed: Observed) -> GroupLag | None:
     return GroupLag(lag.summary.records, over_target=bool(lag.over_target or lag.stuck))
 
 
-def _evidence(reports: Sequence[Report], spec: Spec) -> Evidence:
+def evidence_of(reports: Sequence[Report], spec: Spec) -> Evidence:
+    """Return what some members say."""
     failures = [error["time"] for one in reports for error in one["errors"]["recent"] if error["upload"]]
     return Evidence(
         answers=len(reports),

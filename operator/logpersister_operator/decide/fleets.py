@@ -19,7 +19,7 @@ def fleets(observed: Observed) -> dict[str, Fleet]:
     """Return the members of every revision that has a StatefulSet or pods."""
     sets, pods = observed.stateful_sets(), pods_by_revision(observed)
     revisions = sorted({*sets, *pods})
-    return {revision: _fleet(sets.get(revision), pods.get(revision, []), observed.now) for revision in revisions}
+    return {revision: fleet_of(sets.get(revision), pods.get(revision, []), observed.now) for revision in revisions}
 
 
 def pods_by_revision(observed: Observed) -> dict[str, list[Document]]:
@@ -30,7 +30,8 @@ def pods_by_revision(observed: Observed) -> dict[str, list[Document]]:
     return found
 
 
-def _fleet(stateful_set: Document | None, pods: Sequence[Document], now: datetime) -> Fleet:
+def fleet_of(stateful_set: Document | None, pods: Sequence[Document], now: datetime) -> Fleet:
+    """Return the members that a StatefulSet and its pods are."""
     wanted = 0 if stateful_set is None else int(stateful_set["spec"]["replicas"])
     there = [pod for pod in pods if not _is_lost(pod, now)]
     staying = [pod for pod in there if _ordinal(pod) < wanted]

@@ -21,6 +21,7 @@ class Reason(StrEnum):
     MEMBERS_NOT_READY = "MembersNotReady"
     STARTING_MEMBERS = "StartingMembers"
     REMOVING_OLD_REVISION = "RemovingOldRevision"
+    COMPARING_SHADOW = "ComparingShadow"
     TRYING_CANARY = "TryingCanary"
     ROLLING_OUT = "RollingOut"
     WAITING_FOR_PROMOTION = "WaitingForPromotion"

@@ -7,9 +7,11 @@ from typing import Final
 from logpersister.manifest.rollout import PROMOTE
 from logpersister_operator.crd.rollout import (
     Rollout,
+    ShadowState,
     record_of,
     rollout_of,
 )
+from logpersister_operator.decide import shadows
 from logpersister_operator.decide.diagnosis import Ailment, ailment
 from logpersister_operator.decide.evidence import evidence, group_lag
 from logpersister_operator.decide.fleets import fleets
@@ -31,6 +33,7 @@ LOOK: Final = timedelta(seconds=15)
 
 
 _REASONS: Final = {
+    Phase.SHADOWING: Reason.COMPARING_SHADOW,
     Phase.CANARY: Reason.TRYING_CANARY,
     Phase.ROLLING: Reason.ROLLING_OUT,
     Phase.WAITING: Reason.WAITING_FOR_PROMOTION,
@@ -51,6 +54,8 @@ class Rolling:
     """What all children but the members of other revisions are made from: what runs, or is on its way to."""
     sick: Ailment | None = None
     """What ails a member of it."""
+    shadow: ShadowState | None = None
+    """What is told of the shadow."""
 
     @property
     def ready(self) -> int:
@@ -109,7 +114,7 @@ class Rolling:
         return [Event(one.reason, one.message, one.warning) for one in self.outcome.news]
 
     def rollout(self) -> Rollout:
-        return rollout_of(self.outcome.record)
+        return rollout_of(self.outcome.record, self.shadow)
 
 
 def roll(observed: Observed, app: Application, *, paused: bool) -> Rolling:
@@ -121,7 +126,8 @@ def roll(observed: Observed, app: Application, *, paused: bool) -> Rolling:
     lead = lead or app
     others = observed.stateful_sets().keys() - {lead.revision}
     pods = [pod for pod in observed.pods() if pod["metadata"]["labels"].get(REVISION_LABEL) not in others]
-    return Rolling(outcome, situation, app, lead, ailment(pods, observed.now))
+    sick, shadow = ailment(pods, observed.now), shadows.state(observed, app, outcome.record)
+    return Rolling(outcome, situation, app, lead, sick, shadow)
 
 
 def stored(observed: Observed, app: Application, revision: str | None) -> Application | None:
@@ -134,7 +140,10 @@ def stored(observed: Observed, app: Application, revision: str | None) -> Applic
     if config_map is None or manifest is None:
         return None
     now = app.resource.spec
-    kept = {name: getattr(now, name) for name in ("auto_repair", "autoscale", "members", "network_policy", "rollout", "target_lag")}
+    kept = {
+        name: getattr(now, name)
+        for name in ("auto_repair", "autoscale", "members", "network_policy", "rollout", "target_lag")
+    }
     spec = manifest.spec.model_copy(update=kept)
     image = (config_map["metadata"].get("annotations") or {}).get(IMAGE_ANNOTATION, "")
     same_secrets = secret_names(spec) == secret_names(now)
@@ -157,6 +166,7 @@ def _situation(observed: Observed, app: Application, *, paused: bool) -> Situati
         policy=Policy.of(spec.rollout),
         fleets=fleets(observed),
         evidence=evidence(observed, spec),
+        shadow=shadows.shadow(observed, app, record_of(observed.status)),
         lag=group_lag(observed),
         promote=observed.annotation(PROMOTE),
         paused=paused,

@@ -13,6 +13,10 @@ REVISION_LABEL: Final = "logpersister.dev/revision"
 COMPONENT_LABEL: Final = "app.kubernetes.io/component"
 MEMBER: Final = "member"
 EXECUTOR: Final = "executor"
+SHADOW: Final = "shadow"
+"""Members of a group of their own: nothing that is said of members is said of them."""
+
+_LONGEST_BEGINNING: Final = 52 - len("-0123456789ab-") - len(SHADOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,8 @@ class Application:
     """12 hexadecimal digits over the spec as far as it defines what is written, and the image."""
     secrets_digest: str = ""
     """Changes when a Secret that the resource names changes."""
+    component: str = MEMBER
+    """What its members are called: `MEMBER`, or `SHADOW` when they have a group of their own."""
 
     @classmethod
     def of(cls, resource: LogPersister, *, namespace: str, uid: str, image: str, secrets_digest: str) -> Self:
@@ -40,7 +46,12 @@ class Application:
 
     @property
     def revision_name(self) -> str:
-        """Name of the objects that each revision has of its own."""
+        """Name of the objects that each revision has of its own, and its shadow.
+
+        A StatefulSet's name may have 52 characters; the revision tells resources apart that begin alike.
+        """
+        if self.component == SHADOW:
+            return f"{self.name[:_LONGEST_BEGINNING]}-{self.revision}-{SHADOW}"
         return f"{self.name}-{self.revision}"
 
     @property

@@ -39,7 +39,7 @@ def member_template(app: Application) -> Document:
     spec = _pod(app, MEMBER, _member_container(app), [_volume_of_config(app)])
     spec["terminationGracePeriodSeconds"] = _grace_seconds(app)
     spec["automountServiceAccountToken"] = app.has_executors  # only Spark's driver talks to the API server
-    return _with_template(app, MEMBER, spec, app.resource.spec.pod_template)
+    return _with_template(app, app.component, spec, app.resource.spec.pod_template)
 
 
 def executor_pod(app: Application) -> Document:

@@ -21,7 +21,8 @@ def config_map(app: Application) -> Document:
     data = {MANIFEST_KEY: _text(manifest)}
     if app.has_executors:
         data[EXECUTOR_KEY] = _text(executor_pod(app))
-    labels, annotations = {REVISION_LABEL: app.revision}, {IMAGE_ANNOTATION: app.image}
+    labels = {COMPONENT_LABEL: app.component, REVISION_LABEL: app.revision}
+    annotations = {IMAGE_ANNOTATION: app.image}
     return app.child(CONFIG_MAP, app.revision_name, {"data": data}, labels=labels, annotations=annotations)
 
 
@@ -31,7 +32,7 @@ def stateful_set(app: Application, members: int) -> Document:
     Stable names give them static membership: one that restarts in time does not rebalance the group. All start and
     stop at once, for none waits for another.
     """
-    labels = {COMPONENT_LABEL: MEMBER, REVISION_LABEL: app.revision}
+    labels = {COMPONENT_LABEL: app.component, REVISION_LABEL: app.revision}
     spec = {
         "replicas": members,
         "serviceName": app.service_name,

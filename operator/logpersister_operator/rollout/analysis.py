@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from logpersister.report.human import duration, number, plural
-from logpersister_operator.rollout.evidence import gained
+from logpersister_operator.rollout.evidence import Evidence, gained
 from logpersister_operator.rollout.record import Record, Suspicion, Trial
 from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.transitions import Phase
@@ -31,15 +31,20 @@ class Finding:
 def watch(record: Record, situation: Situation) -> Finding:
     """Look at the candidate of a rollout that is going on."""
     record = _counted(record, situation)
-    if record.trial is not None and _fails_uploads(record.trial, record, situation) and _is_shared(record, situation):
+    mine = situation.evidence_of(record.candidate)
+    if record.trial is not None and fails_uploads(record.trial, mine, situation) and is_shared(record, situation):
         record = replace(record, trial=_trial(record, situation))
-    cause = _cause(record, situation)
+    cause, passed = _cause(record, situation), _has_passed(record, situation)
+    return judged(record, situation, cause, situation.policy.patience, passed=passed)
+
+
+def judged(record: Record, situation: Situation, cause: str, patience: timedelta, *, passed: bool) -> Finding:
+    """Return what follows from what looks wrong, if something does: only what lasts is a failure."""
     if not cause:
-        record = replace(record, suspicion=None)
-        return Finding("passed" if _has_passed(record, situation) else "waiting", record)
+        return Finding("passed" if passed else "waiting", replace(record, suspicion=None))
     if record.suspicion is None:
         record = replace(record, suspicion=Suspicion(situation.now, cause))
-    lasts = record.suspicion is not None and situation.now - record.suspicion.since >= situation.policy.patience
+    lasts = record.suspicion is not None and situation.now - record.suspicion.since >= patience
     return Finding("failed" if lasts else "waiting", record, cause)
 
 
@@ -65,13 +70,14 @@ def ranges(record: Record, situation: Situation) -> int:
 def due(record: Record, situation: Situation) -> datetime | None:
     """Return when time alone may change something next."""
     policy = situation.policy
+    tried = policy.shadow if record.phase is Phase.SHADOWING and policy.shadow is not None else policy
     times = []
     if record.phase is Phase.RETURNING:
         times.append(record.since + policy.deadline)
-    if record.trial is not None and record.phase is Phase.CANARY:
-        times += [record.trial.since + policy.duration, record.trial.since + policy.deadline]
+    if record.trial is not None and record.phase in (Phase.SHADOWING, Phase.CANARY):
+        times += [record.trial.since + tried.duration, record.trial.since + policy.deadline]
     if record.suspicion is not None:
-        times.append(record.suspicion.since + policy.patience)
+        times.append(record.suspicion.since + tried.patience)
     if record.waiting is not None:
         times.append(record.waiting + policy.deadline)
     pause = policy.pause(record.step)
@@ -82,13 +88,9 @@ def due(record: Record, situation: Situation) -> datetime | None:
 
 def _counted(record: Record, situation: Situation) -> Record:
     """Take in who is ready: progress, and whether the canary can be watched."""
-    mine, aim, now = situation.fleet(record.candidate), target(record, situation), situation.now
+    mine, aim = situation.fleet(record.candidate), target(record, situation)
     lacks = mine.ready < aim and (mine.wanted > mine.ready or bool(situation.refused))
-    if not lacks:
-        record = replace(record, waiting=None)
-    elif record.waiting is None or mine.ready > record.reached:
-        record = replace(record, waiting=now)
-    record = replace(record, reached=max(record.reached, mine.ready))
+    record = with_progress(record, mine.ready, situation.now, lacks=lacks)
     if record.phase is Phase.RECREATING:
         return record
     if record.phase is Phase.CANARY and mine.ready < aim:
@@ -97,6 +99,15 @@ def _counted(record: Record, situation: Situation) -> Record:
     if trial.lag is None and situation.lag is not None:
         trial = replace(trial, lag=situation.lag.records)
     return replace(record, trial=trial)
+
+
+def with_progress(record: Record, ready: int, now: datetime, *, lacks: bool) -> Record:
+    """Take in how many members are ready, and whether some are missing."""
+    if not lacks:
+        record = replace(record, waiting=None)
+    elif record.waiting is None or ready > record.reached:
+        record = replace(record, waiting=now)
+    return replace(record, reached=max(record.reached, ready))
 
 
 def _trial(record: Record, situation: Situation) -> Trial:
@@ -111,7 +122,7 @@ def _cause(record: Record, situation: Situation) -> str:
         return mine.sick
     if record.flaps > MOST_FLAPS:
         return f"the canary stopped being ready {record.flaps} times while it was watched"
-    if trial is not None and _fails_uploads(trial, record, situation):
+    if trial is not None and fails_uploads(trial, situation.evidence_of(record.candidate), situation):
         count = gained(situation.evidence_of(record.candidate).upload_failures, trial.upload_failures)
         return f"{plural(count, 'upload')} of it failed while those of the old revision succeed"
     if trial is not None and (grown := _lag_growth(trial, record, situation)):
@@ -119,14 +130,14 @@ def _cause(record: Record, situation: Situation) -> str:
     return _delay(record, situation)
 
 
-def _fails_uploads(trial: Trial, record: Record, situation: Situation) -> bool:
-    mine = situation.evidence_of(record.candidate)
+def fails_uploads(trial: Trial, mine: Evidence, situation: Situation) -> bool:
+    """Whether more uploads have failed during the trial than may."""
     count = gained(mine.upload_failures, trial.upload_failures)
     last = mine.last_upload_failure
     return count > situation.policy.max_upload_failures and last is not None and last >= trial.since
 
 
-def _is_shared(record: Record, situation: Situation) -> bool:
+def is_shared(record: Record, situation: Situation) -> bool:
     """Whether the stable revision cannot be asked how uploads should go, or says that they fail."""
     theirs = situation.evidence_of(record.stable)
     failing = theirs.last_upload_failure is not None and situation.now - theirs.last_upload_failure <= RECENT

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from logpersister_operator.rollout import analysis
+from logpersister_operator.rollout import analysis, shadowing
 from logpersister_operator.rollout.invariants import RolloutError
 from logpersister_operator.rollout.record import Failure, Record
 from logpersister_operator.rollout.situation import Situation
@@ -91,7 +91,8 @@ def _proven(record: Record, situation: Situation) -> str | None:
 
 def _begin(record: Record, situation: Situation) -> Record:
     """Let the revision of the spec in, beside or after the stable one."""
-    phase = Phase.RECREATING if situation.policy.recreate else Phase.CANARY
+    joining = Phase.SHADOWING if shadowing.is_wanted(record, situation) else Phase.CANARY
+    phase = Phase.RECREATING if situation.policy.recreate else joining
     return Record(
         phase,
         situation.now,
@@ -110,6 +111,11 @@ def _proceed(record: Record, situation: Situation) -> Record:
     recreating = record.phase is Phase.RECREATING
     if situation.policy.recreate != recreating and (not recreating or situation.fleet(record.stable).ready > 0):
         return replace(_begin(record, situation), began=record.began)
+    return _shadow(record, situation) if record.phase is Phase.SHADOWING else _let_in(record, situation)
+
+
+def _let_in(record: Record, situation: Situation) -> Record:
+    """Let members of the candidate follow as those before them are good."""
     record = replace(record, step=min(record.step, situation.policy.last_step))
     found = analysis.watch(record, situation)
     if found.verdict == "failed":
@@ -122,6 +128,23 @@ def _proceed(record: Record, situation: Situation) -> Record:
     if record.phase is Phase.RECREATING:
         return _complete(found.record, situation)
     return _rest(found.record, situation)
+
+
+def _shadow(record: Record, situation: Situation) -> Record:
+    """Compare a revision that has no members yet, for as long as that is wanted."""
+    policy = situation.policy.shadow
+    if policy is None or not shadowing.is_wanted(record, situation):
+        return _join(record, situation)
+    found = shadowing.watch(record, situation, policy)
+    if found.verdict == "failed":
+        return _fail(found.record, found.cause, situation)
+    promoted = not found.cause and situation.is_promoted(record.candidate, 0)
+    return _join(record, situation) if found.verdict == "passed" or promoted else found.record
+
+
+def _join(record: Record, situation: Situation) -> Record:
+    """Let the first members of a revision into the group that was compared, or need not be."""
+    return replace(_quiet(record, Phase.CANARY, situation), began=record.began)
 
 
 def _rest(record: Record, situation: Situation) -> Record:

@@ -22,6 +22,8 @@ def _numbers(record: Record, situation: Situation) -> tuple[int, int]:
     match record.phase:
         case Phase.STARTING | Phase.RECREATING:
             return wanted, 0
+        case Phase.SHADOWING:
+            return 0, wanted
         case Phase.CANARY:
             return policy.members(0, wanted), wanted
         case Phase.ROLLING | Phase.WAITING:

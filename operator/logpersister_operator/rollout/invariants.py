@@ -12,13 +12,15 @@ class RolloutError(Exception):
     """A step that must not be taken; the message says which rule it breaks."""
 
 
-def check(path: Sequence[Record], situation: Situation, members: Mapping[str, int]) -> None:
+def check(path: Sequence[Record], situation: Situation, members: Mapping[str, int], shadow: int) -> None:
     """Check the way of the record, and the members that are to be, if any; raises RolloutError."""
     record = path[-1]
     for before, after in pairwise(path):
         same = (before.phase, before.candidate) == (after.phase, after.candidate)
         _must(same or may_follow(before.phase, after.phase), f"{before.phase} is followed by {after.phase}")
     check_record(record)
+    may_shadow = record.phase is Phase.SHADOWING and not situation.paused
+    _must(shadow == 0 or may_shadow, f"a shadow while {record.phase}")
     if not members:
         return
     if situation.paused:
@@ -75,6 +77,7 @@ def _check_trust(record: Record, situation: Situation, members: Mapping[str, int
         _must(revision in (record.stable, record.candidate), "a superseded revision regains members")
         if revision == record.candidate:
             _must(record.phase not in (Phase.RETURNING, Phase.HALTED), "a withdrawn revision regains members")
+            _must(record.phase is not Phase.SHADOWING, "a revision joins the group before it was compared")
             if record.phase is Phase.CANARY:
                 _must(number <= situation.policy.members(0, situation.members), "more members than a canary has")
 

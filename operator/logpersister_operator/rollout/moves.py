@@ -4,11 +4,16 @@ Members leave only as others are ready, and come only while there is room; so ea
 at the goals, whatever happens between.
 """
 
+from typing import Final
+
 from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.goals import goals
 from logpersister_operator.rollout.record import Record
 from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.transitions import ONGOING, Phase
+
+_JOINING: Final = ONGOING - {Phase.SHADOWING}
+"""Phases in which the candidate has members."""
 
 
 def move(record: Record, situation: Situation) -> dict[str, int]:
@@ -32,7 +37,7 @@ def _kept(record: Record, situation: Situation, aims: dict[str, int]) -> dict[st
         kept[record.candidate] = _of_candidate(record, situation, aims[record.candidate])
     if record.stable is not None:
         kept[record.stable] = _of_stable(record, situation, aims[record.stable])
-        if record.phase in ONGOING and _ready(record, situation) == 0:
+        if record.phase in _JOINING and _ready(record, situation) == 0:
             # Only a superseded revision works: the stable one, which does not, makes room for the candidate.
             others = sum(kept[revision] for revision in _others(record, situation))
             kept[record.stable] = min(kept[record.stable], max(0, situation.members - others))
@@ -41,6 +46,9 @@ def _kept(record: Record, situation: Situation, aims: dict[str, int]) -> dict[st
 
 def _of_candidate(record: Record, situation: Situation, aim: int) -> int:
     mine = situation.fleet(record.candidate)
+    if record.phase is Phase.SHADOWING:  # what is left of an earlier try stays as long as it would be missed
+        missing = situation.members - situation.fleet(record.stable).ready
+        return min(mine.wanted, max(aim, missing)) if mine.ready else 0
     if record.phase is not Phase.RETURNING:
         return min(mine.wanted, aim)
     if _is_failed(record, record.candidate) or situation.policy.recreate or _is_overdue(record, situation):

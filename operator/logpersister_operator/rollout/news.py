@@ -8,13 +8,14 @@ from itertools import pairwise
 from logpersister_operator.rollout.record import Record
 from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.transitions import ONGOING, Phase
-from logpersister_operator.rollout.words import failure_message, message
+from logpersister_operator.rollout.words import compared, failure_message, message
 
 
 class Happening(StrEnum):
     """Reasons of events."""
 
     STARTED = "RolloutStarted"
+    SHADOW_PASSED = "ShadowPassed"
     STEP = "RolloutStep"
     WAITS = "RolloutWaits"
     FAILED = "RolloutFailed"
@@ -53,17 +54,21 @@ def _told(  # noqa: PLR0911 - one line a phase
 ) -> tuple[Happening, str] | None:
     new, old = after.candidate, after.stable
     match after.phase:
-        case Phase.CANARY | Phase.RECREATING:
+        case Phase.CANARY if before.phase is Phase.SHADOWING and before.candidate == new:
+            return Happening.SHADOW_PASSED, f"a canary of revision {new} joins the group: {compared(situation)}"
+        case Phase.SHADOWING | Phase.CANARY | Phase.RECREATING:
             third = before.phase in ONGOING and before.candidate != new
             instead = f", instead of {before.candidate}" if third else ""
-            return Happening.STARTED, f"from revision {old} to {new}{instead}"
+            first = ", which is compared in the shadow first" * (after.phase is Phase.SHADOWING)
+            return Happening.STARTED, f"from revision {old} to {new}{first}{instead}"
         case Phase.ROLLING:
             members = situation.policy.members(after.step, situation.members)
             return Happening.STEP, f"revision {new} gets {members} of {situation.members} members"
         case Phase.WAITING:
             return Happening.WAITS, message(after, situation)
         case Phase.RETURNING:
-            return Happening.WITHDRAWN, f"revision {new} is withdrawn, {old} gets its members back"
+            goes_on = "goes on" if before.phase is Phase.SHADOWING else "gets its members back"
+            return Happening.WITHDRAWN, f"revision {new} is withdrawn, {old} {goes_on}"
         case Phase.STEADY if before.phase in ONGOING:
             return Happening.COMPLETED, f"revision {old} has all members"
         case Phase.STEADY | Phase.HALTED if before.phase is Phase.RETURNING:

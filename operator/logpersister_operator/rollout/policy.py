@@ -27,6 +27,20 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class ShadowPolicy:
+    """How a new revision is compared before one of its members joins the group."""
+
+    members: int = 1
+    duration: timedelta = timedelta(minutes=10)
+    min_ranges: int = 3
+
+    @property
+    def patience(self) -> timedelta:
+        """How long a suspicion must last."""
+        return min(PATIENCE, self.duration)
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """Everything that a user may say about a rollout."""
 
@@ -42,11 +56,12 @@ class Policy:
     deadline: timedelta = timedelta(minutes=10)
     rolls_back: bool = True
     attempt: int = 0
+    shadow: ShadowPolicy | None = None
 
     @classmethod
     def of(cls, spec: RolloutSpec) -> Self:
         """Return what the spec says."""
-        analysis = spec.canary.analysis
+        analysis, shadow = spec.canary.analysis, spec.shadow
         return cls(
             recreate=spec.strategy == "Recreate",
             canary=spec.canary.members,
@@ -60,6 +75,7 @@ class Policy:
             deadline=spec.progress_deadline,
             rolls_back=spec.on_failure == "Rollback",
             attempt=spec.attempt,
+            shadow=None if shadow is None else ShadowPolicy(shadow.members, shadow.duration, shadow.min_ranges),
         )
 
     @property

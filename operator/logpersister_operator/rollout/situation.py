@@ -8,6 +8,7 @@ from logpersister_operator.rollout import evidence, fleet
 from logpersister_operator.rollout.evidence import Evidence, GroupLag
 from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.policy import Policy
+from logpersister_operator.rollout.shadow import UNSEEN, Shadow
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Situation:
     fleets: Mapping[str, Fleet] = field(default_factory=dict)
     """By revision; every one that has a StatefulSet or pods."""
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    shadow: Shadow = UNSEEN
+    """Of the candidate, as far as it is of the present try. Its members are in no fleet."""
     lag: GroupLag | None = None
     """None while Kafka cannot be asked."""
     promote: str = ""

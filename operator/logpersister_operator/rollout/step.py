@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from logpersister_operator.rollout import shadowing
 from logpersister_operator.rollout.analysis import due
 from logpersister_operator.rollout.course import follow
 from logpersister_operator.rollout.invariants import check
@@ -24,6 +25,8 @@ class Outcome:
     members: Mapping[str, int]
     """How many members each revision shall have. One with none that has none left is no longer needed. Empty: nothing
     may be touched."""
+    shadow: int = 0
+    """How many members the shadow of the candidate shall have; with none it is no longer needed."""
     words: str = ""
     news: tuple[News, ...] = ()
     look: datetime | None = None
@@ -39,10 +42,12 @@ def step(record: Record | None, situation: Situation) -> Outcome:
     last = path[-1]
     held = situation.deleting or (bool(situation.blocked) and not situation.paused)
     members = {} if held else move(last, situation)
-    check(path, situation, members)
+    shadow = 0 if held else shadowing.members(last, situation)
+    check(path, situation, members, shadow)
     return Outcome(
         last,
         members,
+        shadow,
         words(last, situation),
         tuple(news(path, situation)),
         _look(last, situation),

@@ -12,6 +12,8 @@ class Phase(StrEnum):
     """The first revision starts; there is none to go back to."""
     STEADY = "Steady"
     """One revision runs."""
+    SHADOWING = "Shadowing"
+    """Members of a new revision run beside the old one in a group of their own, and what both store is compared."""
     CANARY = "Canary"
     """A few members try a new revision, and are watched."""
     ROLLING = "Rolling"
@@ -26,15 +28,16 @@ class Phase(StrEnum):
     """The new revision has failed; nothing changes before the spec does."""
 
 
-ONGOING: Final = frozenset({Phase.CANARY, Phase.ROLLING, Phase.WAITING, Phase.RECREATING})
+ONGOING: Final = frozenset({Phase.SHADOWING, Phase.CANARY, Phase.ROLLING, Phase.WAITING, Phase.RECREATING})
 """Phases in which a new revision is being let in."""
 
-_BEGIN: Final = frozenset({Phase.CANARY, Phase.RECREATING})
+_BEGIN: Final = frozenset({Phase.SHADOWING, Phase.CANARY, Phase.RECREATING})
 _AGAINST: Final = frozenset({Phase.RETURNING, Phase.HALTED})
 
 TRANSITIONS: Final[Mapping[Phase, frozenset[Phase]]] = {
     Phase.STARTING: frozenset({Phase.STARTING, Phase.STEADY}) | _BEGIN,
     Phase.STEADY: _BEGIN | {Phase.HALTED},
+    Phase.SHADOWING: _BEGIN | _AGAINST,
     Phase.CANARY: frozenset({Phase.ROLLING}) | _BEGIN | _AGAINST,
     Phase.ROLLING: frozenset({Phase.ROLLING, Phase.WAITING, Phase.STEADY}) | _BEGIN | _AGAINST,
     Phase.WAITING: frozenset({Phase.ROLLING, Phase.STEADY}) | _BEGIN | _AGAINST,

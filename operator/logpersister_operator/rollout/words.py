@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from logpersister.manifest.rollout import PROMOTE
-from logpersister.report.human import duration
+from logpersister.report.human import duration, plural
 from logpersister_operator.rollout import analysis
 from logpersister_operator.rollout.record import Failure, Record
 from logpersister_operator.rollout.situation import Situation
@@ -19,6 +19,8 @@ def words(record: Record, situation: Situation) -> str:
         return f"Returning, {new.occupied} to leave"
     if record.phase is Phase.HALTED:
         return f"Failed, {_who_runs(record, situation)}"
+    if record.phase is Phase.SHADOWING:
+        return f"Shadowing, {_shadow(record, situation)}"
     more = {
         Phase.CANARY: f", {_canary(record, situation)}",
         Phase.ROLLING: _pause(record, situation),
@@ -32,7 +34,7 @@ def message(record: Record, situation: Situation) -> str:
     """Return what is going on and what ends it."""
     to = f"to revision {record.candidate}"
     match record.phase:
-        case Phase.CANARY | Phase.ROLLING | Phase.RECREATING:
+        case Phase.SHADOWING | Phase.CANARY | Phase.ROLLING | Phase.RECREATING:
             doubt = f"; looks wrong: {record.suspicion.cause}" if record.suspicion is not None else ""
             return f"from revision {record.stable} {to}: {words(record, situation)}{doubt}"
         case Phase.WAITING:
@@ -53,6 +55,15 @@ def failure_message(record: Record, failure: Failure, situation: Situation) -> s
     )
 
 
+def compared(situation: Situation) -> str:
+    """Return what a shadow has found, as a sentence."""
+    found = situation.shadow.comparison
+    if found.answers == 0:
+        return "its shadow has compared nothing"
+    count = f"{plural(found.records.shadow, 'record')} in {plural(found.ranges, 'range')}"
+    return f"its shadow compared {count}, {plural(found.differences, 'difference')}"
+
+
 def _who_runs(record: Record, situation: Situation) -> str:
     there = situation.fleet(record.candidate).wanted
     return f"revision {record.stable} goes on" + (f" beside {there} of {record.candidate}" if there else "")
@@ -68,6 +79,19 @@ def _canary(record: Record, situation: Situation) -> str:
     if elapsed < policy.duration:
         return f"analysing {_elapsed(trial.since, situation)} of {_short(policy.duration.total_seconds())}"
     return f"analysing, {analysis.ranges(record, situation)} of {policy.min_ranges} ranges"
+
+
+def _shadow(record: Record, situation: Situation) -> str:
+    policy, trial, found = situation.policy.shadow, record.trial, situation.shadow.comparison
+    if record.suspicion is not None:
+        return "looks wrong"
+    if trial is None or policy is None:
+        return "starting"
+    if situation.now - trial.since < policy.duration:
+        passed = f"{_elapsed(trial.since, situation)} of {_short(policy.duration.total_seconds())}"
+    else:
+        passed = f"{found.ranges} of {plural(policy.min_ranges, 'range')}"
+    return f"compared {plural(found.records.shadow, 'record')}, {passed}"
 
 
 def _pause(record: Record, situation: Situation) -> str:

@@ -20,7 +20,7 @@ PROMOTE = "logpersister.dev/promote"
 """Annotation of the resource that ends a pause without a duration."""
 
 _LONGEST_TRY = len(".0123456789ab.2147483647")
-"""What is added to the group and the prefix of a shadow: its revision and its attempt."""
+"""What is added to the group and the prefix of a shadow: its revision and the number of the try."""
 
 ShadowGroupId = Annotated[str, replace(GROUP_ID, longest=GROUP_ID.longest - _LONGEST_TRY)]
 ShadowPrefix = Annotated[
@@ -65,10 +65,11 @@ class ShadowSpec(Model):
     """Members of a new revision beside the old ones, in a group and under a prefix of their own."""
 
     group_id: ShadowGroupId
-    """Consumer group of shadows; each try has one of its own, `<groupId>.<revision>.<attempt>`."""
+    """Consumer group of shadows; each try has one of its own, `<groupId>.<revision>.<number>`, where the number is the
+    time of its begin in seconds since 1970."""
 
     prefix: ShadowPrefix
-    """Folder of the bucket for what shadows write; each try has one of its own, `<prefix>/<revision>.<attempt>`.
+    """Folder of the bucket for what shadows write; each try has one of its own, `<prefix>/<revision>.<number>`.
     Nothing removes what is there: give the folder a lifecycle rule. It lies beside `spec.storage.prefix`; where that
     is empty, its first folder needs a character that no topic has: `kind=shadow`."""
 
@@ -83,13 +84,13 @@ class ShadowSpec(Model):
     """Ranges of the shadow that must have been compared. There need not be more than were due, so that quiet topics do
     not hold up a rollout."""
 
-    def group_of(self, revision: str, attempt: int) -> str:
+    def group_of(self, revision: str, number: int) -> str:
         """Return the consumer group of one try of a revision."""
-        return f"{self.group_id}.{revision}.{attempt}"
+        return f"{self.group_id}.{revision}.{number}"
 
-    def prefix_of(self, revision: str, attempt: int) -> str:
+    def prefix_of(self, revision: str, number: int) -> str:
         """Return the prefix of one try of a revision."""
-        return f"{self.prefix}/{revision}.{attempt}"
+        return f"{self.prefix}/{revision}.{number}"
 
 
 class PauseSpec(Model):

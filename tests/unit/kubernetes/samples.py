@@ -104,10 +104,18 @@ class Life:
 
     def revisions(self) -> dict[str, int]:
         """Return the members of each revision."""
+        return self._replicas("member")
+
+    def shadows(self) -> dict[str, int]:
+        """Return the members of the shadow of each revision that has one."""
+        return self._replicas("shadow")
+
+    def _replicas(self, component: str) -> dict[str, int]:
         return {
             child["metadata"]["labels"]["logpersister.dev/revision"]: child["spec"]["replicas"]
             for child in self.children.values()
             if child["kind"] == "StatefulSet"
+            and child["metadata"]["labels"]["app.kubernetes.io/component"] == component
         }
 
     def _apply(self, child: Document) -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from logpersister_operator.rollout import analysis, course, moves
+from logpersister_operator.rollout import analysis, course, moves, shadowing
 from logpersister_operator.rollout import step as stepping
+from logpersister_operator.rollout.record import Record
+from logpersister_operator.rollout.transitions import Phase
 from tests.unit.rollout.search import explore
 from tests.unit.rollout.test_worlds import WORLDS, broken
 from tests.unit.rollout.world import BrokenError, World
@@ -58,15 +60,31 @@ MUTANTS = {
     "a failure is forgotten": Mutant(course, "_fail", never_failed, WORLDS["a crashing one"]),
     "a failed canary stays": Mutant(moves, "_of_candidate", keeps, WORLDS["a crashing one"]),
     "sickness is overlooked": Mutant(analysis, "_cause", constant(""), WORLDS["one that cannot upload"]),
-    "an outage is the canary's fault": Mutant(analysis, "_is_shared", constant(False), WORLDS["an outage"]),
+    "an outage is the canary's fault": Mutant(analysis, "is_shared", constant(False), WORLDS["an outage"]),
     "any canary passes": Mutant(analysis, "_has_passed", constant(True), WORLDS["one that hangs"]),
     "no canary passes": Mutant(analysis, "_has_passed", constant(False), WORLDS["a good revision"]),
     "superseded members stay": Mutant(moves, "_superseded", lambda _: everybody, WORLDS["a third one"]),
     "superseded members go at once": Mutant(moves, "_superseded", constant({}), broken(turn=2, time=1)),
     "a third revision is ignored": Mutant(course, "_turn", constant(None), WORLDS["a third one"]),
+    "no shadow comes": Mutant(shadowing, "is_wanted", constant(False), WORLDS["a shadow that differs"]),
+    "differences are overlooked": Mutant(shadowing, "_cause", constant(""), WORLDS["a shadow that differs"]),
+    "any shadow passes": Mutant(shadowing, "_has_passed", constant(True), WORLDS["a shadow that hangs"]),
+    "no shadow passes": Mutant(shadowing, "_has_passed", constant(False), WORLDS["a shadow of a good one"]),
+    "an outage is the shadow's fault": Mutant(analysis, "is_shared", constant(False), WORLDS["a shadow of an outage"]),
+    "a shadow stays": Mutant(shadowing, "members", constant(1), WORLDS["a shadow of a good one"], False),
+    "a canary beside the shadow": Mutant(moves, "goals", lambda original: lambda record, situation: original(
+        as_canary(record), situation), WORLDS["a shadow that differs"]),
+    "that canary, unchecked": Mutant(moves, "goals", lambda original: lambda record, situation: original(
+        as_canary(record), situation), WORLDS["a shadow that differs"], False),
+    "what is missed leaves": Mutant(moves, "_of_candidate", lambda original: lambda record, situation, aim: 0 if
+        record.phase is Phase.SHADOWING else original(record, situation, aim), WORLDS["a shadow of what runs already"]),
     "a pause is ignored": Mutant(stepping, "move", lambda original: lambda record, situation: original(
         record, replace(situation, paused=False)), WORLDS["paused"]),
 }  # fmt: skip
+
+
+def as_canary(record: Record) -> Record:
+    return replace(record, phase=Phase.CANARY) if record.phase is Phase.SHADOWING else record
 
 
 def everybody(record: Any, situation: Any) -> dict[str, int]:

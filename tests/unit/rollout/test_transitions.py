@@ -11,7 +11,7 @@ from logpersister.manifest.quantity import Share
 from logpersister_operator.rollout.course import follow
 from logpersister_operator.rollout.evidence import Evidence
 from logpersister_operator.rollout.fleet import Fleet
-from logpersister_operator.rollout.policy import Pause, Policy, Step
+from logpersister_operator.rollout.policy import Pause, Policy, ShadowPolicy, Step
 from logpersister_operator.rollout.record import Failure, Record, Suspicion, Trial
 from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.transitions import ONGOING, TRANSITIONS, Phase
@@ -23,6 +23,7 @@ POLICIES = [
     Policy(),
     Policy(rolls_back=False),
     Policy(recreate=True),
+    Policy(shadow=ShadowPolicy()),
     Policy(steps=(Step(Share(1), Pause()), Step(Share(2), Pause(timedelta(minutes=1))))),
 ]
 FLEETS = [
@@ -37,7 +38,9 @@ def records() -> Iterator[Record]:
     for phase, candidate, failed in product(Phase, "BC", ("", "B", "C")):
         failures = (Failure(failed, 0, "", LONG_AGO),) if failed and phase is not Phase.STARTING else ()
         for step in (1, 2, 3) if phase in (Phase.ROLLING, Phase.WAITING) else (0,):
-            record = Record(phase, LONG_AGO, "A", candidate, step, failures=failures, rested=LONG_AGO)
+            record = Record(
+                phase, LONG_AGO, stable="A", candidate=candidate, step=step, failures=failures, rested=LONG_AGO
+            )
             if phase is Phase.STEADY:
                 yield replace(record, candidate=None)
             elif phase is Phase.STARTING:

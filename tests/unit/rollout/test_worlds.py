@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from logpersister.manifest.quantity import Share
-from logpersister_operator.rollout.policy import Pause, Policy, Step
+from logpersister_operator.rollout.policy import Pause, Policy, ShadowPolicy, Step
 from tests.unit.rollout.search import explore, wander
 from tests.unit.rollout.world import MINUTE, POLICY, Kind, World
 
@@ -15,6 +15,7 @@ HALT = replace(POLICY, rolls_back=False)
 STEPS = replace(
     POLICY, steps=(Step(Share(50, is_percentage=True), Pause()), Step(Share(75, is_percentage=True), Pause(MINUTE)))
 )
+SHADOW = replace(POLICY, shadow=ShadowPolicy(1, MINUTE, 1))
 
 
 def steady(kinds: Mapping[str, Kind], policy: Policy = POLICY, members: int = 2, **budget: int) -> World:
@@ -50,6 +51,16 @@ WORLDS = {
     "recreated": steady({"B": "good"}, RECREATE, turn=2, death=1),
     "recreated in vain": steady({"B": "crashing"}, RECREATE, turn=1, time=3),
     "halted": steady({"B": "crashing", "C": "good"}, HALT, turn=2, time=2),
+    "a shadow of a good one": steady({"B": "good"}, SHADOW, turn=1, time=2, death=1),
+    "a shadow that differs": steady({"B": "differing", "C": "good"}, SHADOW, turn=2, time=2),
+    "a shadow that crashes": steady({"B": "crashing"}, SHADOW, turn=2, time=3, attempt=1),
+    "a shadow that cannot upload": steady({"B": "failing"}, SHADOW, turn=1, time=3),
+    "a shadow of an outage": steady({"B": "good"}, SHADOW, turn=1, time=2, outage=2),
+    "a shadow that hangs": steady({"B": "hanging"}, SHADOW, turn=1, time=3),
+    "a shadow meets a third one": steady({"B": "good", "C": "good"}, SHADOW, turn=2, time=1),
+    "a shadow that pauses": steady({"B": "good"}, SHADOW, turn=1, pause=2, time=1),
+    "a shadow and old news": steady({"B": "good"}, SHADOW, turn=1, old_news=1, death=1),
+    "a shadow of what runs already": steady({"B": "good"}, SHADOW, members=1, turn=3, time=1, death=1),
     "new": World(kinds={"B": "good"}, budget={"turn": 1, "time": 1, "death": 1}),
     "new and broken": World(kinds={"A": "crashing", "B": "good"}, budget={"turn": 1, "time": 1, "pause": 1}),
     "the old one is broken": broken(turn=2, time=1),
@@ -68,9 +79,9 @@ STRUCK = {
 
 def history(seed: int) -> World:
     kinds: dict[str, Kind] = {"B": "good", "C": ("failing", "crashing", "hanging")[seed % 3], "D": "good"}
-    policy = (POLICY, STEPS, HALT, RECREATE)[seed % 4]
+    policy = (POLICY, STEPS, HALT, RECREATE, SHADOW)[seed % 5]
     start = steady(kinds, replace(policy, canary=1 + seed % 2), members=3 + seed % 3)
-    start.budget, start.late = STRUCK | ({"old news": 3} if seed % 5 == 0 else {}), True
+    start.budget, start.late = STRUCK | ({"old news": 3} if seed % 7 == 0 else {}), True
     return wander(start, seed, 200)
 
 

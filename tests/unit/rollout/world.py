@@ -13,6 +13,7 @@ from logpersister_operator.rollout.evidence import Evidence, GroupLag
 from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import Record, Trial
+from logpersister_operator.rollout.shadow import UNSEEN, Comparison, Shadow
 from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.step import Outcome, step
 from logpersister_operator.rollout.transitions import Phase
@@ -23,10 +24,13 @@ OLDEST = 5
 """Minutes after which nothing changes any more."""
 POLICY = Policy(duration=MINUTE, deadline=3 * MINUTE, min_ranges=1)
 
-Kind = Literal["good", "crashing", "failing", "hanging"]
-"""What a revision is like: its members work, never get ready, fail to upload, or only look as if they did something."""
+Kind = Literal["good", "crashing", "failing", "hanging", "differing"]
+"""What a revision is like: its members work, never get ready, fail to upload, only look as if they did something, or
+store something else than the old ones, which nobody but a shadow notices."""
 Pods = dict[tuple[str, int], str]
-"""``starting``, ``ready`` or ``leaving`` by revision and ordinal."""
+"""``starting``, ``ready`` or ``leaving`` by owner and ordinal; owners are revisions, and their shadows."""
+SHADOW = "'"
+"""Behind the name of a revision: its shadow."""
 
 
 class BrokenError(AssertionError):
@@ -97,7 +101,7 @@ class World:
 
     def situation(self) -> Situation:
         pods = self.pods if self.seen is None else self.seen
-        revisions = {*self.sets, *(revision for revision, _ in pods)}
+        revisions = {one for one in {*self.sets, *(owner for owner, _ in pods)} if not is_shadow(one)}
         return Situation(
             now=self.now,
             revision=self.revision,
@@ -105,11 +109,22 @@ class World:
             policy=self.policy,
             fleets={revision: self._fleet(revision, pods) for revision in sorted(revisions)},
             evidence={revision: self._evidence(revision, pods) for revision in sorted(revisions)},
+            shadow=self._shadow(pods),
             lag=GroupLag(0),
             promote=self.promote,
             paused=self.paused,
             blocked="Secret" if self.blocked else "",
         )
+
+    def _shadow(self, pods: Pods) -> Shadow:
+        """Return what is seen of the shadow of the record's candidate."""
+        if self.record is None or self.record.phase is not Phase.SHADOWING or self.record.candidate is None:
+            return UNSEEN
+        owner, kind = self.record.candidate + SHADOW, self.kind(self.record.candidate)
+        evidence = self._evidence(owner, pods)
+        ours = {"failing", "hanging"}.isdisjoint({kind}) and not self.outage
+        found = Comparison(evidence.answers, ranges=evidence.ranges, differences=int(ours and kind == "differing"))
+        return Shadow(self._fleet(owner, pods), evidence, found if evidence.answers else Comparison())
 
     def _fleet(self, revision: str, pods: Pods) -> Fleet:
         mine = {number: state for (owner, number), state in pods.items() if owner == revision}
@@ -128,7 +143,7 @@ class World:
             return Evidence()
         kind = self.kind(revision)
         fails = kind == "failing" or self.outage
-        works = kind == "good" and not self.outage
+        works = kind in ("good", "differing") and not self.outage
         minutes = self._minutes()  # something happens each minute
         return Evidence(
             answers=ready,
@@ -141,7 +156,7 @@ class World:
         )
 
     def kind(self, revision: str) -> Kind:
-        return self.kinds.get(revision, "good")
+        return self.kinds.get(revision.removesuffix(SHADOW), "good")
 
     def decide(self) -> Outcome:
         return step(self.record, self.situation())
@@ -154,8 +169,12 @@ class World:
                 return
             writes -= 1
             self.record = outcome.record
-        for revision, number in sorted(outcome.members.items()):
-            gone = number == 0 and revision in self.sets and self._is_gone(revision)
+        members = dict(outcome.members)
+        if self._may_touch():
+            wanted = {f"{outcome.record.candidate}{SHADOW}": outcome.shadow} if outcome.shadow else {}
+            members |= dict.fromkeys(filter(is_shadow, self.sets), 0) | wanted
+        for revision, number in sorted(members.items()):
+            gone = number == 0 and revision in self.sets and (is_shadow(revision) or self._is_gone(revision))
             if self.sets.get(revision, -1) == number and not gone:
                 continue
             if number == 0 and revision not in self.sets:
@@ -164,9 +183,17 @@ class World:
                 return
             writes -= 1
             if gone:
-                del self.sets[revision]
+                self._delete(revision)
             else:
                 self._scale(revision, number)
+
+    def _may_touch(self) -> bool:
+        return not self.blocked or self.paused
+
+    def _delete(self, owner: str) -> None:
+        del self.sets[owner]
+        for pod in [pod for pod in self.pods if pod[0] == owner]:
+            self.pods[pod] = "leaving"
 
     def _is_gone(self, revision: str) -> bool:
         pods = self.pods if self.seen is None else self.seen
@@ -178,6 +205,8 @@ class World:
         failed = self.record and self.record.failure_of(revision, self.policy.attempt)
         if number > old and failed and self.record and revision != self.record.stable:
             raise BrokenError(f"{revision} has failed and gets members")
+        if number > old and self.kind(revision) != "good" and self.is_shadowed and not is_shadow(revision):
+            raise BrokenError(f"{revision} is {self.kind(revision)}, and joins the group")
         self.sets[revision] = number
         for (owner, ordinal), state in list(self.pods.items()):
             if owner == revision and ordinal >= number and state != "leaving":
@@ -186,6 +215,11 @@ class World:
         exempt = self.paused or self.policy.recreate or recreating or self._is_misled()
         if before and not self._serving() and not exempt:
             raise BrokenError(f"no ready member any more, since {revision} has {number} of {old}")
+
+    @property
+    def is_shadowed(self) -> bool:
+        """Whether no revision joins the group whose shadow was not good."""
+        return self.policy.shadow is not None and not {"policy", "promote"} & self.budget.keys()
 
     def _is_misled(self) -> bool:
         """Whether the operator may not know what is there, or a user may ask for what breaks a promise."""
@@ -202,6 +236,7 @@ class World:
             (revision, ordinal)
             for (revision, ordinal), state in self.pods.items()
             if state == "ready"
+            and not is_shadow(revision)
             and (not record.has_failed(revision) or revision in (record.stable, tried))
             and not (late and revision == record.candidate)
         }
@@ -219,7 +254,7 @@ class World:
     def start(self, pod: tuple[str, int]) -> None:
         self.pods[pod] = "starting"
         most = self.members + self.policy.surge(self.members)
-        if len(self.pods) > most and not self._is_misled():
+        if sum(not is_shadow(owner) for owner, _ in self.pods) > most and not self._is_misled():
             raise BrokenError(f"{len(self.pods)} members of at most {most}")
 
     def may_get_ready(self, pod: tuple[str, int]) -> bool:
@@ -253,6 +288,10 @@ class World:
                 yield world
                 return
         raise BrokenError(f"it never comes to rest: {world.record}")
+
+
+def is_shadow(owner: str) -> bool:
+    return owner.endswith(SHADOW)
 
 
 # what may happen
@@ -367,6 +406,8 @@ def check_end(end: World) -> None:
     """Whether a world that has come to rest is as the spec and what is known of its revisions want it."""
     record = end.record
     assert record is not None
+    there = [owner for owner in {*end.sets, *(owner for owner, _ in end.pods)} if is_shadow(owner)]
+    _must(record.phase is Phase.SHADOWING or not there, f"a shadow is left: {there}")
     running = {revision: number for revision, number in end.sets.items() if number}
     if end.paused:
         _must(not running and not end.pods, f"paused, with {end.pods}")
@@ -386,7 +427,7 @@ def check_end(end: World) -> None:
             _must(at_rest or not end.policy.rolls_back, f"halted, with {running}: {record}")
         case Phase.STARTING:
             _must(desired == "crashing", f"never started: {record}")
-        case Phase.CANARY:
+        case Phase.SHADOWING | Phase.CANARY:
             _must(end.outage or (desired != "good" and stable != "good"), f"a canary for ever: {record}")
         case Phase.WAITING:
             _must(not end.promote.startswith(end.revision), f"waits though promoted: {record}")

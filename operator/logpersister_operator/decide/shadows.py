@@ -1,0 +1,85 @@
+"""The shadow of a revision that is being let in: which one shall be there, and what is seen of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.crd.rollout import ShadowState, shadow_of
+from logpersister_operator.decide.evidence import evidence_of
+from logpersister_operator.decide.fleets import fleet_of
+from logpersister_operator.decide.validity import manifest_of
+from logpersister_operator.observed import Observed, documents
+from logpersister_operator.render.application import SHADOW, Application
+from logpersister_operator.render.secret_names import secret_names
+from logpersister_operator.render.shadow import GROUP_ANNOTATION, Try
+from logpersister_operator.rollout.record import Record
+from logpersister_operator.rollout.shadow import UNSEEN, Comparison, Shadow, Sides
+from logpersister_operator.rollout.transitions import Phase
+
+
+def present_try(app: Application, record: Record | None) -> Try | None:
+    """Return the try that a record is about; None when no shadow of this application shall be there."""
+    if record is None or record.phase is not Phase.SHADOWING or record.candidate != app.revision:
+        return None
+    return Try.of(app, record.since)
+
+
+def shadow(observed: Observed, app: Application, record: Record | None) -> Shadow:
+    """Return what is seen of the shadow that a record is about; what is left of an earlier try is none of it."""
+    present = present_try(app, record)
+    if present is None:
+        return UNSEEN
+    pods = [pod for pod in observed.pods(SHADOW) if _group(pod) == present.group_id]
+    found = observed.shadows().get(app.revision)
+    if found is not None and _group(found["spec"]["template"]) != present.group_id:
+        found = None
+    names = {str(pod["metadata"]["name"]) for pod in pods}
+    told = documents({name: report for name, report in observed.shadow_reports.items() if name in names})
+    reports = [one for one in told if one["group"] == present.group_id]
+    return Shadow(fleet_of(found, pods, observed.now), evidence_of(reports, app.resource.spec), _comparison(reports))
+
+
+def children(observed: Observed, app: Application, record: Record, members: int) -> list[Document]:
+    """Return what the shadow needs that a record is about; nothing when it shall have no members."""
+    present = present_try(app, record)
+    if present is None or members == 0 or record.stable is None:
+        return []
+    config_map = observed.config_maps().get(record.stable)
+    manifest = None if config_map is None else manifest_of(config_map)
+    return present.children(record.stable, [] if manifest is None else secret_names(manifest.spec))
+
+
+def state(observed: Observed, app: Application, record: Record) -> ShadowState | None:
+    """Return what the status tells of the shadow; None when there shall be none."""
+    present = present_try(app, record)
+    if present is None:
+        return None
+    return shadow_of(present.group_id, present.prefix, present.members, shadow(observed, app, record))
+
+
+def _group(pod: Mapping[str, Any]) -> str:
+    return str((pod["metadata"].get("annotations") or {}).get(GROUP_ANNOTATION, ""))
+
+
+def _comparison(reports: Sequence[Mapping[str, Any]]) -> Comparison:
+    found = [one["shadow"] for one in reports if one.get("shadow") is not None]
+    return Comparison(
+        answers=len(found),
+        partitions=sum(one["partitions"] for one in found),
+        ranges=sum(one["ranges"] for one in found),
+        records=_sides(found, "records"),
+        objects=_sides(found, "objects"),
+        bytes=_sides(found, "bytes"),
+        checksums=sum(one["checksums"]["compared"] for one in found),
+        differences=sum(one["differences"] for one in found),
+        examples=tuple(_example(example) for one in found for example in one["examples"]),
+        error=next((str(one["error"]) for one in found if one["error"]), ""),
+    )
+
+
+def _sides(found: Sequence[Mapping[str, Any]], name: str) -> Sides:
+    return Sides(sum(one[name]["stable"] for one in found), sum(one[name]["shadow"] for one in found))
+
+
+def _example(one: Mapping[str, Any]) -> str:
+    return f"{one['topic']} partition {one['partition']} offsets {one['start']} to {one['end']}: {one['message']}"

@@ -1,0 +1,78 @@
+"""The shadow of a revision: its members in a group and under a prefix of their own, beside those of the stable one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Self
+
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.render.application import MEMBER, SHADOW, Application
+from logpersister_operator.render.pod import MANIFEST_KEY, SECRETS_DIRECTORY
+from logpersister_operator.render.workload import config_map, stateful_set
+
+STABLE_DIRECTORY: Final = "/etc/logpersister-stable"
+GROUP_ANNOTATION: Final = "logpersister.dev/shadow-group"
+"""Of a shadow's pods: the group tells of which try they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One try of a revision, whose group and prefix nobody has used before."""
+
+    app: Application
+    """As it runs in the shadow."""
+    members: int
+
+    @classmethod
+    def of(cls, app: Application, since: datetime) -> Self | None:
+        """Return the try that began at a time; None when the spec wants no shadow."""
+        spec = app.resource.spec
+        wanted = spec.rollout.shadow
+        if wanted is None:
+            return None
+        number = int(since.timestamp())
+        changes = {
+            "kafka": spec.kafka.model_copy(update={"group_id": wanted.group_of(app.revision, number)}),
+            "storage": spec.storage.model_copy(update={"prefix": wanted.prefix_of(app.revision, number)}),
+            "rollout": spec.rollout.model_copy(update={"shadow": None}),
+            "members": wanted.members,
+        }
+        resource = app.resource.model_copy(update={"spec": spec.model_copy(update=changes)})
+        return cls(replace(app, resource=resource, component=SHADOW), wanted.members)
+
+    @property
+    def group_id(self) -> str:
+        return self.app.resource.group_id
+
+    @property
+    def prefix(self) -> str:
+        return self.app.resource.spec.storage.prefix
+
+    def children(self, stable: str, secrets: Sequence[str]) -> list[Document]:
+        """Return what the try needs beside what the members of its revision do.
+
+        Args:
+            stable: the revision that it is compared with, whose ConfigMap it reads.
+            secrets: names of the Secrets that the stable revision names.
+        """
+        members = stateful_set(self.app, self.members)
+        template = members["spec"]["template"]
+        template["metadata"]["annotations"] = template["metadata"]["annotations"] | {GROUP_ANNOTATION: self.group_id}
+        _compare(template["spec"], f"{self.app.name}-{stable}", secrets)
+        return [config_map(self.app), members]
+
+
+def _compare(pod: Document, stable: str, secrets: Sequence[str]) -> None:
+    """Let a pod of a member read what the stable revision reads; a Secret that is gone is found missing by itself."""
+    container = next(one for one in pod["containers"] if one["name"] == MEMBER)
+    container["args"] = [*container["args"], "--shadow-of", f"{STABLE_DIRECTORY}/{MANIFEST_KEY}"]
+    volumes: list[Document] = [{"name": "stable", "configMap": {"name": stable}}]
+    mounts: list[Document] = [{"name": "stable", "mountPath": STABLE_DIRECTORY, "readOnly": True}]
+    there = {one["mountPath"] for one in container["volumeMounts"]}
+    for number, name in enumerate(secrets):
+        path = f"{SECRETS_DIRECTORY}/{name}"
+        if path not in there:
+            volumes.append({"name": f"stable-{number}", "secret": {"secretName": name, "optional": True}})
+            mounts.append({"name": f"stable-{number}", "mountPath": path, "readOnly": True})
+    pod["volumes"] = [*pod["volumes"], *volumes]
+    container["volumeMounts"] = [*container["volumeMounts"], *mounts]

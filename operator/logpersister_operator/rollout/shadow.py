@@ -1,0 +1,48 @@
+"""The shadow of a candidate: members in a group of their own, and what they found out about what both store."""
+
+from dataclasses import dataclass
+
+from logpersister_operator.rollout import evidence, fleet
+from logpersister_operator.rollout.evidence import Evidence
+from logpersister_operator.rollout.fleet import Fleet
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """A number of both."""
+
+    stable: int = 0
+    shadow: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What all members of a shadow have compared together."""
+
+    answers: int = 0
+    """Members that compare."""
+    partitions: int = 0
+    ranges: int = 0
+    """Of the shadow, that are compared."""
+    records: Sides = Sides()
+    objects: Sides = Sides()
+    bytes: Sides = Sides()
+    checksums: int = 0
+    """That were compared."""
+    differences: int = 0
+    examples: tuple[str, ...] = ()
+    """Of differences, in words."""
+    error: str = ""
+    """Why a member cannot go on comparing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """What is seen of the present try."""
+
+    fleet: Fleet = fleet.NONE
+    evidence: Evidence = evidence.NOTHING
+    comparison: Comparison = Comparison()
+
+
+UNSEEN = Shadow()
