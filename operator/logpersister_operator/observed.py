@@ -52,6 +52,8 @@ class KnownLag:
     """Who is in the group; None when its coordinator did not tell."""
     overdue: Mapping[TopicPartition, float] = field(default_factory=dict)
     """All partitions that stand still though their records should have been stored, and for how many seconds since."""
+    watched: bool = True
+    """Whether the group was watched for so long that all of these would be known."""
 
     @property
     def essence(self) -> "KnownLag":

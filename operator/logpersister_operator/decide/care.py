@@ -20,7 +20,7 @@ from logpersister_operator.decide.conditions import Aspect, Verdict, no, shorten
 from logpersister_operator.decide.diagnosis import is_ready
 from logpersister_operator.decide.hangs import Cause, Hang, Hangs, counted, hangs, stores
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed import Event, Observed, UnknownLag
+from logpersister_operator.observed import Event, KnownLag, Observed, UnknownLag
 
 RESTARTED: Final = "MemberRestarted"
 """Reason of the Event of a restart."""
@@ -66,9 +66,9 @@ def care(observed: Observed, spec: Spec | None, *, paused: bool, hands_off: str)
         nobody = "paused: no member runs" if paused else "no member runs"
         return Care(unknown(_ASPECT, Reason.PAUSED if paused else Reason.NO_MEMBER_ANSWERS, nobody), restarts)
     found = None if observed.reports is None else hangs(observed, spec)
-    if found is None:
+    hang = None if found is None else _next(observed, found)
+    if found is None or (hang is None and _is_new(observed)):
         return Care(_not_judged(observed), restarts)
-    hang = _next(observed, found)
     if hang is None:
         return Care(yes(_ASPECT, Reason.MEMBERS_PROGRESS, "no member hangs"), restarts)
     if found.alike:
@@ -174,6 +174,13 @@ def _told(observed: Observed, decided: Care) -> Care:
     if not news or verdict.reason == Reason.MEMBER_HANGS:
         return decided
     return replace(decided, events=[Event(verdict.reason, verdict.message, warning=True)])
+
+
+def _is_new(observed: Observed) -> bool:
+    """Whether this process has not watched for long enough to take back what was told before."""
+    before = told_before(observed.status.get("conditions", []), _ASPECT)
+    is_watched = isinstance(observed.lag, KnownLag) and observed.lag.watched
+    return before is not None and before.status == "False" and not is_watched
 
 
 def _not_judged(observed: Observed) -> Verdict:

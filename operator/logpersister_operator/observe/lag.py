@@ -34,9 +34,11 @@ class StandingStill:
 
     def __init__(self) -> None:
         self._since: dict[TopicPartition, tuple[Offset, float]] = {}
+        self._began: float | None = None
 
     def observe(self, lags: Iterable[PartitionLag], now: float) -> dict[TopicPartition, float]:
         """Return for how many seconds each partition that is behind has stood still."""
+        self._began = now if self._began is None else self._began
         behind = {lag.partition: lag for lag in lags if lag.records}
         self._since = {
             partition: known
@@ -45,6 +47,10 @@ class StandingStill:
             for partition, lag in behind.items()
         }
         return {partition: now - since for partition, (_, since) in self._since.items()}
+
+    def watched(self, now: float) -> float:
+        """Return for how many seconds this has been observed."""
+        return 0.0 if self._began is None else now - self._began
 
 
 def lag_depends_on(resource: LogPersister, secrets: SecretsSeen) -> object:
@@ -136,7 +142,8 @@ class GroupLag:
             return UnknownLag(f"topic {topic}: {observation.errors[topic]}{more}")
         spec = self._resource.spec
         lags = [state.lag for state in observation.partitions]
-        still = self.standing_still.observe(lags, self._clock())
+        now = self._clock()
+        still = self.standing_still.observe(lags, now)
         stuck = [
             StuckPartition(lag.partition, lag.records, round(still[lag.partition]))
             for lag in lags
@@ -155,7 +162,16 @@ class GroupLag:
         )
         stuck.sort(key=lambda one: (-one.seconds, one.partition))
         most_stuck, most_over = tuple(stuck[:MOST_STUCK]), tuple(over[:MOST_TOPICS])
-        return KnownLag(summary, most_stuck, most_over, self._missing, observation.generations, overdue=overdue)
+        longest = max((due_seconds(spec, name) for name in summary.topics), default=0.0)
+        return KnownLag(
+            summary,
+            most_stuck,
+            most_over,
+            self._missing,
+            observation.generations,
+            overdue=overdue,
+            watched=self.standing_still.watched(now) > longest,
+        )
 
     def _explain(self, error: Exception) -> str:
         """Return what a check of the brokers finds, which names address and remedy; else the error itself."""

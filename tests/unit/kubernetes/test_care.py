@@ -120,6 +120,9 @@ def test_kafka_has_to_agree_and_to_answer() -> None:
     told = [{"type": "MembersProgressing", "status": "False", "reason": "MemberHangs", "message": "as before"}]
     moving = seen({}, {"a": STANDS}, lag=kafka({"a": LONG}, state="PreparingRebalance"), status={"conditions": told})
     assert cared(moving).verdict.message == "as before"
+    new = seen({}, lag=replace(kafka({}), watched=False), status={"conditions": told})
+    assert cared(new).verdict.message == "as before", "an operator that has just begun to look does not know better"
+    assert cared(replace(new, lag=kafka({}))).verdict.holds
 
 
 def test_one_that_is_silent_hangs_since_it_is_silent() -> None:

@@ -1,0 +1,149 @@
+"""A member that hangs, before the operator as a process: a real group, and members that say what they do."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logpersister.group.membership import Membership, MembershipSettings
+from logpersister_operator.render.network import HTTP_PORT
+from tests.integration.harness.waiting import eventually
+from tests.integration.kubernetes.kubelet import Kubelet
+from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
+from tests.stack import KafkaBroker
+from tests.stack.kubernetes import ApiServer, Client
+from tests.stack.topics import Record, produce
+from tests.unit.kubernetes.samples import report
+
+pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
+
+ADDRESSES = {0: "127.0.77.1", 1: "127.0.77.2"}
+RESTARTS = "logpersister_operator_member_restarts_total"
+QUESTIONS = "logpersister_operator_lag_questions_total"
+LONG_AGO = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+HUNG_JOB = {
+    "startedAt": LONG_AGO, "progressAt": LONG_AGO, "tasks": 1, "tasksDone": 0, "ranges": 1, "estimatedBytes": 0,
+    "partitions": {"count": 0, "first": []},
+}  # fmt: skip
+
+
+@contextmanager
+def saying(address: str, **changes: Any) -> Iterator[None]:
+    """Serve ``/status`` of a member at an address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            document = report(observedAt=datetime.now(UTC).isoformat(), **changes).document
+            content = json.dumps(document).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer((address, HTTP_PORT), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def operator(api_server: ApiServer, tmp_path: Path, namespace: str) -> Iterator[OperatorProcess]:
+    with OperatorProcess(api_server, tmp_path, namespace) as process:
+        yield process
+
+
+@pytest.fixture
+def resource(api_server: ApiServer, namespace: str, operator: OperatorProcess) -> Iterator[Resource]:
+    with api_server.client() as api:
+        yield Resource(api, namespace, "clicks", operator.tail)
+
+
+@pytest.fixture
+def kubelet(api: Client, resource: Resource, operator: OperatorProcess) -> Iterator[Kubelet]:
+    with Kubelet(api, Resource(api, resource.namespace, resource.name, operator.tail)) as kubelet:
+        kubelet.addresses = ADDRESSES
+        yield kubelet
+
+
+def test_it_is_named_and_restarted_as_often_as_the_budget_allows(
+    resource: Resource,
+    operator: OperatorProcess,
+    kubelet: Kubelet,
+    kafka: KafkaBroker,
+    topic: Callable[..., str],
+    unique: str,
+) -> None:
+    name = topic(2)
+    resource.apply(
+        {
+            "kafka": {
+                "bootstrapServers": kafka.bootstrap, "topics": [name], "groupId": unique, "sessionTimeout": "6s"
+            },
+            "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"},
+            "upload": {"maxAge": "1s"},
+            "cycleInterval": "100ms",
+            "members": 2,
+            "autoRepair": {"restartAfter": "1s", "maxRestartsPerHour": 1},
+        }
+    )  # fmt: skip
+    (members,) = resource.wait_stateful_sets(1)
+    hangs = f"{members}-0"
+    with ExitStack() as stack:
+        stack.enter_context(saying(ADDRESSES[0], progress={"at": LONG_AGO, "jobs": [HUNG_JOB]}))
+        stack.enter_context(saying(ADDRESSES[1]))
+        joined = [join(stack, kafka, name, unique, f"{members}-{number}") for number in (0, 1)]
+        eventually("one partition each", lambda: [len(one.ownership()) for one in joined] == [1, 1])
+        resource.get_ready(members)
+        resource.wait("MembersProgressing", "True", "MembersProgress")
+        before = uids(resource)
+        (stuck,) = joined[0].ownership()
+        produce(kafka.bootstrap, name, [Record(b"x", partition=stuck.partition)] * 10)
+
+        resource.eventually(
+            "it comes back as another pod", lambda: uids(resource).get(hangs, "") not in before.values()
+        )
+        found = resource.wait("MembersProgressing", "False", "RestartsUsedUp")
+        assert f"member {hangs} hangs since" in found["message"]
+        assert f"a Spark job does not go forward; partition {stuck} stand" in found["message"]
+        (restart,) = resource.status()["restarts"]
+        assert (restart["member"], restart["pod"], restart["count"]) == (hangs, before[hangs], 1)
+        assert operator.metrics()[RESTARTS] == 1
+        reasons = [one["reason"] for one in resource.events()]
+        assert reasons.count("MemberRestarted") == 1
+
+        after = uids(resource)
+        assert after[f"{members}-1"] == before[f"{members}-1"], "the other one works"
+        operator.kill()
+        operator.start()
+        eventually("it has looked for long enough", lambda: operator.metrics().get(QUESTIONS, 0) > 20)
+        assert uids(resource) == after, "one that is new knows that the budget is used up"
+        assert resource.condition("MembersProgressing") == found | {
+            "message": resource.condition("MembersProgressing")["message"]
+        }
+    assert kubelet.broken == []
+
+
+def join(stack: ExitStack, kafka: KafkaBroker, topic: str, group: str, name: str) -> Membership:
+    settings = MembershipSettings(group, (topic,), instance_id=name, session_timeout_seconds=30.0)
+    member = Membership({"bootstrap_servers": kafka.bootstrap}, settings)
+    stack.callback(member.stop)
+    member.start()
+    return member
+
+
+def uids(resource: Resource) -> dict[str, str]:
+    pods = resource.children("api/v1", "pods")
+    return {name: str(pod["metadata"]["uid"]) for name, pod in pods.items()}
