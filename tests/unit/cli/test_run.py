@@ -31,3 +31,60 @@ def test_brokers_that_go_while_a_member_starts(
     (line,) = capsys.readouterr().err.splitlines()
     assert "the brokers have gone since they were checked" in line
     assert "Unable to bootstrap" in line
+
+
+SHADOW = """
+apiVersion: logpersister.dev/v1alpha1
+kind: LogPersister
+metadata: {name: backup}
+spec:
+  kafka: {bootstrapServers: "b:1", topics: [clicks], groupId: GROUP}
+  storage: {bucket: logs, prefix: PREFIX}
+"""
+
+
+@pytest.mark.usefixtures("logging_as_before")
+@pytest.mark.parametrize(
+    ("group", "prefix", "options", "message"),
+    [
+        ("shadow", "shadow", [], None),
+        ("backup", "shadow", [], "is of the same group backup; give the shadow another"),
+        ("shadow", '""', [], "writes below the same prefix; give the shadow another"),
+        ("shadow", "shadow", ["--until-current"], "--shadow-of has no end; leave out --until-current"),
+    ],
+)
+def test_a_shadow_has_nothing_in_common_with_what_it_shadows(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    group: str,
+    prefix: str,
+    options: list[str],
+    message: str | None,
+) -> None:
+    started: list[Any] = []
+
+    def start(resource: Any, secrets: Any, chosen: Any) -> int:
+        started.append(chosen)
+        return Exit.OK
+
+    monkeypatch.setattr(check, "before_start", lambda *arguments: None)
+    monkeypatch.setattr(run, "run_member", start)
+    (tmp_path / "old.yaml").write_text(MANIFEST)
+    (tmp_path / "new.yaml").write_text(SHADOW.replace("GROUP", group).replace("PREFIX", prefix))
+
+    code = main(["run", "-f", str(tmp_path / "new.yaml"), "--shadow-of", str(tmp_path / "old.yaml"), *options])
+
+    if message is None:
+        assert (code, [one.shadow_of.group_id for one in started]) == (Exit.OK, ["backup"])
+    else:
+        assert (code, started) == (Exit.INVALID, [])
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("logging_as_before")
+def test_a_manifest_to_shadow_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "new.yaml").write_text(SHADOW.replace("GROUP", "shadow").replace("PREFIX", "shadow"))
+    code = main(["run", "-f", str(tmp_path / "new.yaml"), "--shadow-of", str(tmp_path / "old.yaml")])
+    assert code == Exit.INVALID
+    assert "old.yaml: cannot be read" in capsys.readouterr().err

@@ -511,6 +511,18 @@ def test_parsing_does_not_change_the_document() -> None:
     assert repr(document) == before
 
 
+def test_each_try_of_a_shadow_has_names_of_its_own() -> None:
+    shadow = accepted(BESIDE).spec.rollout.shadow
+    assert shadow is not None
+    assert (shadow.members, shadow.duration, shadow.min_ranges) == (1, timedelta(minutes=10), 3)
+    assert shadow.group_of("0123456789ab", 2) == "clicks-shadow.0123456789ab.2"
+    assert shadow.prefix_of("0123456789ab", 2) == "shadow/0123456789ab.2"
+    longest = accepted(BESIDE | {R + "shadow": {"groupId": "g" * 176, "prefix": "p" * 376}}).spec.rollout.shadow
+    assert longest is not None
+    names = longest.group_of("0123456789ab", 2**31 - 1), longest.prefix_of("0123456789ab", 2**31 - 1)
+    assert accepted({K + "groupId": names[0], S + "prefix": names[1]}).group_id == names[0]
+
+
 def test_defaults() -> None:
     spec = accepted({}).spec
     assert accepted({}).group_id == "clicks-backup"

@@ -38,6 +38,27 @@ def test_a_partition_without_a_trace_begins_where_the_manifest_says_and_that_is_
     assert world.group.sent == [(CLICKS, Committed(position, Mark(TOPIC_ID, 1, since=position)), True)]
 
 
+def test_in_shadow_mode_it_begins_where_the_other_group_is(world: FakeWorld) -> None:
+    arrivals, book = arrivals_in(world, startFrom="latest")
+    world.offsets.start[CLICKS], world.offsets.end[CLICKS] = 3, 9
+    arrivals.begin_at = lambda partitions: dict.fromkeys(partitions, 6)
+    arrivals.resolve()
+    assert book.idle() == {CLICKS: 6}
+    assert world.group.sent == [(CLICKS, Committed(6, Mark(TOPIC_ID, 1, since=6)), True)]
+
+
+def test_in_shadow_mode_it_begins_as_the_manifest_says_where_the_other_group_has_not(world: FakeWorld) -> None:
+    arrivals, book = arrivals_in(world, startFrom="latest")
+    world.offsets.start[CLICKS], world.offsets.end[CLICKS] = 3, 9
+    arrivals.begin_at = lambda _: {}
+    arrivals.resolve()
+    assert book.unresolved() == [CLICKS], "not before it is known"
+    arrivals.begin_at = dict.fromkeys
+    world.time += 5
+    arrivals.resolve()
+    assert book.idle() == {CLICKS: 9}
+
+
 def test_what_must_be_committed_first_waits_for_it(world: FakeWorld) -> None:
     world.group.failing = {CLICKS}
     arrivals, book = arrivals_in(world)

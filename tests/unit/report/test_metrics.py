@@ -11,6 +11,7 @@ from logpersister.report.facts import DataLoss, HeldPartition
 from logpersister.report.labels import OTHER, BoundedValues
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.metrics import MAX_KINDS, MAX_TOPICS, Metrics
+from logpersister.report.shadow import Both, Figures, ShadowReport
 from tests.unit.report.samples import IDENTITY, NOON, failed, partition, written
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "operations.md"
@@ -70,6 +71,17 @@ def test_kinds_from_executors_cannot_make_series_without_end(metrics: Metrics) -
     kinds = {sample.labels["kind"] for sample in family.samples}
     assert len(kinds) == MAX_KINDS + 1
     assert value(metrics, "range_failures_total", kind=OTHER) == 50
+
+
+def test_only_a_shadow_has_series_of_a_comparison(metrics: Metrics) -> None:
+    assert value(metrics, "shadow_differences") is None
+    assert value(metrics, "shadow_records", side="shadow") is None
+    metrics.shadow(ShadowReport(NOON, 2, Figures(30, 3, Both(30, 29), Both(), Both(), 2, 1, 4), (), "no broker"))
+
+    assert (value(metrics, "shadow_ranges"), value(metrics, "shadow_differences")) == (3, 4)
+    assert [value(metrics, "shadow_records", side=side) for side in ("stable", "shadow")] == [30, 29]
+    assert [value(metrics, "shadow_checksums", result=result) for result in ("compared", "impossible")] == [2, 1]
+    assert value(metrics, "shadow_failing") == 1
 
 
 def test_topics_above_the_bound_share_a_series() -> None:

@@ -10,9 +10,10 @@ import yaml
 from logpersister.cli.exits import Exit
 from logpersister.plan.holds import HoldReason
 from logpersister.report.document import status_document
+from logpersister.report.shadow import ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
 from logpersister.storage.errors import StorageErrorKind
-from tests.unit.report.samples import IDENTITY
+from tests.unit.report.samples import IDENTITY, NOON
 
 TEXT = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
 
@@ -46,6 +47,17 @@ def test_every_field_of_the_status_is_described() -> None:
     described = section("The status document")
     assert first_cells(described) == set(document)
     for group in ("uploads", "progress", "errors", "heldPartitions", "dataLoss", "rebalance"):
+        for name in document[group]:
+            assert f"`{name}`" in described, f"{group}.{name}"
+
+
+def test_every_field_of_a_comparison_is_described() -> None:
+    board = StatusBoard(IDENTITY)
+    board.shadow(ShadowReport(NOON))
+    document = status_document(board.snapshot())["shadow"]
+    described = section("Shadow mode")
+    assert first_cells(described) == set(document)
+    for group in ("records", "checksums"):
         for name in document[group]:
             assert f"`{name}`" in described, f"{group}.{name}"
 

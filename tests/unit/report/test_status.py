@@ -7,6 +7,7 @@ from logpersister.report import status
 from logpersister.report.document import rfc3339, status_document
 from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RunningJob
 from logpersister.report.lag import PartitionLag, summarise
+from logpersister.report.shadow import Both, Difference, Figures, ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
 from tests.unit.report.samples import IDENTITY, NOON, Clock, failed, partition, written
 
@@ -220,3 +221,29 @@ def test_intents_and_held_partitions_are_described(board: StatusBoard) -> None:
 def test_times_are_utc_with_milliseconds() -> None:
     assert rfc3339(NOON + timedelta(milliseconds=7)) == "2026-11-21T12:00:00.007Z"
     assert rfc3339(None) is None
+
+
+def test_a_shadow_says_what_it_has_compared(board: StatusBoard) -> None:
+    assert status_document(board.snapshot())["shadow"] is None
+    figures = Figures(30, 3, Both(30, 29), Both(1, 3), Both(900, 950), 2, 1, 1)
+    example = Difference(partition(), 10, 20, "10 records there, 9 here")
+    board.shadow(ShadowReport(NOON, 2, figures, (example,), "x" * 9_999))
+
+    document = status_document(board.snapshot())["shadow"]
+    error = document.pop("error")
+    assert error.endswith("…")
+    assert len(error) == status.MAX_MESSAGE
+    assert document == {
+        "since": "2026-11-21T12:00:00.000Z",
+        "partitions": 2,
+        "offsets": 30,
+        "ranges": 3,
+        "records": {"stable": 30, "shadow": 29},
+        "objects": {"stable": 1, "shadow": 3},
+        "bytes": {"stable": 900, "shadow": 950},
+        "checksums": {"compared": 2, "impossible": 1},
+        "differences": 1,
+        "examples": [
+            {"topic": "clicks", "partition": 0, "start": 10, "end": 20, "message": "10 records there, 9 here"}
+        ],
+    }

@@ -1,0 +1,212 @@
+"""Look by look: what is new on both sides is compared, once, and work does not grow with what is older."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from logpersister.member.shadow import shelf
+from logpersister.member.shadow.comparer import Comparer
+from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.report.shadow import Both, ShadowReport
+from logpersister.storage.losses import Loss
+from tests.unit.member.shadow.samples import CLICKS, NOW, FakeGroup, FakeStore, Row, party, rows
+
+ORDERS = TopicPartition("orders", 3)
+ALL = rows(*range(100))
+
+
+def parity(row: Row) -> str:
+    return f"p={row.offset % 2}"
+
+
+class Scene:
+    """Both groups, and the comparison of one member."""
+
+    def __init__(self, *, in_folders: bool = False, same_layout: bool = True, remark: str = "") -> None:
+        self.stable = FakeGroup("backup", FakeStore("raw"))
+        self.shadow = FakeGroup("backup-shadow", FakeStore("shadow"))
+        if in_folders:
+            self.stable.folder = self.shadow.folder = parity
+        self.owned = {CLICKS, ORDERS}
+        self.targets: Mapping[TopicPartition, Offset] = {}
+        self.shown: list[ShadowReport] = []
+        self.comparer = Comparer(
+            party(self.stable, in_folders=in_folders),
+            party(self.shadow, in_folders=in_folders),
+            lambda: self.owned,
+            same_layout=same_layout,
+            remark=remark,
+            now=lambda: NOW,
+        )
+
+    def look(self) -> ShadowReport:
+        def aim(targets: Mapping[TopicPartition, Offset]) -> None:
+            self.targets = targets
+
+        return self.comparer.look(aim, self.shown.append)
+
+
+@pytest.mark.parametrize("in_folders", [False, True])
+def test_what_is_new_is_compared_look_by_look(in_folders: bool) -> None:
+    scene = Scene(in_folders=in_folders)
+    assert scene.look() == ShadowReport(NOW)
+    scene.stable.persist(ALL, 10, 40, 50, since=0)
+    assert scene.look() == ShadowReport(NOW)
+    scene.shadow.persist(ALL, 10, 20, 30, 40, since=10)
+    first = scene.look()
+    folders = 2 if in_folders else 1
+    assert (first.partitions, first.figures.offsets, first.figures.ranges) == (1, 30, 3)
+    assert first.figures.records == Both(30, 30)
+    assert first.figures.objects == Both(folders, 3 * folders)
+    assert first.figures.bytes == Both(300, 300)
+    assert (first.figures.checksums_compared, first.figures.checksums_impossible) == (1, 0)
+    assert (first.figures.differences, first.examples, first.error) == (0, (), None)
+    assert scene.look() == first
+
+    scene.shadow.persist(ALL, 40, 50, since=10)
+    assert scene.look().figures.records == Both(40, 40)
+    assert scene.shown[-1] == scene.comparer.report()
+
+
+def test_the_shadow_begins_where_the_stable_group_is_and_goes_as_far() -> None:
+    scene = Scene()
+    scene.stable.persist(ALL, 0, 40)
+    assert scene.comparer.begin_at([CLICKS, ORDERS]) == {CLICKS: 40, ORDERS: None}
+    scene.stable.progress.log_ends = {ORDERS: 7}
+    scene.look()
+    assert scene.targets == {CLICKS: 40, ORDERS: 7}
+    scene.stable.persist(ALL, 40, 60)
+    scene.stable.progress.log_ends = {ORDERS: 9}
+    scene.look()
+    assert scene.targets == {CLICKS: 60, ORDERS: 7}, "what the stable group does not store is stored once"
+
+
+def test_a_difference_is_told_once_with_an_example() -> None:
+    scene = Scene(remark=" (so it is)")
+    scene.stable.persist(ALL, 0, 10, 20, 30)
+    scene.shadow.persist([row for row in ALL if row.offset != 15], 0, 10, 20, 30)
+    for _ in range(2):
+        report = scene.look()
+        (example,) = report.examples
+        assert (example.partition, example.start, example.end) == (CLICKS, 10, 20)
+        assert example.message == "10 records of the stable group, 9 records of the shadow (so it is)"
+        assert report.figures.differences == 1
+        assert report.figures.records == Both(30, 29)
+        assert (report.figures.checksums_compared, report.figures.checksums_impossible) == (2, 0)
+
+
+def test_a_range_that_the_shadow_lost_is_a_difference() -> None:
+    scene = Scene()
+    scene.stable.persist(ALL, 0, 10, 20)
+    lost = scene.shadow.persist(ALL, 0, 10, 20)[0]
+    del scene.shadow.store.found[lost]
+    (example,) = scene.look().examples
+    assert example.message == "10 records of the stable group, 0 records of the shadow"
+
+
+def test_offsets_that_kafka_lost_between_the_two_are_left_out() -> None:
+    for losers in ("stable", "shadow"):
+        scene = Scene()
+        scene.stable.persist(ALL, 0, 10, 20)
+        scene.shadow.persist(ALL[:12], 0, 10, 20)
+        loss = Loss(Range(CLICKS, 12, 20), "id", "lost", 1, "abcdef123456")
+        getattr(scene, losers).losses.append(loss)
+        figures = scene.look().figures
+        assert (figures.differences, figures.checksums_impossible, figures.records) == (0, 1, Both(10, 10))
+
+
+@pytest.mark.parametrize(("compacts", "differences"), [(True, 0), (False, 1), (None, 1)])
+def test_records_that_compaction_took_meanwhile_are_left_out(compacts: bool | None, differences: int) -> None:
+    scene = Scene()
+    scene.shadow.progress.compacts = compacts
+    scene.stable.persist(ALL, 0, 10)
+    scene.shadow.persist(ALL[5:], 0, 10)
+    assert scene.look().figures.differences == differences
+    scene.stable.persist(ALL[15:], 10, 20)
+    scene.shadow.persist(ALL, 10, 20)
+    assert scene.look().figures.differences == differences + 1, "compaction takes records, it brings none"
+
+
+def test_what_is_older_than_the_shadow_is_neither_listed_nor_asked() -> None:
+    scene = Scene()
+    scene.stable.persist(rows(*range(1_000)), *range(0, 1_001, 5), since=0)
+    scene.shadow.persist([], 900, 900, since=900)
+    report = scene.look()
+    for end in (950, 1_000):
+        scene.shadow.persist(rows(*range(1_000)), end - 50, end, since=900)
+        scene.stable.store.listed = 0
+        report = scene.look()
+        assert scene.stable.store.listed <= 11
+    assert report.figures.records == Both(100, 100)
+    assert report.figures.objects == Both(20, 2)
+
+
+def test_among_too_many_folders_those_of_the_shadow_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelf, "MOST_LISTED", 20)
+    for same_layout in (True, False):
+        scene = Scene(in_folders=True, same_layout=same_layout)
+        scene.stable.persist(rows(*range(1_000)), *range(0, 1_001, 5), since=0)
+        scene.shadow.persist(rows(*range(1_000)), 900, 1_000, since=900)
+        report = scene.look()
+        assert report.figures.records == (Both(100, 100) if same_layout else Both())
+        assert (report.error is None) == same_layout
+        if report.error:
+            assert report.error.startswith("topic clicks: the old revision has too many objects in other folders")
+
+
+def test_a_topic_that_cannot_be_looked_at_does_not_hinder_others() -> None:
+    scene = Scene()
+    scene.stable.persist(ALL, 0, 10)
+    scene.stable.persist(ALL, 0, 10, partition=ORDERS)
+    scene.shadow.persist(ALL, 0, 10, partition=ORDERS)
+    (damaged,) = scene.shadow.persist(ALL, 0, 10)
+    whole = scene.shadow.store.found[damaged]
+    scene.shadow.store.found[damaged] = replace(whole, checksum="damaged")
+    report = scene.look()
+    assert report.error == f"topic clicks: object {damaged!r} is not whole"
+    assert (report.partitions, report.figures.records) == (1, Both(10, 10))
+    scene.shadow.store.found[damaged] = whole
+    report = scene.look()
+    assert (report.error, report.partitions, report.figures.records) == (None, 2, Both(20, 20))
+
+
+def test_partitions_take_their_figures_with_them_and_bring_them_back() -> None:
+    """Another member of the shadow, and a restarted one, count what this one would."""
+    scene = Scene()
+    scene.stable.persist(ALL, 0, 10, 20, 30, since=0)
+    scene.shadow.persist([row for row in ALL if row.offset != 15], 10, 20, 30, since=10)
+    before = scene.look()
+    assert before.figures.differences == 1
+    scene.owned = {ORDERS}
+    assert scene.look() == ShadowReport(NOW)
+    scene.owned = {CLICKS}
+    assert scene.look() == before
+
+
+def test_where_the_stable_group_began_later_both_are_compared_from_a_common_begin() -> None:
+    scene = Scene()
+    scene.shadow.persist(ALL, 0, 10, 25, 40, since=0)
+    scene.stable.persist(ALL, 10, 20, 40, since=10)
+    report = scene.look()
+    assert (report.figures.records, report.figures.differences) == (Both(30, 30), 0)
+    scene.shadow.persist(ALL, 40, 50, since=0)
+    scene.stable.persist(ALL[:45], 40, 50, since=10)
+    assert scene.look().figures.differences == 1
+
+
+def test_foreign_objects_and_other_generations_do_not_count() -> None:
+    scene = Scene()
+    scene.stable.persist(ALL, 0, 10)
+    scene.shadow.persist(ALL, 0, 10)
+    FakeGroup("somebody", scene.stable.store).persist(ALL[:3], 2, 10)
+    FakeGroup("backup", scene.stable.store).persist(ALL, 0, 10, generation=7)
+    report = scene.look()
+    assert (report.figures.records, report.figures.differences) == (Both(10, 10), 0)
+
+
+def test_what_an_earlier_generation_promised_counts_until_it_is_stored() -> None:
+    scene = Scene()
+    scene.stable.persist(ALL, 0, 10, generation=7)
+    scene.shadow.persist(ALL, 0, 10)
+    assert scene.look().figures.records == Both(10, 10)
