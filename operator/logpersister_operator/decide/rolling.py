@@ -71,8 +71,8 @@ class Rolling:
 
     @property
     def is_calm(self) -> bool:
-        """Whether no revision is on its way in or out."""
-        return self.outcome.record.phase in (Phase.STEADY, Phase.HALTED)
+        """Whether no member is on its way in or out; a rollout may wait for somebody, or for its shadow."""
+        return self.outcome.record.phase in (Phase.STEADY, Phase.SHADOWING, Phase.WAITING, Phase.HALTED)
 
     @property
     def doing(self) -> tuple[Reason, str] | None:

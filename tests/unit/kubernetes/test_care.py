@@ -21,7 +21,19 @@ from logpersister_operator.decide.care import HOUR, LONGEST_DISTANCE, SETTLING, 
 from logpersister_operator.decide.hangs import PATIENCE, SLOWEST
 from logpersister_operator.observe.members import Silences
 from logpersister_operator.observed import KnownLag, MemberReport, Observed, UnknownLag
-from tests.unit.kubernetes.samples import NOW, by_reference, failure, lag, observed, pod, report, resource
+from tests.unit.kubernetes.samples import (
+    NOW,
+    Life,
+    by_reference,
+    condition,
+    failure,
+    lag,
+    observed,
+    pod,
+    report,
+    resource,
+    verdict,
+)
 
 OWNED = {name: frozenset({TopicPartition("clicks", number)}) for number, name in enumerate(("a", "b", "c"))}
 MINUTE = timedelta(minutes=1)
@@ -201,6 +213,30 @@ def test_paused_or_without_a_spec_nobody_hangs() -> None:
     found = seen({"a": LONG}, {"a": STANDS})
     assert cared(found, paused=True).verdict.reason == "Paused"
     assert care(found, None, paused=False, hands_off="").verdict.status == "Unknown"
+
+
+def test_a_plan_has_the_restart_in_its_status_but_not_while_members_are_replaced() -> None:
+    life = Life()
+    life.step()
+    (revision,) = life.revisions()
+    name = f"clicks-backup-{revision}-0"
+    (member,) = pods([name])
+    member["metadata"]["labels"]["logpersister.dev/revision"] = revision
+    life.children |= by_reference([member])
+    life.step()
+    known: dict[str, Any] = {"lag": kafka({name: LONG}, owned={name: OWNED["a"]}), "reports": {name: STANDS}}
+    plan = life.step(**known)
+    assert verdict(plan, "MembersProgressing") == ("False", "MemberHangs")
+    assert [one["metadata"]["name"] for one in plan.restart] == [name]
+    assert [one["pod"] for one in plan.status["restarts"]] == [f"{name}-0"]
+    assert [event.reason for event in plan.events].count("MemberRestarted") == 1
+
+    life.resource["status"]["restarts"] = []
+    life.change(output={"compression": "zstd"})
+    plan = life.step(**known)
+    assert verdict(plan, "MembersProgressing") == ("False", "MemberHangs")
+    assert "a rollout is under way" in condition(plan, "MembersProgressing")["message"]
+    assert not plan.restart
 
 
 class Hospital:
