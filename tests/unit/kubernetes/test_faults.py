@@ -138,16 +138,18 @@ def annotate(value: str) -> Callable[[Document], None]:
     return lambda document: document["metadata"].update(annotations={"logpersister.dev/paused": value})
 
 
+_UNWATCHED: Document = {"canary": {"analysis": {"duration": "0s", "minRanges": 0}}}
 CHANGES: list[Callable[[Document], None]] = [
     spec(),
-    spec(output={"compression": "zstd"}, rollout={"canary": {"analysis": {"duration": "0s", "minRanges": 0}}}),
+    spec(output={"compression": "zstd"}, rollout=_UNWATCHED),
     spec(members=3, networkPolicy="Restricted"),
     spec(spark={"executors": 2}),
     spec(output={"compression": "rar"}),
     annotate("true"),
     spec(output={"compression": "none"}, networkPolicy="None"),
     annotate("false"),
-    spec(spark={"executors": 0}, generation=2),
+    spec(output={"compression": "zstd"}, rollout={"shadow": {"groupId": "shadow", "prefix": "shadow"}}),
+    spec(spark={"executors": 0}, generation=2, rollout=_UNWATCHED),
 ]
 
 
@@ -202,6 +204,8 @@ def test_an_undisturbed_life(undisturbed: Undisturbed) -> None:
     conditions = {one["type"]: one["status"] for one in end[RESOURCE]["status"]["conditions"]}
     assert conditions["Ready"] == "True"
     assert undisturbed.cluster.writes > 60
+    shadow = {reference.kind for reference in undisturbed.ends[-2] if reference.name.endswith("-shadow")}
+    assert shadow == {"ConfigMap", "StatefulSet"}
 
 
 def test_killed_at_any_write(undisturbed: Undisturbed) -> None:
