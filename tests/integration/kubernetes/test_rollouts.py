@@ -81,7 +81,7 @@ def test_a_canary_that_crashes_is_withdrawn(resource: Resource, operator: Operat
     message = resource.wait("Stalled", "True", "RolloutFailed")["message"]
     assert "no such bucket" in message
     assert "spec.rollout.attempt to 1" in message
-    assert members(resource) == {old: MEMBERS}
+    resource.eventually("what the canary left goes", lambda: members(resource) == {old: MEMBERS})
     assert resource.status()["summary"]["state"].startswith("Failed, revision")
     resource.apply(SPEC)
     resource.wait("Ready", "True", "MembersReady")
