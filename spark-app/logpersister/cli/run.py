@@ -4,10 +4,11 @@ import argparse
 
 from kafka.errors import KafkaError
 
-from logpersister.cli import check, context
+from logpersister.cli import brokers, check, context
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.cli.progress import ProgressReporter
 from logpersister.manifest import LogPersister, ManifestError, load
+from logpersister.manifest.secrets import Secrets
 from logpersister.member.process import MemberOptions, run_member
 from logpersister.report import logs
 from logpersister.report.server import BindError
@@ -20,6 +21,8 @@ def run(arguments: argparse.Namespace) -> int:
     shadow_of = None if arguments.shadow_of is None else stable_manifest(arguments, resource)
     secrets = context.secrets(arguments, logs.redactor)
     check.before_start(resource, secrets, arguments.timeout)
+    if shadow_of is not None:
+        reach_stable(arguments, shadow_of, secrets)
     options = MemberOptions(
         until_current=arguments.until_current,
         member_name=arguments.member_name,
@@ -32,6 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
             return run_member(resource, secrets, options)
         with ProgressReporter() as progress:
             return run_member(resource, secrets, options, progress.watch)
+    except ManifestError as error:  # a secret that only the old revision's manifest names
+        raise context.invalid(error) from None
     except BindError as error:
         raise CommandError(str(error), Exit.INVALID) from error
     except KafkaError as error:  # before the first round, which would have tried again
@@ -58,3 +63,11 @@ def stable_manifest(arguments: argparse.Namespace, resource: LogPersister) -> Lo
             Exit.INVALID,
         )
     return stable
+
+
+def reach_stable(arguments: argparse.Namespace, stable: LogPersister, secrets: Secrets) -> None:
+    """Find out whether the old revision's brokers can be asked; what is wrong ends the command."""
+    try:
+        brokers.reach(stable, secrets, arguments.timeout)
+    except CommandError as error:
+        raise CommandError(f"--shadow-of {arguments.shadow_of}: {error}", error.code) from None

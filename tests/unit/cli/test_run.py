@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 from kafka.errors import KafkaTimeoutError
 
-from logpersister.cli import check, main, run
-from logpersister.cli.exits import Exit
+from logpersister.cli import brokers, check, main, run
+from logpersister.cli.exits import Exit, UnreachableError
 
 MANIFEST = """
 apiVersion: logpersister.dev/v1alpha1
@@ -69,6 +69,7 @@ def test_a_shadow_has_nothing_in_common_with_what_it_shadows(
         return Exit.OK
 
     monkeypatch.setattr(check, "before_start", lambda *arguments: None)
+    monkeypatch.setattr(brokers, "reach", lambda *arguments: None)
     monkeypatch.setattr(run, "run_member", start)
     (tmp_path / "old.yaml").write_text(MANIFEST)
     (tmp_path / "new.yaml").write_text(SHADOW.replace("GROUP", group).replace("PREFIX", prefix))
@@ -88,3 +89,19 @@ def test_a_manifest_to_shadow_that_is_wrong(tmp_path: Path, capsys: pytest.Captu
     code = main(["run", "-f", str(tmp_path / "new.yaml"), "--shadow-of", str(tmp_path / "old.yaml")])
     assert code == Exit.INVALID
     assert "old.yaml: cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("logging_as_before")
+def test_a_broker_of_the_old_revision_that_cannot_be_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def reach(*arguments: Any) -> None:
+        raise UnreachableError("spec.kafka: no broker answers")
+
+    monkeypatch.setattr(check, "before_start", lambda *arguments: None)
+    monkeypatch.setattr(brokers, "reach", reach)
+    (tmp_path / "old.yaml").write_text(MANIFEST)
+    (tmp_path / "new.yaml").write_text(SHADOW.replace("GROUP", "shadow").replace("PREFIX", "shadow"))
+    code = main(["run", "-f", str(tmp_path / "new.yaml"), "--shadow-of", str(tmp_path / "old.yaml")])
+    assert code == Exit.UNREACHABLE
+    assert "old.yaml: spec.kafka: no broker answers" in capsys.readouterr().err

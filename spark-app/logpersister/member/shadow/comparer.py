@@ -99,6 +99,7 @@ class Comparer:
         self._remark = remark
         self._since = now()
         self._ends: dict[TopicPartition, Offset] = {}
+        self._targets: dict[TopicPartition, Offset] = {}
         self._partitions: dict[TopicPartition, _Partition] = {}
 
     def begin_at(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, Offset | None]:
@@ -120,7 +121,7 @@ class Comparer:
         owned = set(self._owned())
         self._partitions = {p: state for p, state in self._partitions.items() if p in owned}
         stable, shadow = self._stable.progress.committed(owned), self._shadow.progress.committed(owned)
-        aim(self._targets(stable))
+        aim(self._aimed(stable, shadow))
         errors: list[str] = []
         for topic, limits in self._news(stable, shadow).items():
             try:
@@ -142,15 +143,24 @@ class Comparer:
             error,
         )
 
-    def _targets(self, stable: Positions) -> dict[TopicPartition, Offset]:
-        """Return how far the shadow should be: as far as the stable group, so that their boundaries meet there.
+    def _aimed(self, stable: Positions, shadow: Positions) -> dict[TopicPartition, Offset]:
+        """Return how far the shadow should go: as far as the stable group is, so that their boundaries meet there.
 
-        Where that has no offset, nothing can be compared: what is there is stored, once.
+        A target stays until it is reached: a shadow that is slower than the stable group would else meet no boundary.
+        Where the stable group has no offset, nothing can be compared: what is there is stored, once.
         """
         unknown = [p for p, committed in stable.items() if committed is None and p not in self._ends]
         if unknown:
             self._ends.update(self._stable.progress.ends(unknown))
-        return {p: committed.offset if committed else self._ends.get(p, 0) for p, committed in stable.items()}
+        targets: dict[TopicPartition, Offset] = {}
+        for partition, committed in stable.items():
+            before, ours = self._targets.get(partition, 0), shadow.get(partition)
+            if ours is not None and ours.offset < before:
+                targets[partition] = before
+            else:
+                targets[partition] = committed.offset if committed else self._ends.get(partition, 0)
+        self._targets = targets
+        return targets
 
     def _news(self, stable: Positions, shadow: Positions) -> dict[str, dict[TopicPartition, Offset]]:
         """Return, by topic, how far the partitions can be compared in which that is further than before."""

@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from logpersister.member.shadow import shelf
 from logpersister.member.shadow.comparer import Comparer
@@ -80,6 +83,41 @@ def test_the_shadow_begins_where_the_stable_group_is_and_goes_as_far() -> None:
     scene.stable.progress.log_ends = {ORDERS: 9}
     scene.look()
     assert scene.targets == {CLICKS: 60, ORDERS: 7}, "what the stable group does not store is stored once"
+
+
+def test_a_target_stays_until_it_is_reached() -> None:
+    """So that a slow shadow meets the boundaries of a stable group that goes on and on."""
+    scene = Scene()
+    scene.stable.persist(ALL, 0, 40)
+    scene.shadow.persist(ALL, 0, 0)
+    for shadow, stable, target in ((0, 40, 40), (30, 60, 40), (40, 70, 70), (65, 90, 70)):
+        scene.stable.progress.commit(CLICKS, stable)
+        scene.shadow.progress.commit(CLICKS, shadow)
+        scene.look()
+        assert scene.targets[CLICKS] == target
+
+
+cuts = st.lists(st.integers(1, 99), max_size=8).map(lambda inner: sorted({0, 100, *inner}))
+
+
+@settings(deadline=None, max_examples=50)
+@given(cuts, cuts, st.lists(st.booleans(), max_size=20), st.none() | st.integers(0, 99))
+def test_whenever_it_looks_everything_is_compared_once(
+    one: list[int], other: list[int], turns: list[bool], without: int | None
+) -> None:
+    scene = Scene(in_folders=True)
+    left = [list(pairwise(one)), list(pairwise(other))]
+    records = [ALL, [row for row in ALL if row.offset != without]]
+    for turn in [*turns, *[False] * 9, *[True] * 9]:
+        group = (scene.stable, scene.shadow)[turn]
+        if left[turn]:
+            group.persist(records[turn], *left[turn].pop(0))
+            scene.look()
+    figures = scene.look().figures
+    assert figures.records == Both(100, 100 if without is None else 99)
+    assert figures.offsets == 100
+    assert figures.ranges == len(other) - 1
+    assert figures.differences == (0 if without is None else 1)
 
 
 def test_a_difference_is_told_once_with_an_example() -> None:
