@@ -37,6 +37,18 @@ class StuckPartition:
 
 
 @dataclass(frozen=True, slots=True)
+class Flow:
+    """How records come and go: rates are differences between two of these."""
+
+    stored: int
+    """Sum of the offsets that are stored."""
+    written: int
+    """Sum of the ends of the partitions."""
+    ages: Mapping[str, float | None]
+    """Age of the oldest record of each topic, of partitions that are seen to move; None when it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class KnownLag:
     """The lag of the whole group, as Kafka told it."""
 
@@ -50,6 +62,7 @@ class KnownLag:
     """The generations that partitions are in."""
     group: GroupDescription | None = None
     """Who is in the group; None when its coordinator did not tell."""
+    flow: Flow | None = None
     overdue: Mapping[TopicPartition, float] = field(default_factory=dict)
     """All partitions that stand still though their records should have been stored, and for how many seconds since."""
     watched: bool = True

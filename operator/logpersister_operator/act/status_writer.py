@@ -93,4 +93,5 @@ def _essence(status: Document) -> Any:
             for name in ("observedGeneration", "generation", "revision", "groupId", "rollout", "restarts")
         ],
         [members.get(name) for name in ("desired", "ready")],
+        (status.get("autoscale") or {}).get("members"),
     )

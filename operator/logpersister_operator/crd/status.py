@@ -12,6 +12,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from logpersister.manifest.constraint import Model
+from logpersister_operator.crd.autoscale import Autoscale
 from logpersister_operator.crd.rollout import MOST_GENERATIONS, GenerationState, Rollout
 
 MOST_WORST = 10
@@ -46,8 +47,8 @@ class Condition(Model):
     """One aspect of the state, as Kubernetes' own resources tell it."""
 
     type: Annotated[str, Field(max_length=316, pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
-    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, GroupStable, MembersProgressing or
-    Paused (docs/status.md)."""
+    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, GroupStable, MembersProgressing,
+    Autoscaling or Paused (docs/status.md)."""
 
     status: Literal["True", "False", "Unknown"]
     """Whether it is so."""
@@ -294,7 +295,7 @@ class Status(Model):
 
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16), _MapBy("type")] = ()
     """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, GroupStable, MembersProgressing,
-    Paused."""
+    Autoscaling, Paused."""
 
     generation: Count | None = None
     """The spec.generation that is being written."""
@@ -322,6 +323,9 @@ class Status(Model):
 
     data_loss: DataLoss | None = None
     """Records that Kafka had deleted before they were stored; not set when there are none."""
+
+    autoscale: Autoscale | None = None
+    """How many members the lag asks for; not set without spec.autoscale."""
 
     rollout: Rollout | None = None
     """Where a rollout is, and what is remembered of those before."""

@@ -23,6 +23,8 @@ class Aspect(StrEnum):
     LAG_WITHIN_TARGET = "LagWithinTarget"
     GROUP_STABLE = "GroupStable"
     MEMBERS_PROGRESSING = "MembersProgressing"
+    AUTOSCALING = "Autoscaling"
+    """Only of a resource that has ``spec.autoscale``."""
     PAUSED = "Paused"
 
 

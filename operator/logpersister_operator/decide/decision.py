@@ -88,6 +88,7 @@ def _verdicts(
             observed, report.rebalance(observed, progress.wanted), progress.wanted, changing=not progress.handed_over
         ),
         cared.verdict,
+        *([] if rolling is None else rolling.autoscaling(observed)),
         verdicts.paused(is_paused=paused),
     ]
 
@@ -123,6 +124,7 @@ def _status(observed: Observed, rolling: Rolling | None, found: Sequence[Verdict
         rebalance=report.rebalance(observed, progress.wanted),
         restarts=cared.restarts,
         data_loss=report.data_loss(observed),
+        autoscale=None if rolling is None or rolling.scaling is None else rolling.scaling.state,
         rollout=None if rolling is None else rolling.rollout(),
         generations=() if rolling is None else generations(observed, rolling.situation.fleets),
         summary=report.summary(

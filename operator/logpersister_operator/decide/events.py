@@ -18,6 +18,10 @@ _GOOD: Final[Mapping[Aspect, str]] = {
 """The status of a condition that is no cause for worry; the others are neither good nor bad."""
 
 
+_SILENT: Final = frozenset({Aspect.RECONCILING, Aspect.AUTOSCALING})
+"""Conditions that come and go with every change; what matters of them has events of its own."""
+
+
 def transitions(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Event]:
     """Return an event for each condition whose status has changed; a resource that is new tells only what is wrong."""
     old = {condition["type"]: condition["status"] for condition in before.get("conditions", [])}
@@ -28,7 +32,7 @@ def transitions(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Eve
             continue
         good = _GOOD.get(aspect)
         bad = good is not None and status != good
-        if (old.get(aspect) is None and not _is_news(aspect, status, bad=bad)) or aspect is Aspect.RECONCILING:
+        if (old.get(aspect) is None and not _is_news(aspect, status, bad=bad)) or aspect in _SILENT:
             continue
         events.append(Event(condition["reason"], condition["message"], warning=bad))
     return events

@@ -45,6 +45,12 @@ class Reason(StrEnum):
     BEHIND = "Behind"
     PARTITION_STUCK = "PartitionStuck"
     TOPICS_MISSING = "TopicsMissing"
+    # about the number of members
+    ENOUGH_MEMBERS = "EnoughMembers"
+    SCALED_UP = "ScaledUp"
+    SCALED_DOWN = "ScaledDown"
+    LIMIT_REACHED = "LimitReached"
+    NOTHING_STORED = "NothingStored"
     # about the group
     MEMBER_RESTARTING = "MemberRestarting"
     MEMBER_SILENT = "MemberSilent"

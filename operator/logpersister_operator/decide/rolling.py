@@ -11,7 +11,9 @@ from logpersister_operator.crd.rollout import (
     record_of,
     rollout_of,
 )
-from logpersister_operator.decide import shadows
+from logpersister_operator.decide import scaling, shadows
+from logpersister_operator.decide.autoscale import Scaling
+from logpersister_operator.decide.conditions import Verdict
 from logpersister_operator.decide.diagnosis import Ailment, ailment
 from logpersister_operator.decide.evidence import evidence, group_lag
 from logpersister_operator.decide.fleets import fleets
@@ -54,6 +56,8 @@ class Rolling:
     """What all children but the members of other revisions are made from: what runs, or is on its way to."""
     sick: Ailment | None = None
     """What ails a member of it."""
+    scaling: Scaling | None = None
+    """How many members the lag asks for; None when the spec says how many."""
     shadow: ShadowState | None = None
     """What is told of the shadow."""
 
@@ -104,14 +108,22 @@ class Rolling:
         """When to look again though nothing changes."""
         if self.outcome.record.frozen:
             return None
+        again = scaling.again(self.situation.now, self.scaling)
         now, look = self.situation.now, self.outcome.look
         waits = [look - now] if look is not None else []
         if self.outcome.record.phase in ONGOING:
             waits.append(LOOK)
+        if again is not None:
+            waits.append(again)
         return min((wait.total_seconds() for wait in waits), default=None)
 
     def events(self) -> list[Event]:
-        return [Event(one.reason, one.message, one.warning) for one in self.outcome.news]
+        news = [Event(one.reason, one.message, one.warning) for one in self.outcome.news]
+        return [*news, *scaling.events(self.scaling)]
+
+    def autoscaling(self, observed: Observed) -> list[Verdict]:
+        """Return the condition of a resource whose members follow the lag."""
+        return scaling.verdicts(observed, self.app.resource.spec, self.scaling)
 
     def rollout(self) -> Rollout:
         return rollout_of(self.outcome.record, self.shadow)
@@ -119,15 +131,18 @@ class Rolling:
 
 def roll(observed: Observed, app: Application, *, paused: bool) -> Rolling:
     """Take the next step towards what the spec describes."""
-    situation = _situation(observed, app, paused=paused)
-    outcome = step(record_of(observed.status), situation)
+    record, there = record_of(observed.status), fleets(observed)
+    scaled = scaling.scale(observed, app.resource.spec, app.revision, record, there, paused=paused)
+    members = app.resource.spec.members if scaled is None else scaled.members
+    situation = _situation(observed, app, members, paused=paused)
+    outcome = step(record, situation)
     leads = outcome.record.leads
     lead = app if leads in (None, app.revision) else stored(observed, app, leads)
     lead = lead or app
     others = observed.stateful_sets().keys() - {lead.revision}
     pods = [pod for pod in observed.pods() if pod["metadata"]["labels"].get(REVISION_LABEL) not in others]
     sick, shadow = ailment(pods, observed.now), shadows.state(observed, app, outcome.record)
-    return Rolling(outcome, situation, app, lead, sick, shadow)
+    return Rolling(outcome, situation, app, lead, sick, scaled, shadow)
 
 
 def stored(observed: Observed, app: Application, revision: str | None) -> Application | None:
@@ -157,12 +172,12 @@ def stored(observed: Observed, app: Application, revision: str | None) -> Applic
     return found if found.revision == revision else None
 
 
-def _situation(observed: Observed, app: Application, *, paused: bool) -> Situation:
+def _situation(observed: Observed, app: Application, members: int, *, paused: bool) -> Situation:
     spec, missing = app.resource.spec, observed.secrets.missing
     return Situation(
         now=observed.now.replace(microsecond=0),
         revision=app.revision,
-        members=spec.members,
+        members=members,
         policy=Policy.of(spec.rollout),
         fleets=fleets(observed),
         evidence=evidence(observed, spec),

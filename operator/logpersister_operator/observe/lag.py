@@ -2,9 +2,10 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 import structlog
@@ -18,9 +19,9 @@ from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.ranges import Offset, TopicPartition
-from logpersister.report.lag import PartitionLag
+from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.decide.target import due_seconds, target_lag_seconds
-from logpersister_operator.observed import KnownLag, SecretsSeen, StuckPartition, UnknownLag
+from logpersister_operator.observed import Flow, KnownLag, SecretsSeen, StuckPartition, UnknownLag
 
 log = structlog.get_logger(__name__)
 
@@ -29,28 +30,51 @@ MOST_STUCK: Final = 10
 MOST_TOPICS: Final = 10
 
 
+@dataclass(frozen=True, slots=True)
+class _Still:
+    """A committed offset behind which records wait."""
+
+    position: Offset
+    since: float
+    moved: bool
+    """Whether it was seen to move before."""
+
+
 class StandingStill:
     """Since when each committed offset has not moved although records wait. Pure, but for its memory."""
 
     def __init__(self) -> None:
-        self._since: dict[TopicPartition, tuple[Offset, float]] = {}
+        self._since: dict[TopicPartition, _Still] = {}
         self._began: float | None = None
 
     def observe(self, lags: Iterable[PartitionLag], now: float) -> dict[TopicPartition, float]:
         """Return for how many seconds each partition that is behind has stood still."""
         self._began = now if self._began is None else self._began
         behind = {lag.partition: lag for lag in lags if lag.records}
-        self._since = {
-            partition: known
-            if (known := self._since.get(partition)) is not None and known[0] == lag.position
-            else (lag.position, now)
-            for partition, lag in behind.items()
-        }
-        return {partition: now - since for partition, (_, since) in self._since.items()}
+        self._since = {partition: self._seen(lag, now) for partition, lag in behind.items()}
+        return {partition: now - still.since for partition, still in self._since.items()}
 
     def watched(self, now: float) -> float:
         """Return for how many seconds this has been observed."""
         return 0.0 if self._began is None else now - self._began
+
+    def moving(self, lags: Iterable[PartitionLag], now: float) -> list[PartitionLag]:
+        """Return those partitions of the last observation that go forward, as far as that is seen.
+
+        One that stands still gets older all the time and is not helped by more members: it must not look like a group
+        that cannot keep up.
+        """
+        return [lag for lag in lags if not lag.records or self._moves(lag, now)]
+
+    def _moves(self, lag: PartitionLag, now: float) -> bool:
+        still = self._since[lag.partition]
+        return still.moved and (lag.age_seconds is None or now - still.since <= lag.age_seconds / 2)
+
+    def _seen(self, lag: PartitionLag, now: float) -> _Still:
+        known = self._since.get(lag.partition)
+        if known is not None and known.position == lag.position:
+            return known
+        return _Still(lag.position, now, moved=known is not None)
 
 
 def lag_depends_on(resource: LogPersister, secrets: SecretsSeen) -> object:
@@ -162,6 +186,7 @@ class GroupLag:
         )
         stuck.sort(key=lambda one: (-one.seconds, one.partition))
         most_stuck, most_over = tuple(stuck[:MOST_STUCK]), tuple(over[:MOST_TOPICS])
+        flow = _flow(lags, self.standing_still.moving(lags, now), summary.observed_at)
         longest = max((due_seconds(spec, name) for name in summary.topics), default=0.0)
         return KnownLag(
             summary,
@@ -171,6 +196,7 @@ class GroupLag:
             observation.generations,
             overdue=overdue,
             watched=self.standing_still.watched(now) > longest,
+            flow=flow,
         )
 
     def _explain(self, error: Exception) -> str:
@@ -184,6 +210,11 @@ class GroupLag:
         except Exception:
             return f"{type(error).__name__}: {error}"
         return f"{type(error).__name__}: {error}"
+
+
+def _flow(lags: Sequence[PartitionLag], moving: Iterable[PartitionLag], at: datetime) -> Flow:
+    ages = {name: topic.seconds for name, topic in summarise(moving, at, worst=0).topics.items()}
+    return Flow(sum(lag.position for lag in lags), sum(max(lag.end, lag.position) for lag in lags), ages)
 
 
 def _partitions(offsets: OffsetReader, kafka: KafkaSpec) -> Mapping[str, int]:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from logpersister_operator.crd.autoscale import LONGEST_CAUSE as LONGEST_WHY
+from logpersister_operator.crd.autoscale import Autoscale, Scaled, Watch
 from logpersister_operator.crd.rollout import (
     LONGEST_CAUSE,
     MOST_BEGINNINGS,
@@ -176,6 +178,15 @@ def full_status() -> dict[str, Any]:
             records=1,
             ranges=10,
             latest=tuple(Loss(topic="t", partition=1, start=n, end=n + 1, held=True, time=now) for n in range(10)),
+        ),
+        autoscale=Autoscale(
+            members=1000,
+            watch=Watch(
+                lag="WellBelowTarget", since=now, pressure=10**8, partitions=2**31, stored=2**62, written=2**62
+            ),
+            revision="a" * 12,
+            rate=2**62,
+            last=Scaled(time=now, before=1, after=2, cause="c" * LONGEST_WHY),
         ),
         rollout=full_rollout(now),
         generations=tuple(

@@ -1,0 +1,147 @@
+"""Whether the number of members of a resource may follow its lag now, and what is told of it."""
+
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from pydantic import ValidationError
+
+from logpersister.manifest.autoscale import AutoscaleSpec
+from logpersister.manifest.resource import Spec
+from logpersister_operator.crd.autoscale import Autoscale
+from logpersister_operator.decide.autoscale import LOOK, Scaling, Sight, autoscale, begin, hold
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_before, yes
+from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.decide.target import target_lag_seconds
+from logpersister_operator.observed import Event, KnownLag, Observed, UnknownLag
+from logpersister_operator.rollout.fleet import NONE, Fleet
+from logpersister_operator.rollout.record import Record
+from logpersister_operator.rollout.transitions import Phase
+
+LEAST_SPAN: Final = 1.0
+"""Seconds between the age up to which records wait anyway and the target."""
+
+
+def scale(
+    observed: Observed,
+    spec: Spec,
+    revision: str,
+    record: Record | None,
+    fleets: Mapping[str, Fleet],
+    *,
+    paused: bool,
+) -> Scaling | None:
+    """Decide how many members there shall be; None when that is ``spec.members``."""
+    if spec.autoscale is None:
+        return None
+    state = _told(observed) or begin(spec.autoscale, spec.members)
+    held = _hindrance(observed, state, revision, record, fleets, paused=paused)
+    if held is not None:
+        return hold(spec.autoscale, state, *held)
+    if observed.lag is None:
+        return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known: not asked yet", forget=False)
+    if isinstance(observed.lag, UnknownLag) or observed.lag.flow is None:
+        return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known")
+    return autoscale(spec.autoscale, state, sight(observed.lag, spec), revision)
+
+
+def sight(lag: KnownLag, spec: Spec) -> Sight:
+    """Return the lag as the decision wants it."""
+    assert lag.flow is not None
+    oldest = {topic.name: topic for topic in (_Topic(name, spec) for name in lag.summary.topics)}
+    moving = {name: age for name, age in lag.flow.ages.items() if age is not None and name in oldest}
+    worst = max(moving, key=lambda name: oldest[name].pressure(moving[name]), default=None)
+    everything = {name: topic.seconds for name, topic in lag.summary.topics.items()}
+    pressures = [math.inf if age is None else oldest[name].pressure(age) for name, age in everything.items()]
+    return Sight(
+        at=lag.summary.observed_at,
+        pressure=0.0 if worst is None else oldest[worst].pressure(moving[worst]),
+        calm=max(pressures, default=math.inf),
+        age=0.0 if worst is None else moving[worst],
+        target=min((topic.target for topic in oldest.values()), default=1.0) if worst is None else oldest[worst].target,
+        partitions=lag.summary.partitions,
+        stored=lag.flow.stored,
+        written=lag.flow.written,
+    )
+
+
+def verdicts(observed: Observed, spec: Spec, scaling: Scaling | None) -> list[Verdict]:
+    """Return the condition, if there is one: whether the number of members follows the lag, and what was done last."""
+    bounds = spec.autoscale
+    return [] if bounds is None or scaling is None else [_verdict(observed, bounds, scaling)]
+
+
+def _verdict(observed: Observed, bounds: AutoscaleSpec, scaling: Scaling) -> Verdict:
+    state = scaling.state
+    if observed.lag is None and scaling.reason is Reason.LAG_UNKNOWN:
+        before = told_before(observed.status.get("conditions", []), Aspect.AUTOSCALING)
+        if before is not None:  # a new process is no news
+            return before
+    message = f"{state.members} members, of {bounds.min_members} to {bounds.max_members}: {scaling.words}"
+    if state.last is not None:
+        at = state.last.time.isoformat().replace("+00:00", "Z")
+        message += f"; last, from {state.last.before} to {state.last.after} at {at}: {state.last.cause}"
+    return (yes if scaling.acts else no)(Aspect.AUTOSCALING, scaling.reason, message)
+
+
+def events(scaling: Scaling | None) -> list[Event]:
+    """Return the event of a change."""
+    if scaling is None or scaling.change is None:
+        return []
+    change = scaling.change
+    reason = Reason.SCALED_UP if change.after > change.before else Reason.SCALED_DOWN
+    return [Event(reason, f"from {change.before} to {change.after} members: {change.cause}")]
+
+
+def again(now: datetime, scaling: Scaling | None) -> timedelta | None:
+    """Return when to look again though nothing changes."""
+    return None if scaling is None or scaling.due is None else max(scaling.due - now, LOOK)
+
+
+class _Topic:
+    """How long records of a topic wait however many members there are, and how long they may."""
+
+    def __init__(self, name: str, spec: Spec) -> None:
+        self.name = name
+        self.waits = (spec.upload.for_topic(name).max_age + spec.cycle_interval).total_seconds()
+        own = None if spec.autoscale is None else spec.autoscale.target_lag
+        target = target_lag_seconds(spec, name) if own is None else own.total_seconds()
+        self.target = max(target, self.waits + LEAST_SPAN)
+
+    def pressure(self, age: float) -> float:
+        return max(0.0, age - self.waits) / (self.target - self.waits)
+
+
+def _told(observed: Observed) -> Autoscale | None:
+    """Return the state of the last status; None when there is none, or none that makes sense."""
+    told = observed.status.get("autoscale")
+    try:
+        return None if told is None else Autoscale.model_validate(told)
+    except ValidationError:  # of another version, or changed by hand
+        return None
+
+
+def _hindrance(
+    observed: Observed,
+    state: Autoscale,
+    revision: str,
+    record: Record | None,
+    fleets: Mapping[str, Fleet],
+    *,
+    paused: bool,
+) -> tuple[Reason, str] | None:
+    """Return why nothing may change now."""
+    if paused:
+        return Reason.PAUSED, "paused"
+    if record is None or record.phase is Phase.STARTING:
+        return Reason.STARTING_MEMBERS, "the first members start"
+    others = [fleet for other, fleet in fleets.items() if other != revision]
+    if record.phase is not Phase.STEADY or record.stable != revision or not all(one.is_gone for one in others):
+        return Reason.ROLLING_OUT, "the number stays as it is until the rollout has ended well"
+    if observed.secrets.missing:
+        return Reason.SECRET_MISSING, "a Secret is missing"
+    ready = fleets.get(revision, NONE).ready
+    if ready < state.members:
+        return Reason.MEMBERS_NOT_READY, f"waits for all of them: {ready} ready"
+    return None
