@@ -56,8 +56,8 @@ class Arrivals:
         self._retry_at = 0.0
         self.revisions: dict[str, Mapping[str, Any]] = {revision.hash: revision.document}
         """Of every revision that a pending intent needs: its snapshot, with our own ways to brokers and bucket."""
-        self.begin_at: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, Offset | None]] = dict.fromkeys
-        """In shadow mode: where partitions without a trace begin; None: as the manifest says."""
+        self.begin_at: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, Offset | None]] | None = None
+        """In shadow mode: where partitions without a trace begin; None for one: as the manifest says."""
 
     def resolve(self) -> bool:
         """Resolve what can be resolved now, and return whether anything was; the rest is tried again."""
@@ -117,7 +117,7 @@ class Arrivals:
         return decisions
 
     def _starts(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Offset]:
-        begins = self.begin_at(partitions)
+        begins = dict.fromkeys(partitions) if self.begin_at is None else self.begin_at(partitions)
         unsaid = dict.fromkeys(partition for partition, begin in begins.items() if begin is None)
         said = {partition: begin for partition, begin in begins.items() if begin is not None}
         return said | (self._start_from(unsaid) if unsaid else {})
