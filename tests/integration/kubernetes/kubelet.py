@@ -22,6 +22,9 @@ class Kubelet:
         """Names of StatefulSets whose members crash."""
         self.addresses: dict[int, str] = {}
         """Of members by their number, of those that are not at 127.0.0.1."""
+        self.shadow_address = "127.0.0.1"
+        self.seen: set[str] = set()
+        """Names of all StatefulSets that there ever were."""
         self.broken: list[str] = []
         self.most = 0
         self._was_ready = False
@@ -45,6 +48,7 @@ class Kubelet:
     def _round(self) -> None:
         sets, pods = self._resource.stateful_sets(), self._resource.children("api/v1", "pods")
         wanted = {f"{name}-{number}" for name, one in sets.items() for number in range(one["spec"]["replicas"])}
+        self.seen |= sets.keys()
         for name in pods.keys() - wanted:
             with contextlib.suppress(Refused):  # it may be gone already
                 self._api.delete(f"{self._path}/{name}")
@@ -54,22 +58,30 @@ class Kubelet:
 
     def _start(self, name: str, owner: Document) -> None:
         metadata = {"name": name, "namespace": self._resource.namespace}
-        labels = owner["spec"]["template"]["metadata"]["labels"]
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata | {"labels": labels}}
+        template = owner["spec"]["template"]["metadata"]
+        metadata |= {part: template.get(part, {}) for part in ("labels", "annotations")}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
         account = owner["spec"]["template"]["spec"]["serviceAccountName"]
         spec = {"serviceAccountName": account, "containers": [{"name": "member", "image": "x"}]}
         self._api.apply(f"{self._path}/{name}", pod | {"spec": spec})
         address = self.addresses.get(int(name.rpartition("-")[2]), "127.0.0.1")
+        if _is_shadow(template):
+            address = self.shadow_address
         status = _crashing() if owner["metadata"]["name"] in self.crashing else _ready(address)
         self._api.apply(f"{self._path}/{name}/status", pod | {"status": status}, manager="kubelet")
 
     def _judge(self) -> None:
-        pods = self._resource.children("api/v1", "pods").values()
+        there = self._resource.children("api/v1", "pods").values()
+        pods = [one for one in there if not _is_shadow(one["metadata"])]
         ready = [one for one in pods if "podIP" in one.get("status", {})]
         self.most = max(self.most, len(pods))
         if self._was_ready and not ready:
             self.broken.append("no member is ready")
         self._was_ready = bool(ready)
+
+
+def _is_shadow(metadata: Document) -> bool:
+    return bool(metadata["labels"]["app.kubernetes.io/component"] == "shadow")
 
 
 def _ready(address: str) -> Document:

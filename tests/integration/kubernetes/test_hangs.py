@@ -1,25 +1,20 @@
 """A member that hangs, before the operator as a process: a real group, and members that say what they do."""
 
-import json
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from logpersister.group.membership import Membership, MembershipSettings
-from logpersister_operator.render.network import HTTP_PORT
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.kubelet import Kubelet
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
+from tests.integration.kubernetes.saying import saying
 from tests.stack import KafkaBroker
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.topics import Record, produce
-from tests.unit.kubernetes.samples import report
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
 
@@ -31,32 +26,6 @@ HUNG_JOB = {
     "startedAt": LONG_AGO, "progressAt": LONG_AGO, "tasks": 1, "tasksDone": 0, "ranges": 1, "estimatedBytes": 0,
     "partitions": {"count": 0, "first": []},
 }  # fmt: skip
-
-
-@contextmanager
-def saying(address: str, **changes: Any) -> Iterator[None]:
-    """Serve ``/status`` of a member at an address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            document = report(observedAt=datetime.now(UTC).isoformat(), **changes).document
-            content = json.dumps(document).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer((address, HTTP_PORT), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture

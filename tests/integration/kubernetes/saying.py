@@ -1,0 +1,38 @@
+"""Members that say what the test wants, where the operator asks them."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from logpersister_operator.render.network import HTTP_PORT
+from tests.unit.kubernetes.samples import report
+
+
+@contextmanager
+def saying(address: str, **changes: Any) -> Iterator[None]:
+    """Serve ``/status`` of a member at an address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            document = report(observedAt=datetime.now(UTC).isoformat(), **changes).document
+            content = json.dumps(document).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer((address, HTTP_PORT), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,126 @@
+"""Shadows by the operator as a process, on a real API server; their pods get ready and tell what the test says."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.kubernetes.kubelet import Kubelet
+from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
+from tests.integration.kubernetes.saying import saying
+from tests.stack.kubernetes import ApiServer, Client
+
+pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
+
+ADDRESS = "127.0.78.1"
+ROLLOUT: dict[str, Any] = {
+    "shadow": {"groupId": "clicks-shadow", "prefix": "shadow", "duration": "1s", "minRanges": 2},
+    "canary": {"analysis": {"duration": "0s", "minRanges": 0}},
+}
+SPEC: dict[str, Any] = {
+    "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
+    "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"},
+    "members": 2,
+    "rollout": ROLLOUT,
+}
+CHANGED = SPEC | {"output": {"compression": "zstd"}}
+SAME: dict[str, Any] = {
+    "since": "2026-11-21T12:00:00.000Z", "partitions": 4, "offsets": 1000, "ranges": 2,
+    "records": {"stable": 1000, "shadow": 1000}, "objects": {"stable": 4, "shadow": 2},
+    "bytes": {"stable": 9000, "shadow": 7000}, "checksums": {"compared": 2, "impossible": 0},
+    "differences": 0, "examples": [], "error": None,
+}  # fmt: skip
+EXAMPLE = {"topic": "clicks", "partition": 3, "start": 100, "end": 200, "message": "99 records instead of 100"}
+
+
+@pytest.fixture
+def operator(api_server: ApiServer, tmp_path: Path, namespace: str) -> Iterator[OperatorProcess]:
+    with OperatorProcess(api_server, tmp_path, namespace) as process:
+        yield process
+
+
+@pytest.fixture
+def resource(api: Client, namespace: str, operator: OperatorProcess) -> Resource:
+    return Resource(api, namespace, "clicks", operator.tail)
+
+
+@pytest.fixture
+def kubelet(api_server: ApiServer, resource: Resource, operator: OperatorProcess) -> Iterator[Kubelet]:
+    with api_server.client() as api:
+        theirs = Resource(api, resource.namespace, resource.name, operator.tail)
+        with Kubelet(api, theirs) as kubelet:
+            kubelet.shadow_address = ADDRESS
+            yield kubelet
+
+
+def uids(resource: Resource) -> dict[str, str]:
+    return {name: str(pod["metadata"]["uid"]) for name, pod in resource.children("api/v1", "pods").items()}
+
+
+def names(resource: Resource, group: str, plural: str) -> set[str]:
+    return set(resource.children(group, plural))
+
+
+def group(resource: Resource) -> str:
+    """Return the group of the shadow when its pod is there."""
+
+    def found() -> str | None:
+        there = [name for name in uids(resource) if "-shadow-" in name]
+        told: str | None = ((resource.status().get("rollout") or {}).get("shadow") or {}).get("groupId")
+        return told if there else None
+
+    told: str = resource.eventually("a shadow", found)
+    return told
+
+
+def only(resource: Resource, revision: str) -> Callable[[], bool]:
+    """Return whether nothing is there but a revision."""
+    return lambda: (
+        names(resource, "apis/apps/v1", "statefulsets") == {revision}
+        and names(resource, "api/v1", "configmaps") == {revision}
+        and all(name.rpartition("-")[0] == revision for name in uids(resource))
+    )
+
+
+def test_one_that_differs_or_is_taken_back_was_never_in_the_group(
+    resource: Resource, operator: OperatorProcess, kubelet: Kubelet
+) -> None:
+    resource.apply(SPEC)
+    resource.wait("Ready", "True", "MembersReady")
+    (old,), before = resource.stateful_sets(), uids(resource)
+    resource.apply(CHANGED)
+    first = group(resource)
+    operator.kill()
+    operator.start()
+    with saying(ADDRESS, group=first, shadow=SAME | {"differences": 1, "examples": [EXAMPLE]}):
+        message = resource.wait("Stalled", "True", "RolloutFailed")["message"]
+    assert "clicks partition 3 offsets 100 to 200: 99 records instead of 100" in message
+    resource.eventually("the shadow is gone", only(resource, old))
+
+    resource.apply(CHANGED | {"rollout": ROLLOUT | {"attempt": 1}})
+    assert group(resource) != first
+    resource.apply(SPEC)
+    resource.wait("Ready", "True", "MembersReady")
+    resource.eventually("the shadow is gone", only(resource, old))
+
+    assert uids(resource) == before, "the old members were left alone"
+    assert len(kubelet.seen) == 2
+    assert all(name == old or name.endswith("-shadow") for name in kubelet.seen), "it had no members of its own"
+    assert kubelet.broken == []
+
+
+def test_one_that_stores_the_same_takes_over(resource: Resource, kubelet: Kubelet) -> None:
+    resource.apply(SPEC)
+    resource.wait("Ready", "True", "MembersReady")
+    (old,) = resource.stateful_sets()
+    resource.apply(CHANGED)
+    with saying(ADDRESS, group=group(resource), shadow=SAME):
+        resource.eventually("a canary", lambda: len(kubelet.seen) == 3)
+        (new,) = (name for name in kubelet.seen - {old} if not name.endswith("-shadow"))
+        resource.eventually("only the new revision is there", only(resource, new))
+    resource.wait("Ready", "True", "MembersReady")
+    (passed,) = (one["message"] for one in resource.events() if one["reason"] == "ShadowPassed")
+    assert "its shadow compared 1,000 records in 2 ranges, 0 differences" in passed
+    assert kubelet.broken == []
+    assert kubelet.most <= 3
