@@ -15,15 +15,19 @@ from logpersister_operator.crd.autoscale import Autoscale, Scaled, Watch
 from logpersister_operator.crd.rollout import (
     LONGEST_CAUSE,
     MOST_BEGINNINGS,
+    MOST_EXAMPLES,
     MOST_GENERATIONS,
     Beginning,
     Failure,
     GenerationState,
     Rollout,
+    ShadowState,
+    Sides,
     Suspicion,
     Trial,
 )
 from logpersister_operator.crd.status import (
+    MOST_RESTARTS,
     Condition,
     DataLoss,
     Lag,
@@ -32,6 +36,7 @@ from logpersister_operator.crd.status import (
     Members,
     PartitionLag,
     Rebalance,
+    Restart,
     Status,
     Summary,
     UploadFailure,
@@ -174,6 +179,10 @@ def full_status() -> dict[str, Any]:
             counted_since=now,
             counted_from=4,
         ),
+        restarts=tuple(
+            Restart(member=f"clicks-{n}", pod="u" * 64, time=now, count=n + 1, cause="c" * 1024)
+            for n in range(MOST_RESTARTS)
+        ),
         data_loss=DataLoss(
             records=1,
             ranges=10,
@@ -223,6 +232,17 @@ def full_rollout(now: datetime) -> Rollout:
         suspicion=Suspicion(since=now, cause=cause),
         failures=tuple(failures),
         frozen=True,
+        shadow=ShadowState(
+            group_id="g" * 249,
+            prefix="p",
+            members=1,
+            ready=1,
+            records=Sides(stable=1, shadow=2),
+            objects=Sides(stable=1, shadow=2),
+            bytes=Sides(stable=1, shadow=2),
+            examples=(cause,) * MOST_EXAMPLES,
+            error=cause,
+        ),
     )
 
 
