@@ -90,8 +90,7 @@ def _essence(status: Document) -> Any:
         verdicts,
         [
             status.get(name)
-            for name in ("observedGeneration", "generation", "revision", "groupId", "rollout", "restarts")
+            for name in ("observedGeneration", "generation", "revision", "groupId", "autoscale", "rollout", "restarts")
         ],
         [members.get(name) for name in ("desired", "ready")],
-        (status.get("autoscale") or {}).get("members"),
     )

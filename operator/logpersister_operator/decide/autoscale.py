@@ -23,7 +23,7 @@ ROOM: Final = 0.8
 MOST_GROWTH: Final = 2.0
 LATE: Final = timedelta(minutes=10)
 """How much older than needed a watch may get: then nobody has looked, and it tells nothing."""
-LOOK: Final = timedelta(seconds=15)
+LOOK: Final = timedelta(seconds=5)
 """How often to look whether the lag was asked anew when a decision is due."""
 _HOUR: Final = 3600
 

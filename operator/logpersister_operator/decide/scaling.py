@@ -96,7 +96,9 @@ def events(scaling: Scaling | None) -> list[Event]:
 
 def again(now: datetime, scaling: Scaling | None) -> timedelta | None:
     """Return when to look again though nothing changes."""
-    return None if scaling is None or scaling.due is None else max(scaling.due - now, LOOK)
+    if scaling is None or scaling.due is None:
+        return None
+    return scaling.due - now if scaling.due > now else LOOK
 
 
 class _Topic:

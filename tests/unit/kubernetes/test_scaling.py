@@ -129,7 +129,7 @@ def test_a_decision_that_is_due_is_made_though_nothing_happens() -> None:
     old = scaled.lag(CALM)
     scaled.now += 11 * MINUTE
     plan = scaled.life.step(now=scaled.now, lag=old)
-    assert (scaled.members, plan.again_seconds) == (2, 15), "Kafka was not asked since"
+    assert (scaled.members, plan.again_seconds) == (2, 5), "Kafka was not asked since"
     scaled.life.step(now=scaled.now, lag=replace(old, summary=replace(old.summary, observed_at=scaled.now)))
     assert scaled.members == 1
 
