@@ -66,13 +66,13 @@ def _compare(pod: Document, stable: str, secrets: Sequence[str]) -> None:
     """Let a pod of a member read what the stable revision reads; a Secret that is gone is found missing by itself."""
     container = next(one for one in pod["containers"] if one["name"] == MEMBER)
     container["args"] = [*container["args"], "--shadow-of", f"{STABLE_DIRECTORY}/{MANIFEST_KEY}"]
-    volumes: list[Document] = [{"name": "stable", "configMap": {"name": stable}}]
-    mounts: list[Document] = [{"name": "stable", "mountPath": STABLE_DIRECTORY, "readOnly": True}]
+    volumes: list[Document] = [{"name": "stable-revision", "configMap": {"name": stable}}]
+    mounts: list[Document] = [{"name": "stable-revision", "mountPath": STABLE_DIRECTORY, "readOnly": True}]
     there = {one["mountPath"] for one in container["volumeMounts"]}
     for number, name in enumerate(secrets):
         path = f"{SECRETS_DIRECTORY}/{name}"
         if path not in there:
-            volumes.append({"name": f"stable-{number}", "secret": {"secretName": name, "optional": True}})
-            mounts.append({"name": f"stable-{number}", "mountPath": path, "readOnly": True})
+            volumes.append({"name": f"stable-secret-{number}", "secret": {"secretName": name, "optional": True}})
+            mounts.append({"name": f"stable-secret-{number}", "mountPath": path, "readOnly": True})
     pod["volumes"] = [*pod["volumes"], *volumes]
     container["volumeMounts"] = [*container["volumeMounts"], *mounts]
