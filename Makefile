@@ -93,7 +93,7 @@ test-cluster: setup ## tests on a real node, or on the cluster that KUBECONFIG n
 node-programs:
 	@$(PYTHON) scripts/prepare.py cluster
 
-bench: setup ## measure what it costs (ARGS=throughput, latency, trickle, backlog or operator; ARGS=--help)
+bench: setup ## measure what it costs (ARGS=throughput, latency, trickle, backlog, operator or service; ARGS=--help)
 	@$(BIN)/python -m bench $(ARGS)
 
 format: setup ## bring Python and Rust into shape

@@ -1,10 +1,17 @@
-"""``python -m bench [throughput | latency | trickle | backlog | operator] [options]``: the first one unless named."""
+"""``python -m bench [NAME] [options]``: throughput unless another one of `COMMANDS` is named."""
 
 import sys
 
-from bench import backlog, latency, resources, throughput, trickle
+from bench import backlog, latency, resources, service, throughput, trickle
 
-COMMANDS = {"throughput": throughput, "latency": latency, "trickle": trickle, "backlog": backlog, "operator": resources}
+COMMANDS = {
+    "throughput": throughput,
+    "latency": latency,
+    "trickle": trickle,
+    "backlog": backlog,
+    "operator": resources,
+    "service": service,
+}
 
 
 def main() -> None:

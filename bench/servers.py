@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.stack.kafka import KafkaBroker
 from tests.stack.minio import MinioServer
+from tests.stack.ports import LOOPBACK
 from tests.stack.topics import create_topic, produce_many
 
 BUCKET = "bench"
@@ -34,12 +35,12 @@ class Servers:
 
 
 @contextmanager
-def servers() -> Iterator[Servers]:
+def servers(host: str = LOOPBACK) -> Iterator[Servers]:
     """Start a broker and an S3 server for the time of the block; the bucket's keys are in the environment."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="logpersister-bench-")))
-        kafka = KafkaBroker(folder / "kafka", heap="1g")
-        minio = MinioServer(folder / "minio")
+        kafka = KafkaBroker(folder / "kafka", heap="1g", host=host)
+        minio = MinioServer(folder / "minio", host=host)
         for server in (kafka, minio):
             server.start()
             stack.callback(server.kill)

@@ -115,10 +115,10 @@ def _operator() -> None:
     install()
 
 
-def install() -> None:
-    """Install the operator by its chart, or bring it to the images of these tests."""
+def install(*, member: str | None = None) -> None:
+    """Install the operator by its chart, or bring it to the images of these tests, or to another one of members."""
     values = {
-        "image": {"operator": os.environ[OPERATOR_IMAGE], "member": os.environ[MEMBER_IMAGE]},
+        "image": {"operator": os.environ[OPERATOR_IMAGE], "member": member or os.environ[MEMBER_IMAGE]},
         "settings": {"lagSeconds": 2, "reportSeconds": 2, "secretSeconds": 5},
     }
     release("upgrade", "--install", RELEASE, str(CHART), "--create-namespace", "--wait", values=values)
@@ -166,8 +166,12 @@ def unharmed(persister: Persister, workload: Workload, verify: Verify) -> Iterat
 
 def write_secret(kubectl: Kubectl, secret_key: str) -> None:
     """Write the Secret that resources name."""
-    data = {"AWS_ACCESS_KEY_ID": MinioServer.access_key, "AWS_SECRET_ACCESS_KEY": secret_key}
-    kubectl.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s3"}, "stringData": data})
+    write_keys(kubectl, "s3", {"AWS_ACCESS_KEY_ID": MinioServer.access_key, "AWS_SECRET_ACCESS_KEY": secret_key})
+
+
+def write_keys(kubectl: Kubectl, name: str, keys: Mapping[str, str]) -> None:
+    """Write a Secret with keys of the storage."""
+    kubectl.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": keys})
 
 
 @pytest.fixture(scope="module")

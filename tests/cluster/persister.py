@@ -18,6 +18,9 @@ from tests.integration.harness.waiting import eventually
 MEMBERS = "app.kubernetes.io/component=member"
 EXECUTORS = "app.kubernetes.io/component=executor"
 
+_PAUSE = 0.5
+"""Between two questions: each is a process, and takes its CPU from all that is waited for."""
+
 
 class Persister:
     """One resource; ``spec`` is what it was given last."""
@@ -106,7 +109,7 @@ class Persister:
         return found
 
     def eventually(self, what: str, condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> Any:
-        return eventually(f"{self.name}: {what}", condition, seconds=seconds, explain=self.explain)
+        return eventually(f"{self.name}: {what}", condition, seconds=seconds, explain=self.explain, pause=_PAUSE)
 
     def _found(self) -> Document:
         return self.kubectl.get("logpersister", self.name) or {}

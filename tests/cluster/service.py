@@ -9,7 +9,9 @@ from typing import Self
 from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 
+from tests.cluster.environment import PATIENCE_SECONDS
 from tests.integration.harness.group import Group
+from tests.integration.harness.waiting import eventually
 
 LOOK_SECONDS = 0.1
 """Between two looks at Kafka: the resolution of all results."""
@@ -53,6 +55,17 @@ class Service:
     def longest(self) -> float:
         """The longest time that any partition stood still."""
         return max(self.gaps.values())
+
+    def wait_moved(self) -> None:
+        """Wait until each partition has moved once more: what began in the block ends in it."""
+        since = time.monotonic()
+
+        def moved() -> bool:
+            if self._error is not None:
+                raise self._error
+            return bool(self._moved) and all(at > since for at in self._moved.copy().values())
+
+        eventually("each partition moves", moved, seconds=PATIENCE_SECONDS)
 
     def _run(self) -> None:
         try:

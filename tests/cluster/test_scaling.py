@@ -46,6 +46,7 @@ def test_partitions_stand_still_for_seconds_when_members_go_and_come(persister: 
         for members in (1, _MEMBERS):
             persister.apply(members=members)
             _wait_shared(persister, members)
+        service.wait_moved()
     assert service.longest < _LONGEST_SECONDS, f"{service.gaps}, {service.gap}"
 
 

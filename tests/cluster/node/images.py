@@ -52,6 +52,11 @@ def has(image: str) -> bool:
     return image in _present()
 
 
+def tag(image: str, other: str) -> None:
+    """Give an image another name."""
+    ctr("images", "tag", "--force", image, other)
+
+
 def forget_others(name: str, but: str) -> None:
     """Remove all images called ``name`` whatever their tag, except ``but``: builds of the past fill the disk."""
     for image in _present():

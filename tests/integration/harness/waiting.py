@@ -17,8 +17,9 @@ def eventually(
     *,
     seconds: float = PATIENCE_SECONDS,
     explain: Callable[[], object] = lambda: "",
+    pause: float = _POLL_SECONDS,
 ) -> Value:
-    """Return the first true value of ``condition``.
+    """Return the first true value of ``condition``, which is asked again after each ``pause``.
 
     Raises:
         AssertionError: not within ``seconds``; the message ends with what ``explain`` returns.
@@ -27,5 +28,5 @@ def eventually(
     while not (value := condition()):
         if time.monotonic() > deadline:
             raise AssertionError(f"{what}: not within {seconds:.0f} s; {explain()}")
-        time.sleep(_POLL_SECONDS)
+        time.sleep(pause)
     return value
