@@ -203,18 +203,22 @@ class ObjectStore:
             if name is not None:
                 yield name, listed
 
-    def groups(self) -> Iterator[str]:
-        """Yield the groups that remember something below the prefix of this manifest."""
-        folder = names.groups_prefix(self.prefix)
-        with self._connection.doing("listing groups", folder) as client:
+    def folders(self, prefix: str) -> Iterator[str]:
+        """Yield the folders in the folder `prefix`, all of which end with a slash, in the order of names."""
+        with self._connection.doing("listing folders", prefix) as client:
             pages = client.get_paginator("list_objects_v2").paginate(
-                Bucket=self.storage.bucket, Prefix=folder, Delimiter="/"
+                Bucket=self.storage.bucket, Prefix=prefix, Delimiter="/"
             )
             for page in pages:
                 for item in page.get("CommonPrefixes", ()):
-                    group = names.group_of(self.prefix, item["Prefix"])
-                    if group is not None:
-                        yield group
+                    yield item["Prefix"]
+
+    def groups(self) -> Iterator[str]:
+        """Yield the groups that remember something below the prefix of this manifest."""
+        for folder in self.folders(names.groups_prefix(self.prefix)):
+            group = names.group_of(self.prefix, folder)
+            if group is not None:
+                yield group
 
     def metadata(self, key: str) -> Mapping[str, str] | None:
         """Return the user metadata of an object as it was given, or None when the object is not there."""

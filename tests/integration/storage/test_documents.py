@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from logpersister.member.shadow.shelf import Shelf, TooManyError, Window
 from logpersister.ranges import Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
@@ -56,6 +57,23 @@ def test_listings_go_over_pages_and_the_inventory_leaves_out_what_is_not_ours(
     assert [name.start for name, _ in store.inventory("clicks")] == list(range(25))
     assert len(list(store.list_objects("raw/clicks/1_0_", start_after=key_of(19)))) == 5
     assert len(list(store.list_objects())) == 27
+
+
+def test_objects_behind_an_offset_are_found_in_the_last_folders(
+    store: ObjectStore, s3: "S3Client", bucket: str
+) -> None:
+    """As a shadow looks for them, with little work however much is older."""
+    for day, hour, start in [(1, 3, 10), (9, 22, 20), (9, 23, 30), (10, 0, 40), (10, 0, 50), (10, 0, 60)]:
+        s3.put_object(Bucket=bucket, Key=key_of(start, path=f"dt=2026-11-{day:02d}/hr={hour:02d}"), Body=b"")
+    shelf = Shelf(store, GROUP, in_folders=True, most=3)
+    folders = shelf.newest("clicks")
+    assert folders == ["dt=2026-11-09/hr=22", "dt=2026-11-09/hr=23", "dt=2026-11-10/hr=00"]
+    partition = TopicPartition("clicks", 0)
+    windows = {partition: Window(30, 60)}
+    with pytest.raises(TooManyError):
+        shelf.find("clicks", windows, {1})
+    found = shelf.find("clicks", windows, {1, 2}, folders)
+    assert sorted(name.start for name, _ in found[partition]) == [30, 40, 50]
 
 
 def _list_in_pages_of(keys_: int, store: ObjectStore) -> None:

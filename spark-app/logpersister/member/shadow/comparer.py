@@ -38,6 +38,8 @@ class Objects(Protocol):
         self, topic: str, windows: Windows, generations: Collection[int], folders: Collection[str] | None = None
     ) -> Mapping[TopicPartition, Sequence[Listed]]: ...
 
+    def newest(self, topic: str) -> Sequence[str]: ...
+
     def stored(self, found: Iterable[Listed]) -> Iterable[Stored]: ...
 
 
@@ -213,34 +215,34 @@ class Comparer:
         generations: Collection[int],
         ours: Mapping[TopicPartition, Sequence[Listed]],
     ) -> Mapping[TopicPartition, Sequence[Listed]]:
-        """Find the stable group's objects; among too many of them, where the shadow has its own."""
+        """Find the stable group's objects; among too many, where the shadow has its own, and in the last folders."""
         try:
             return self._stable.objects.find(topic, windows, generations)
         except TooManyError:
-            if self._same_layout:
-                folders = sorted({name.path for found in ours.values() for name, _ in found})
-                return self._stable.objects.find(topic, windows, generations, folders)
-        raise TooManyError(
-            "the old revision has too many objects in other folders than the new one to look for those that are new"
-        )
+            if not self._same_layout:
+                raise
+        folders = {name.path for found in ours.values() for name, _ in found}
+        folders |= set(self._stable.objects.newest(topic))
+        return self._stable.objects.find(topic, windows, generations, sorted(folders))
 
     def _count(self, partition: TopicPartition, union: Union, verdict: Verdict, losses: Iterable[Loss]) -> None:
         state = self._partitions[partition]
-        if verdict.difference is not None and self._is_explained(partition, union, verdict, losses):
-            state.figures += Figures(checksums_impossible=1)
-            return
+        remark = self._remark
+        if verdict.difference is not None:
+            lost = any(_overlaps(loss, partition, union) for loss in losses)
+            compacted = self._shadow.progress.compacted(partition.topic) if verdict.fewer and not lost else False
+            if lost or compacted:  # Kafka had not the same records any more for the one as for the other
+                state.figures += Figures(checksums_impossible=1)
+                return
+            if compacted is None:
+                remark += " (Kafka does not tell whether it compacts the topic)"
         state.figures += _figures(union, verdict)
         if verdict.difference is not None and len(state.examples) < MAX_EXAMPLES:
-            message = verdict.difference + self._remark
-            state.examples.append(Difference(partition, union.start, union.end, message))
+            state.examples.append(Difference(partition, union.start, union.end, verdict.difference + remark))
 
-    def _is_explained(self, partition: TopicPartition, union: Union, verdict: Verdict, losses: Iterable[Loss]) -> bool:
-        """Whether Kafka had not the same records any more for the one as for the other."""
-        lost = any(
-            loss.range.partition == partition and loss.range.start < union.end and union.start < loss.range.end
-            for loss in losses
-        )
-        return lost or (verdict.fewer and self._shadow.progress.compacted(partition.topic) is True)
+
+def _overlaps(loss: Loss, partition: TopicPartition, union: Union) -> bool:
+    return loss.range.partition == partition and loss.range.start < union.end and union.start < loss.range.end
 
 
 def _begin(stable: Committed, shadow: Committed) -> Offset | None:

@@ -2,7 +2,8 @@
 
 An object's name has the start of its range, so behind the topic's folder (and the partition path) a listing can begin
 at an offset. Only a layout with partition paths has to be listed as a whole, since any path may have something new;
-that is done up to `MOST_LISTED` names, beyond which the paths have to be known.
+that is done up to a number of names, beyond which the paths have to be known, or guessed: records of now go to the
+last ones.
 """
 
 from collections import defaultdict
@@ -18,13 +19,17 @@ from logpersister.storage.names import ObjectName
 from logpersister.storage.store import ListedObject, ObjectStore
 
 MOST_LISTED: Final = 20_000
-"""Names of a topic that are listed at each look, 20 requests; more are not worth it."""
+"""Names of a topic that are listed at each look, 20 requests, where the paths can be known otherwise."""
+MOST_LISTED_BLINDLY: Final = 200_000
+"""The same where they cannot."""
+NEWEST_FOLDERS: Final = 2
+"""Of each level: an hour or a day ends while it is compared."""
 
 Listed = tuple[ObjectName, ListedObject]
 
 
 class TooManyError(Exception):
-    """The topic's folder has more than `MOST_LISTED` names."""
+    """The topic's folder has more names than shall be listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +46,12 @@ Windows = Mapping[TopicPartition, Window]
 class Shelf:
     """What one group stores in the generations that are looked at."""
 
-    def __init__(self, store: ObjectStore, group: str, *, in_folders: bool) -> None:
-        """`in_folders`: whether its layout has partition paths."""
+    def __init__(self, store: ObjectStore, group: str, *, in_folders: bool, most: int) -> None:
+        """`in_folders`: whether its layout has partition paths. `most`: how many names of a topic are listed then."""
         self._store = store
         self._group = group
-        self.in_folders = in_folders
+        self._in_folders = in_folders
+        self._most = most
         self._too_many: set[str] = set()
 
     def find(
@@ -63,7 +69,7 @@ class Shelf:
             StorageError: the bucket fails.
             TooManyError: it is not known in which folders they are, and there are too many objects to look for them.
         """
-        if not self.in_folders:
+        if not self._in_folders:
             folders = [""]
         listing = self._all(topic) if folders is None else self._in(topic, windows, generations, folders)
         found: defaultdict[TopicPartition, list[Listed]] = defaultdict(list)
@@ -73,6 +79,17 @@ class Shelf:
             if wanted and name.generation in generations:
                 found[name.topic_partition].append((name, listed))
         return found
+
+    def newest(self, topic: str) -> list[str]:
+        """Return the last partition paths of a topic, a few of each level."""
+        return self._leaves(names.topic_prefix(self._store.prefix, topic), "")
+
+    def _leaves(self, topic_folder: str, path: str) -> list[str]:
+        folders = self._store.folders(topic_folder + (f"{path}/" if path else ""))
+        below = sorted((folder[len(topic_folder) : -1] for folder in folders), key=lambda name: (len(name), name))
+        if not below:
+            return [path]
+        return [leaf for last in below[-NEWEST_FOLDERS:] for leaf in self._leaves(topic_folder, last)]
 
     def stored(self, found: Iterable[Listed]) -> Iterator[Stored]:
         """Ask the bucket what the objects say of themselves; those of other groups are left out.
@@ -89,11 +106,11 @@ class Shelf:
 
     def _all(self, topic: str) -> Iterator[Listed]:
         if topic in self._too_many:
-            raise TooManyError
+            raise TooManyError(f"more than {self._most:,} objects would have to be listed at each look")
         for number, each in enumerate(self._store.inventory(topic)):
-            if number >= MOST_LISTED:
+            if number >= self._most:
                 self._too_many.add(topic)
-                raise TooManyError
+                raise TooManyError(f"more than {self._most:,} objects would have to be listed at each look")
             yield each
 
     def _in(

@@ -14,7 +14,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.storage import StorageSpec
 from logpersister.member.shadow.comparer import Comparer, Party
 from logpersister.member.shadow.groups import GroupPositions
-from logpersister.member.shadow.shelf import Shelf
+from logpersister.member.shadow.shelf import MOST_LISTED, MOST_LISTED_BLINDLY, Shelf
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.shadow import ShadowReport
 from logpersister.storage.losses import list_losses
@@ -104,12 +104,14 @@ def comparing(
         secrets: where the secrets of both are.
         owned: the partitions that this member owns.
     """
+    same_layout = resource.spec.output.partition_by == stable.spec.output.partition_by
+    of_stable = stable_storage(resource.spec.storage, stable.spec.storage)
     with ExitStack() as stack:
         yield Comparer(
-            _party(stable, stable_storage(resource.spec.storage, stable.spec.storage), secrets, stack),
-            _party(resource, resource.spec.storage, secrets, stack),
+            _party(stable, of_stable, secrets, stack, MOST_LISTED if same_layout else MOST_LISTED_BLINDLY),
+            _party(resource, resource.spec.storage, secrets, stack, MOST_LISTED_BLINDLY),
             owned,
-            same_layout=resource.spec.output.partition_by == stable.spec.output.partition_by,
+            same_layout=same_layout,
             remark=remark_on(resource, stable),
         )
 
@@ -132,7 +134,7 @@ def seconds_between(resource: LogPersister) -> float:
     return max(SHORTEST_SECONDS, resource.spec.cycle_interval.total_seconds())
 
 
-def _party(resource: LogPersister, storage: StorageSpec, secrets: Secrets, stack: ExitStack) -> Party:
+def _party(resource: LogPersister, storage: StorageSpec, secrets: Secrets, stack: ExitStack, most: int) -> Party:
     kafka = resource.spec.kafka
     read_committed = kafka.isolation_level == "read_committed"
     progress = GroupPositions(
@@ -140,5 +142,5 @@ def _party(resource: LogPersister, storage: StorageSpec, secrets: Secrets, stack
     )
     stack.callback(progress.close)
     store = stack.enter_context(open_store(storage, secrets))
-    shelf = Shelf(store, resource.group_id, in_folders=bool(resource.spec.output.partition_by))
+    shelf = Shelf(store, resource.group_id, in_folders=bool(resource.spec.output.partition_by), most=most)
     return Party(resource.spec.generation, progress, shelf, lambda: list(list_losses(store, resource.group_id)))

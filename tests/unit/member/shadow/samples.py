@@ -100,6 +100,10 @@ class FakeStore:
                 self.listed += 1
                 yield ListedObject(key, 10 * self.found[key].records, NOW)
 
+    def folders(self, prefix: str) -> Iterator[str]:
+        inside = [key[len(prefix) :].split("/") for key in self.found if key.startswith(prefix)]
+        yield from sorted({f"{prefix}{first}/" for first, *rest in inside if rest})
+
     def inventory(self, topic: str) -> Iterator[tuple[ObjectName, ListedObject]]:
         for listed in self.list_objects(topic_prefix(self.prefix, topic)):
             name = parse_object_key(self.prefix, listed.key)
@@ -170,7 +174,7 @@ class FakeGroup:
         return keys
 
 
-def party(group: FakeGroup, *, in_folders: bool) -> Party:
+def party(group: FakeGroup, *, in_folders: bool, most: int = 1_000) -> Party:
     """Return a group as the comparison sees it, with a real shelf in front of the fake bucket."""
     store: Any = group.store
-    return Party(1, group.progress, Shelf(store, group.name, in_folders=in_folders), lambda: group.losses)
+    return Party(1, group.progress, Shelf(store, group.name, in_folders=in_folders, most=most), lambda: group.losses)

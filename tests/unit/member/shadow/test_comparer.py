@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logpersister.member.shadow import shelf
 from logpersister.member.shadow.comparer import Comparer
+from logpersister.member.shadow.shelf import Shelf
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.report.shadow import Both, ShadowReport
 from logpersister.storage.losses import Loss
@@ -26,7 +27,9 @@ def parity(row: Row) -> str:
 class Scene:
     """Both groups, and the comparison of one member."""
 
-    def __init__(self, *, in_folders: bool = False, same_layout: bool = True, remark: str = "") -> None:
+    def __init__(
+        self, *, in_folders: bool = False, same_layout: bool = True, remark: str = "", most: int = 1_000
+    ) -> None:
         self.stable = FakeGroup("backup", FakeStore("raw"))
         self.shadow = FakeGroup("backup-shadow", FakeStore("shadow"))
         if in_folders:
@@ -35,7 +38,7 @@ class Scene:
         self.targets: Mapping[TopicPartition, Offset] = {}
         self.shown: list[ShadowReport] = []
         self.comparer = Comparer(
-            party(self.stable, in_folders=in_folders),
+            party(self.stable, in_folders=in_folders, most=most),
             party(self.shadow, in_folders=in_folders),
             lambda: self.owned,
             same_layout=same_layout,
@@ -160,7 +163,11 @@ def test_records_that_compaction_took_meanwhile_are_left_out(compacts: bool | No
     scene.shadow.progress.compacts = compacts
     scene.stable.persist(ALL, 0, 10)
     scene.shadow.persist(ALL[5:], 0, 10)
-    assert scene.look().figures.differences == differences
+    report = scene.look()
+    assert report.figures.differences == differences
+    assert [example.message.partition("(")[2] for example in report.examples] == (
+        [] if compacts else [""] if compacts is False else ["Kafka does not tell whether it compacts the topic)"]
+    )
     scene.stable.persist(ALL[15:], 10, 20)
     scene.shadow.persist(ALL, 10, 20)
     assert scene.look().figures.differences == differences + 1, "compaction takes records, it brings none"
@@ -180,17 +187,34 @@ def test_what_is_older_than_the_shadow_is_neither_listed_nor_asked() -> None:
     assert report.figures.objects == Both(20, 2)
 
 
-def test_among_too_many_folders_those_of_the_shadow_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "MOST_LISTED", 20)
+def test_among_too_many_folders_those_of_the_shadow_are_looked_at() -> None:
     for same_layout in (True, False):
-        scene = Scene(in_folders=True, same_layout=same_layout)
+        scene = Scene(in_folders=True, same_layout=same_layout, most=20)
         scene.stable.persist(rows(*range(1_000)), *range(0, 1_001, 5), since=0)
         scene.shadow.persist(rows(*range(1_000)), 900, 1_000, since=900)
         report = scene.look()
         assert report.figures.records == (Both(100, 100) if same_layout else Both())
         assert (report.error is None) == same_layout
         if report.error:
-            assert report.error.startswith("topic clicks: the old revision has too many objects in other folders")
+            assert report.error == "topic clicks: more than 20 objects would have to be listed at each look"
+
+
+def test_a_shadow_that_stores_nothing_is_found_out_among_too_many_folders() -> None:
+    scene = Scene(in_folders=True, most=20)
+    scene.stable.folder = lambda row: f"dt=2026-11-{row.offset // 50 + 1:02d}/hr={row.offset // 10 % 5}"
+    scene.stable.persist(rows(*range(1_000)), *range(0, 1_001, 5), since=0)
+    scene.shadow.persist([], 985, 1_000, since=985)
+    report = scene.look()
+    assert (report.figures.records, report.figures.differences) == (Both(15, 0), 3)
+    assert scene.stable.store.listed < 30
+
+
+def test_the_last_folders_are_those_of_the_largest_numbers() -> None:
+    group = FakeGroup("backup", FakeStore("raw"))
+    group.folder = lambda row: f"offset={row.offset // 4 * 4}"
+    group.persist(rows(*range(15)), 0, 15)
+    everything: Any = group.store
+    assert Shelf(everything, "backup", in_folders=True, most=0).newest("clicks") == ["offset=8", "offset=12"]
 
 
 def test_a_topic_that_cannot_be_looked_at_does_not_hinder_others() -> None:
