@@ -4,7 +4,9 @@ import json
 from datetime import timedelta
 from typing import Any
 
+from logpersister.cli.arguments import parser
 from logpersister.manifest import parse
+from logpersister.report.shadow import Both, Figures, figures_document
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide.departed import departed
 from logpersister_operator.observed import MemberReport, Plan
@@ -67,12 +69,8 @@ class Shadowed:
 
     def told(self, group: str = "", **changes: Any) -> dict[str, MemberReport]:
         """Return what the shadow says."""
-        found: dict[str, Any] = {
-            "since": "2026-11-21T12:00:00.000Z", "partitions": 4, "offsets": 1000, "ranges": 2,
-            "records": {"stable": 1000, "shadow": 1000}, "objects": {"stable": 4, "shadow": 2},
-            "bytes": {"stable": 9000, "shadow": 7000}, "checksums": {"compared": 2, "impossible": 0},
-            "differences": 0, "examples": [], "error": None,
-        }  # fmt: skip
+        figures = Figures(1000, 2, Both(1000, 1000), objects=Both(4, 2), bytes=Both(9000, 7000), checksums_compared=2)
+        found = {"partitions": 4, **figures_document(figures), "examples": [], "error": None}
         name = f"{self.stateful_set['metadata']['name']}-0"
         return {name: report(group=group or self.manifest.group_id, shadow=found | changes)}
 
@@ -121,7 +119,9 @@ def test_it_reads_what_the_old_revision_reads() -> None:
     shadowed.change(storage=storage | {"secretName": "s3"})
     spec = shadowed.stateful_set["spec"]["template"]["spec"]
     (container,) = spec["containers"]
-    assert container["args"][-2:] == ["--shadow-of", "/etc/logpersister-stable/resource.json"]
+    arguments = parser().parse_args([one.replace("$(CORES)", "1") for one in container["args"]])
+    assert str(arguments.file) == "/etc/logpersister/resource.json"
+    assert str(arguments.shadow_of) == "/etc/logpersister-stable/resource.json"
     sources = {one["name"]: one.get("configMap", one.get("secret")) for one in spec["volumes"]}
     mounted = {one["mountPath"]: sources[one["name"]] for one in container["volumeMounts"]}
     assert mounted["/etc/logpersister"] == {"name": f"clicks-backup-{shadowed.new}-shadow"}
