@@ -14,7 +14,8 @@ from typing import Any, Final
 from logpersister.manifest.resource import Spec
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import plural
-from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.cluster.kinds import Document, owners
+from logpersister_operator.decide.departed import member_names
 from logpersister_operator.decide.diagnosis import is_ready
 from logpersister_operator.observed import KnownLag, Observed
 
@@ -90,7 +91,9 @@ def hangs(observed: Observed, spec: Spec) -> Hangs | None:
     lag = observed.lag
     if not isinstance(lag, KnownLag) or lag.group is None or lag.group.state in _SHARING_OUT:
         return None
-    pods = {str(pod["metadata"]["name"]): pod for pod in observed.pods() if is_ready(pod)}
+    uid = observed.resource["metadata"]["uid"]
+    ours = member_names(one for one in observed.stateful_sets().values() if uid in owners(one))
+    pods = {name: pod for pod in observed.pods() if is_ready(pod) and (name := str(pod["metadata"]["name"])) in ours}
     holders = {one.name: one.assignment for one in lag.group.members if one.assignment}
     found: list[Hang] = []
     for name in sorted(holders.keys() & pods.keys() & (observed.reports or {}).keys()):

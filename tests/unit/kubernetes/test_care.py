@@ -16,7 +16,7 @@ from logpersister.manifest.resource import Spec
 from logpersister.ranges import TopicPartition
 from logpersister.report.document import rfc3339
 from logpersister.storage.connection import ATTEMPTS, CONNECT_TIMEOUT, READ_TIMEOUT
-from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide.care import HOUR, LONGEST_DISTANCE, SETTLING, Care, care
 from logpersister_operator.decide.hangs import PATIENCE, SLOWEST
 from logpersister_operator.observe.members import Silences
@@ -35,7 +35,8 @@ from tests.unit.kubernetes.samples import (
     verdict,
 )
 
-OWNED = {name: frozenset({TopicPartition("clicks", number)}) for number, name in enumerate(("a", "b", "c"))}
+A, B, C = "lp-0", "lp-1", "lp-2"
+OWNED = {name: frozenset({TopicPartition("clicks", number)}) for number, name in enumerate((A, B, C))}
 MINUTE = timedelta(minutes=1)
 LONG = 3 * HOUR
 SILENT = MemberReport(None, "timed out")
@@ -60,6 +61,13 @@ def pods(names: Sequence[str] = tuple(OWNED), *, generation: int = 0, ready: boo
     return found
 
 
+def children(members: Sequence[Document], owner: str = resource()["metadata"]["uid"]) -> dict[Reference, Document]:
+    """Return the pods with their StatefulSet."""
+    labels = {"logpersister.dev/revision": "0a1b2c3d4e5f"}
+    metadata = {"name": "lp", "labels": labels, "ownerReferences": [{"uid": owner}]}
+    return by_reference([*members, {"kind": "StatefulSet", "metadata": metadata, "spec": {"replicas": len(OWNED)}}])
+
+
 def seen(
     overdue: Mapping[str, timedelta],
     reports: Mapping[str, MemberReport] | None = None,
@@ -71,7 +79,7 @@ def seen(
     """Return three members that are fine, but for what is given."""
     document = resource() | ({"status": status} if status else {})
     said = {name: report() for name in OWNED} | dict(reports or {})
-    facts = {"lag": kafka(overdue), "children": by_reference(pods()), "reports": said} | known
+    facts = {"lag": kafka(overdue), "children": children(pods()), "reports": said} | known
     return replace(observed(document, **facts), now=at)
 
 
@@ -114,7 +122,7 @@ RECENT = rfc3339(NOW - MINUTE) or ""
     ids=["nothing", "job", "no-executor", "left-behind", "large", "in-a-job", "works", "drains", "held", "many-held"],
 )  # fmt: skip
 def test_why_a_member_hangs_is_what_it_says_of_itself(said: MemberReport, cause: str) -> None:
-    found = cared(seen({"a": LONG}, {"a": said})).verdict
+    found = cared(seen({A: LONG}, {A: said})).verdict
     if cause:
         assert found.reason == "MemberHangs"
         assert f": {cause}; partition clicks-0 stand" in found.message
@@ -123,14 +131,15 @@ def test_why_a_member_hangs_is_what_it_says_of_itself(said: MemberReport, cause:
 
 
 def test_kafka_has_to_agree_and_to_answer() -> None:
-    assert cared(seen({}, {"a": STANDS})).verdict.holds, "nothing waits"
-    assert cared(seen({"a": LONG}, {"a": STANDS}, children={})).verdict.holds, "it has no pod"
-    away = seen({"a": LONG}, {"a": STANDS}, lag=UnknownLag("timed out"))
+    assert cared(seen({}, {A: STANDS})).verdict.holds, "nothing waits"
+    assert cared(seen({A: LONG}, {A: STANDS}, children=children([]))).verdict.holds, "it has no pod"
+    assert cared(seen({A: LONG}, {A: STANDS}, children=children(pods(), owner="another"))).verdict.holds, "not ours"
+    away = seen({A: LONG}, {A: STANDS}, lag=UnknownLag("timed out"))
     assert (cared(away).verdict.status, cared(away).verdict.reason) == ("Unknown", "LagUnknown")
-    moving = seen({}, {"a": STANDS}, lag=kafka({"a": LONG}, state="PreparingRebalance"))
+    moving = seen({}, {A: STANDS}, lag=kafka({A: LONG}, state="PreparingRebalance"))
     assert cared(moving).verdict.reason == "NoMemberAnswers"
     told = [{"type": "MembersProgressing", "status": "False", "reason": "MemberHangs", "message": "as before"}]
-    moving = seen({}, {"a": STANDS}, lag=kafka({"a": LONG}, state="PreparingRebalance"), status={"conditions": told})
+    moving = seen({}, {A: STANDS}, lag=kafka({A: LONG}, state="PreparingRebalance"), status={"conditions": told})
     assert cared(moving).verdict.message == "as before"
     new = seen({}, lag=replace(kafka({}), watched=False), status={"conditions": told})
     assert cared(new).verdict.message == "as before", "an operator that has just begun to look does not know better"
@@ -139,35 +148,35 @@ def test_kafka_has_to_agree_and_to_answer() -> None:
 
 def test_one_that_is_silent_hangs_since_it_is_silent() -> None:
     silences = Silences()
-    assert silences.observe({"a": SILENT, "b": report()}, NOW) == {"a": NOW}
-    silent = silences.observe({"a": SILENT}, NOW + MINUTE)
-    found = seen({"a": LONG}, {"a": SILENT}, silent=silent, at=NOW + 9 * MINUTE)
+    assert silences.observe({A: SILENT, B: report()}, NOW) == {A: NOW}
+    silent = silences.observe({A: SILENT}, NOW + MINUTE)
+    found = seen({A: LONG}, {A: SILENT}, silent=silent, at=NOW + 9 * MINUTE)
     assert "since 2026-11-21T12:00:00Z: it does not answer at /status" in cared(found).verdict.message
     assert not cared(found).restarts
     assert cared(replace(found, now=NOW + 10 * MINUTE)).restarts
-    assert silences.observe({"a": report()}, NOW) == {}
+    assert silences.observe({A: report()}, NOW) == {}
 
 
 def test_it_is_restarted_when_it_has_hung_for_long_and_that_is_counted_and_told() -> None:
-    soon = seen({"a": 9 * MINUTE}, {"a": STANDS})
+    soon = seen({A: 9 * MINUTE}, {A: STANDS})
     waits = cared(soon)
     assert "it is restarted at 2026-11-21T12:01:00Z unless it goes on" in waits.verdict.message
     assert not waits.restarts
     assert not waits.pods(soon)
 
-    found = seen({"a": 10 * MINUTE}, {"a": STANDS})
+    found = seen({A: 10 * MINUTE}, {A: STANDS})
     done = cared(found)
-    assert [(one.member, one.pod, one.time, one.count) for one in done.restarts] == [("a", "a-0", NOW, 1)]
-    assert [one["metadata"]["uid"] for one in done.pods(found)] == ["a-0"]
+    assert [(one.member, one.pod, one.time, one.count) for one in done.restarts] == [(A, f"{A}-0", NOW, 1)]
+    assert [one["metadata"]["uid"] for one in done.pods(found)] == [f"{A}-0"]
     (event,) = done.events
     assert (event.reason, event.warning) == ("MemberRestarted", True)
     assert "clicks-0" in event.message
 
     status = {"restarts": [one.model_dump(mode="json", by_alias=True) for one in done.restarts]}
-    killed = seen({"a": 10 * MINUTE}, {"a": STANDS}, status=status)
+    killed = seen({A: 10 * MINUTE}, {A: STANDS}, status=status)
     assert cared(killed).restarts == done.restarts, "an operator that comes after it spends no more"
-    assert [one["metadata"]["uid"] for one in cared(killed).pods(killed)] == ["a-0"], "and does what was decided"
-    back = seen({}, status=status, children=by_reference(pods(generation=1)))
+    assert [one["metadata"]["uid"] for one in cared(killed).pods(killed)] == [f"{A}-0"], "and does what was decided"
+    back = seen({}, status=status, children=children(pods(generation=1)))
     assert not cared(back).pods(back)
 
 
@@ -176,41 +185,39 @@ def test_it_is_restarted_when_it_has_hung_for_long_and_that_is_counted_and_told(
     [
         ({}, {"maxRestartsPerHour": 0}, "MemberHangs", "maxRestartsPerHour is 0"),
         ({"hands_off": "a rollout is under way"}, {}, "MemberHangs", "not restarted: a rollout"),
-        ({"reports": {"b": STANDS}}, {}, "MembersHangAlike", "2 of 3 members hang or fail alike"),
-        ({"reports": {"b": report([failure(RECENT) | {"partition": 1}])}}, {}, "MembersHangAlike", "2 of 3 members"),
-        ({"reports": {"a": working(job(NOW), executors=0)}}, {}, "MemberHangs", "what its executors wait for"),
+        ({"reports": {B: STANDS}}, {}, "MembersHangAlike", "2 of 3 members hang or fail alike"),
+        ({"reports": {B: report([failure(RECENT) | {"partition": 1}])}}, {}, "MembersHangAlike", "2 of 3 members"),
+        ({"reports": {A: working(job(NOW), executors=0)}}, {}, "MemberHangs", "what its executors wait for"),
     ],
 )
 def test_why_it_is_not_restarted(facts: dict[str, Any], policy: Any, reason: str, words: str) -> None:
-    said = {"a": STANDS, **facts.get("reports", {})}
-    found = cared(seen({"a": LONG, "b": LONG}, said), hands_off=facts.get("hands_off", ""), **policy)
+    said = {A: STANDS, **facts.get("reports", {})}
+    found = cared(seen({A: LONG, B: LONG}, said), hands_off=facts.get("hands_off", ""), **policy)
     assert found.verdict.reason == reason
     assert words in found.verdict.message
     assert not found.restarts
 
 
 def test_the_only_member_is_restarted_but_not_for_what_it_cannot_help() -> None:
-    alone: dict[str, Any] = {"lag": kafka({"a": LONG}, owned={"a": OWNED["a"]}), "children": by_reference(pods("a"))}
-    assert cared(seen({}, {"a": STANDS}, **alone)).restarts
+    alone: dict[str, Any] = {"lag": kafka({A: LONG}, owned={A: OWNED[A]}), "children": children(pods([A]))}
+    assert cared(seen({}, {A: STANDS}, **alone)).restarts
     fails = report([failure(RECENT) | {"partition": 0}])
-    assert cared(seen({}, {"a": fails, "b": SILENT, "c": SILENT}, **alone)).verdict.holds
+    assert cared(seen({}, {A: fails, B: SILENT, C: SILENT}, **alone)).verdict.holds
 
 
 def test_one_whose_ranges_fail_is_restarted_when_others_store_meanwhile() -> None:
     fails = report([failure(RECENT) | {"partition": 0}])
     document = report().document or {}
     idle: dict[str, Any] = {"uploads": {**document["uploads"], "last": rfc3339(NOW - 9 * LONG)}}
-    assert cared(seen({"a": LONG}, {"a": fails})).restarts
-    others = {"b": report(**idle), "c": report(**idle)}
-    assert cared(seen({"a": LONG}, {"a": fails, **others})).verdict.holds, (
-        "nobody stores: then nothing tells them apart"
-    )
+    assert cared(seen({A: LONG}, {A: fails})).restarts
+    others = {B: report(**idle), C: report(**idle)}
+    assert cared(seen({A: LONG}, {A: fails, **others})).verdict.holds, "nobody stores: then nothing tells them apart"
     old = report([failure(rfc3339(NOW - HOUR) or "") | {"partition": 0}])
-    assert cared(seen({"a": LONG}, {"a": old, **others})).verdict.holds, "it works again"
+    assert cared(seen({A: LONG}, {A: old, **others})).verdict.holds, "it works again"
 
 
 def test_paused_or_without_a_spec_nobody_hangs() -> None:
-    found = seen({"a": LONG}, {"a": STANDS})
+    found = seen({A: LONG}, {A: STANDS})
     assert cared(found, paused=True).verdict.reason == "Paused"
     assert care(found, None, paused=False, hands_off="").verdict.status == "Unknown"
 
@@ -224,7 +231,7 @@ def test_a_plan_has_the_restart_in_its_status_but_not_while_members_are_replaced
     member["metadata"]["labels"]["logpersister.dev/revision"] = revision
     life.children |= by_reference([member])
     life.step()
-    known: dict[str, Any] = {"lag": kafka({name: LONG}, owned={name: OWNED["a"]}), "reports": {name: STANDS}}
+    known: dict[str, Any] = {"lag": kafka({name: LONG}, owned={name: OWNED[A]}), "reports": {name: STANDS}}
     plan = life.step(**known)
     assert verdict(plan, "MembersProgressing") == ("False", "MemberHangs")
     assert [one["metadata"]["name"] for one in plan.restart] == [name]
@@ -261,7 +268,7 @@ class Hospital:
             said,
             at=self.now,
             status=self.status,
-            children=by_reference(there),
+            children=children(there),
         )
         done = cared(found, **self.policy)
         condition = {"type": "MembersProgressing", "status": done.verdict.status, "reason": done.verdict.reason}
@@ -302,7 +309,7 @@ def test_restarts_never_exceed_the_budget(rounds: list[tuple[set[str], bool, int
 def test_a_member_that_hangs_again_and_again_is_left_alone_for_longer_each_time(pauses: list[int]) -> None:
     world = Hospital(maxRestartsPerHour=10)
     for minutes in pauses:
-        world.round({"a"}, killed=False)
+        world.round({A}, killed=False)
         world.now += minutes * MINUTE
     times = [time for _, time in world.deleted]
     for number, (time, later) in enumerate(pairwise(times), start=1):
@@ -311,14 +318,14 @@ def test_a_member_that_hangs_again_and_again_is_left_alone_for_longer_each_time(
 
 def test_that_the_budget_is_used_up_is_told_once() -> None:
     world = Hospital(maxRestartsPerHour=1, restartAfter="1s")
-    world.round({"a"}, killed=False)
+    world.round({A}, killed=False)
     for _ in range(20):
         world.now += MINUTE
-        world.round({"a"}, killed=False)
+        world.round({A}, killed=False)
     assert world.told == ["MemberRestarted", "RestartsUsedUp"]
     assert world.status["conditions"][0]["reason"] == "RestartsUsedUp"
     world.now += HOUR
-    world.round({"a"}, killed=False)
+    world.round({A}, killed=False)
     assert len(world.deleted) == 2
 
 
