@@ -115,7 +115,7 @@ def _status(observed: Observed, rolling: Rolling | None, found: Sequence[Verdict
     return Status(
         observed_generation=generation,
         conditions=conditions(before, found, generation, observed.now),
-        generation=None if lead is None else lead.resource.spec.generation,
+        generation=None if rolling is None else rolling.generation,
         revision=progress.revision,
         group_id=None if lead is None else lead.resource.group_id,
         lag=lag,

@@ -60,6 +60,8 @@ class Rolling:
     """How many members the lag asks for; None when the spec says how many."""
     shadow: ShadowState | None = None
     """What is told of the shadow."""
+    generation: int | None = None
+    """The one that members write."""
 
     @property
     def ready(self) -> int:
@@ -142,7 +144,8 @@ def roll(observed: Observed, app: Application, *, paused: bool) -> Rolling:
     others = observed.stateful_sets().keys() - {lead.revision}
     pods = [pod for pod in observed.pods() if pod["metadata"]["labels"].get(REVISION_LABEL) not in others]
     sick, shadow = ailment(pods, observed.now), shadows.state(observed, app, outcome.record)
-    return Rolling(outcome, situation, app, lead, sick, scaled, shadow)
+    generation = shadows.generation(observed, lead, outcome.record)
+    return Rolling(outcome, situation, app, lead, sick, scaled, shadow, generation)
 
 
 def stored(observed: Observed, app: Application, revision: str | None) -> Application | None:

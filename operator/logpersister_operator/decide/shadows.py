@@ -57,6 +57,13 @@ def state(observed: Observed, app: Application, record: Record) -> ShadowState |
     return shadow_of(present.group_id, present.prefix, present.members, shadow(observed, app, record))
 
 
+def generation(observed: Observed, lead: Application, record: Record) -> int:
+    """Return the generation that members write: that of a revision in the shadow is not written yet."""
+    stable = observed.config_maps().get(record.stable or "") if record.phase is Phase.SHADOWING else None
+    manifest = None if stable is None else manifest_of(stable)
+    return (lead.resource if manifest is None else manifest).spec.generation
+
+
 def _group(pod: Mapping[str, Any]) -> str:
     return str((pod["metadata"].get("annotations") or {}).get(GROUP_ANNOTATION, ""))
 

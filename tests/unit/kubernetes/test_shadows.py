@@ -82,7 +82,8 @@ def matches(selector: dict[str, str], labels: dict[str, str]) -> bool:
 def test_it_runs_beside_the_members_in_a_group_of_its_own() -> None:
     shadowed = Shadowed()
     before = {reference: child for reference, child in shadowed.life.children.items() if shadowed.old in reference.name}
-    plan = shadowed.change(**CHANGED)
+    plan = shadowed.change(**CHANGED, generation=2)
+    assert plan.status["generation"] == 1, "that of the shadow is not written yet"
     assert (shadowed.life.revisions(), shadowed.life.shadows()) == ({shadowed.old: 3}, {shadowed.new: 1})
     assert before.items() <= shadowed.life.children.items()
     number = int(NOW.timestamp())
