@@ -35,7 +35,7 @@ def scale(
     """Decide how many members there shall be; None when that is ``spec.members``."""
     if spec.autoscale is None:
         return None
-    state = _told(observed) or begin(spec.autoscale, spec.members)
+    state = _told(observed) or begin(spec.autoscale, _first(spec, record, fleets))
     held = _hindrance(observed, state, revision, record, fleets, paused=paused)
     if held is not None:
         return hold(spec.autoscale, state, *held)
@@ -122,6 +122,13 @@ def _told(observed: Observed) -> Autoscale | None:
         return None if told is None else Autoscale.model_validate(told)
     except ValidationError:  # of another version, or changed by hand
         return None
+
+
+def _first(spec: Spec, record: Record | None, fleets: Mapping[str, Fleet]) -> int:
+    """Return the number to begin with: as many as run, so that neither a new field nor a lost status stops members."""
+    there = max((fleet.wanted for fleet in fleets.values()), default=0)
+    is_calm = record is None or record.phase is Phase.STEADY
+    return there if there and is_calm else spec.members
 
 
 def _hindrance(

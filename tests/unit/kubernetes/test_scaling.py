@@ -122,6 +122,18 @@ def test_the_spec_says_how_many_members_there_are_once_it_has_no_autoscale_any_m
     assert "Autoscaling" not in [one["type"] for one in plan.status["conditions"]]
 
 
+def test_a_resource_that_runs_goes_on_with_the_members_that_it_has() -> None:
+    life = Life(resource(members=3))
+    for _ in range(3):
+        life.step()
+        life.get_ready()
+    life.change(members=1, autoscale=AUTOSCALE)
+    life.step()
+    assert list(life.revisions().values()) == [3]
+    life.resource["status"] = {}
+    assert life.step().status["autoscale"]["members"] == 3, "the status was lost"
+
+
 def test_a_decision_that_is_due_is_made_though_nothing_happens() -> None:
     scaled = Scaled()
     scaled.minutes(1, CALM)
