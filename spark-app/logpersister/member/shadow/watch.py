@@ -23,6 +23,7 @@ from logpersister.storage.store import open_store
 log = structlog.get_logger(__name__)
 
 SHORTEST_SECONDS: Final = 1.0
+LONGEST_SECONDS: Final = 15.0
 """Between two looks; else they are as often as the member's own."""
 STOP_SECONDS: Final = 10.0
 """How long the thread may take to end; a request to Kafka or S3 that takes longer is left behind."""
@@ -131,7 +132,7 @@ def remark_on(resource: LogPersister, stable: LogPersister) -> str:
 
 def seconds_between(resource: LogPersister) -> float:
     """Return how long to wait between two looks."""
-    return max(SHORTEST_SECONDS, resource.spec.cycle_interval.total_seconds())
+    return min(LONGEST_SECONDS, max(SHORTEST_SECONDS, resource.spec.cycle_interval.total_seconds()))
 
 
 def _party(resource: LogPersister, storage: StorageSpec, secrets: Secrets, stack: ExitStack, most: int) -> Party:

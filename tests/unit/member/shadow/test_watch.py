@@ -82,6 +82,7 @@ def test_manifests_that_read_differently_are_told_with_each_difference(level: st
     assert bool(remark_on(accepted({"spec.kafka.isolationLevel": level}), accepted({}))) == bool(remark)
 
 
-def test_it_looks_as_often_as_the_member_but_not_all_the_time() -> None:
+def test_it_looks_as_often_as_the_member_within_bounds() -> None:
     assert seconds_between(accepted({"spec.cycleInterval": "7s"})) == 7.0
     assert seconds_between(accepted({"spec.cycleInterval": "100ms"})) == 1.0
+    assert seconds_between(accepted({"spec.cycleInterval": "5m"})) == 15.0
