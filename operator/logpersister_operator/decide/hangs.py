@@ -98,7 +98,8 @@ def hangs(observed: Observed, spec: Spec) -> Hangs | None:
     found: list[Hang] = []
     for name in sorted(holders.keys() & pods.keys() & (observed.reports or {}).keys()):
         overdue = {one: lag.overdue[one] for one in holders[name] & lag.overdue.keys()}
-        hang = _judged(observed, spec, pods[name], overdue)
+        since = {one: lag.summary.observed_at - timedelta(seconds=by) for one, by in overdue.items()}
+        hang = _judged(observed, spec, pods[name], since)
         if hang is not None:
             found.append(hang)
     found.sort(key=lambda hang: (hang.since, hang.member))
@@ -118,13 +119,13 @@ def stores(observed: Observed, since: datetime, without: Iterable[str]) -> bool:
     return any(time is not None and datetime.fromisoformat(time) > since for time in last)
 
 
-def _judged(observed: Observed, spec: Spec, pod: Document, overdue: Mapping[TopicPartition, float]) -> Hang | None:
+def _judged(observed: Observed, spec: Spec, pod: Document, overdue: Mapping[TopicPartition, datetime]) -> Hang | None:
     name = pod["metadata"]["name"]
     document = (observed.reports or {})[name].document
-    waiting = {one: by for one, by in overdue.items() if not _is_held(document, one)}
+    waiting = {one: since for one, since in overdue.items() if not _is_held(document, one)}
     if not waiting:
         return None
-    since = max(observed.now - timedelta(seconds=max(waiting.values())), _ready_since(pod))
+    since = max(min(waiting.values()), _ready_since(pod))
     found: tuple[Cause, datetime] | None
     if document is None:
         found = Cause.SILENT, observed.silent.get(name, observed.now)
@@ -132,17 +133,17 @@ def _judged(observed: Observed, spec: Spec, pod: Document, overdue: Mapping[Topi
         found = _own_account(document, observed.now, spec, waiting)
     if found is None:
         return None
-    return Hang(pod, max(since, found[1]).replace(microsecond=0), found[0], tuple(sorted(waiting)))
+    return Hang(pod, _coarse(max(since, found[1])), found[0], tuple(sorted(waiting)))
 
 
 def _own_account(
-    document: Report, seen: datetime, spec: Spec, waiting: Mapping[TopicPartition, float]
+    document: Report, seen: datetime, spec: Spec, waiting: Mapping[TopicPartition, datetime]
 ) -> tuple[Cause, datetime] | None:
     """Return what a member hangs at by what it says of itself, and since when; None when it works.
 
     Times that it tells are compared with its own clock; ``seen`` is by ours.
     """
-    now, first = _time(document["observedAt"]), seen - timedelta(seconds=max(waiting.values()))
+    now, first = _time(document["observedAt"]), min(waiting.values())
     if document["state"] != "running" or "progress" not in document:  # the latter is of an older version
         return None
     if any(_is_about(error, waiting, now) for error in document["errors"]["recent"]):
@@ -160,7 +161,7 @@ def _own_account(
 
 
 def _left_behind(
-    document: Report, seen: datetime, spec: Spec, waiting: Mapping[TopicPartition, float]
+    document: Report, seen: datetime, spec: Spec, waiting: Mapping[TopicPartition, datetime]
 ) -> tuple[Cause, datetime] | None:
     """Judge the partition whose record is the oldest: it is the first to be promised, and waits for few others."""
     lag, jobs = document["lag"], document["progress"]["jobs"]
@@ -171,7 +172,7 @@ def _left_behind(
     if partition not in waiting or any(_may_have(job, partition) for job in jobs):
         return None
     queue = _patience(QUEUED * spec.upload.for_topic(partition.topic).max_bytes)
-    since = seen - timedelta(seconds=waiting[partition]) + queue
+    since = waiting[partition] + queue
     return (Cause.PARTITION, since) if since < seen else None
 
 
@@ -189,7 +190,7 @@ def _is_held(document: Report | None, partition: TopicPartition) -> bool:
     return partition in named or held["count"] > len(named)
 
 
-def _is_about(error: Report, waiting: Mapping[TopicPartition, float], now: datetime) -> bool:
+def _is_about(error: Report, waiting: Mapping[TopicPartition, datetime], now: datetime) -> bool:
     """Whether a failure is present, and what waits may wait because of it."""
     if now - _time(error["time"]) > FAILING:
         return False
@@ -198,6 +199,11 @@ def _is_about(error: Report, waiting: Mapping[TopicPartition, float], now: datet
 
 def _patience(size: int) -> timedelta:
     return PATIENCE + timedelta(seconds=size / SLOWEST)
+
+
+def _coarse(time: datetime) -> datetime:
+    """Return a time that stays the same though it is measured anew: what nobody needs to know exactly is no news."""
+    return time.replace(second=time.second // 10 * 10, microsecond=0)
 
 
 def _ready_since(pod: Document) -> datetime:

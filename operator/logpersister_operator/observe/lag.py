@@ -173,11 +173,7 @@ class GroupLag:
             for lag in lags
             if still.get(lag.partition, 0.0) > target_lag_seconds(spec, lag.partition.topic)
         ]
-        overdue = {
-            one: float(round(by))
-            for one, seconds in still.items()
-            if (by := seconds - due_seconds(spec, one.topic)) > 0
-        }
+        overdue = {one: by for one, seconds in still.items() if (by := seconds - due_seconds(spec, one.topic)) > 0}
         summary = observation.summary
         over = sorted(
             name

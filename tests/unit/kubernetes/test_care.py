@@ -19,6 +19,8 @@ from logpersister.storage.connection import ATTEMPTS, CONNECT_TIMEOUT, READ_TIME
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide.care import HOUR, LONGEST_DISTANCE, SETTLING, Care, care
 from logpersister_operator.decide.hangs import PATIENCE, SLOWEST
+from logpersister_operator.decide.target import due_seconds
+from logpersister_operator.observe.lag import StandingStill
 from logpersister_operator.observe.members import Silences
 from logpersister_operator.observed import KnownLag, MemberReport, Observed, UnknownLag
 from tests.unit.kubernetes.samples import (
@@ -79,7 +81,9 @@ def seen(
     """Return three members that are fine, but for what is given."""
     document = resource() | ({"status": status} if status else {})
     said = {name: report() for name in OWNED} | dict(reports or {})
-    facts = {"lag": kafka(overdue), "children": children(pods()), "reports": said} | known
+    told = kafka(overdue)
+    told = replace(told, summary=replace(told.summary, observed_at=at))
+    facts = {"lag": told, "children": children(pods()), "reports": said} | known
     return replace(observed(document, **facts), now=at)
 
 
@@ -153,7 +157,9 @@ def test_one_that_is_silent_hangs_since_it_is_silent() -> None:
     found = seen({A: LONG}, {A: SILENT}, silent=silent, at=NOW + 9 * MINUTE)
     assert "since 2026-11-21T12:00:00Z: it does not answer at /status" in cared(found).verdict.message
     assert not cared(found).restarts
-    assert cared(replace(found, now=NOW + 10 * MINUTE)).restarts
+    later = cared(replace(found, now=NOW + 10 * MINUTE))
+    assert later.restarts
+    assert "since 2026-11-21T12:00:00Z" in later.verdict.message
     assert silences.observe({A: report()}, NOW) == {}
 
 
@@ -327,6 +333,16 @@ def test_that_the_budget_is_used_up_is_told_once() -> None:
     world.now += HOUR
     world.round({A}, killed=False)
     assert len(world.deleted) == 2
+
+
+def test_a_partition_is_overdue_by_what_the_spec_says_and_not_by_wishes() -> None:
+    document = resource(targetLag="1s", cycleInterval="10s", upload={"maxAge": "1m"})
+    assert due_seconds(parse(document).spec, "clicks") == 60 + 10 + 45
+    still = StandingStill()
+    assert still.watched(7.0) == 0
+    still.observe([], 7.0)
+    still.observe([], 10.0)
+    assert still.watched(10.0) == 3
 
 
 def test_patience_is_longer_than_a_request_to_the_bucket_may_take_to_fail() -> None:
