@@ -37,9 +37,11 @@ class Tally:
 
     def differences(self, facts: ObjectFacts) -> list[str]:
         """Return what the facts of an object say otherwise."""
-        mine = (self.records, self.tombstones, self.first, self.last, self.checksum.text())
-        theirs = (facts.records, facts.tombstones, facts.first, facts.last, facts.checksum)
-        names = ("records", "tombstones", "first", "last", "checksum")
+        sizes = self.checksum.sizes
+        mine = (self.records, self.tombstones, self.first, self.last, self.checksum.text(), sizes)
+        said_sizes = sizes if facts.payload is None else facts.payload  # earlier releases did not say it
+        theirs = (facts.records, facts.tombstones, facts.first, facts.last, facts.checksum, said_sizes)
+        names = ("records", "tombstones", "first", "last", "checksum", "payload")
         return [
             f"{name} {said} where Kafka has {true}"
             for name, said, true in zip(names, theirs, mine, strict=True)

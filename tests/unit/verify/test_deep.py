@@ -257,7 +257,13 @@ class TestContent:
 
 @pytest.mark.parametrize(
     "facts",
-    [{"records": 199}, {"tombstones": 1}, {"first": 1, "records": 198}, {"last": 198, "records": 198}],
+    [
+        {"records": 199},
+        {"tombstones": 1},
+        {"first": 1, "records": 198},
+        {"last": 198, "records": 198},
+        {"payload": (1, 0)},
+    ],
     ids=str,
 )
 def test_facts_that_kafka_contradicts(facts: dict[str, Any]) -> None:
