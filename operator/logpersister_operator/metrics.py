@@ -56,8 +56,8 @@ class Metrics:
         self._resources = Gauge(
             "logpersister_operator_resources", "Resources by condition", ["condition", "status"], registry=self.registry
         )
-        self._rollouts = _Rollouts(clock)
-        self.registry.register(self._rollouts)
+        self._by_resource = _ByResource(clock)
+        self.registry.register(self._by_resource)
         self._rollouts_ended = Counter(
             "logpersister_operator_rollouts_ended", "Rollouts that are over", ["outcome"], registry=self.registry
         )
@@ -97,20 +97,21 @@ class Metrics:
     def lag_failed(self) -> None:
         self._lag_failures.inc()
 
-    def resources(self, statuses: Iterable[Mapping[str, Any]]) -> None:
+    def resources(self, statuses: Mapping[ResourceKey, Mapping[str, Any]]) -> None:
         """Take in the statuses of all resources."""
         tally = Tally(
             (condition["type"], condition["status"])
-            for status in statuses
+            for status in statuses.values()
             for condition in status.get("conditions", [])
         )
+        self._by_resource.members = {key: status["members"] for key, status in statuses.items() if "members" in status}
         self._resources.clear()
         for (condition, status), count in tally.items():
             self._resources.labels(condition, status).set(count)
 
     def rollouts(self, found: Mapping[ResourceKey, Progress]) -> None:
         """Take in how far all resources are."""
-        self._rollouts.found = dict(found)
+        self._by_resource.rollouts = dict(found)
 
     def rollouts_ended(self, found: Iterable[Ended]) -> None:
         for one in found:
@@ -122,19 +123,31 @@ class Metrics:
         return generate_latest(self.registry)
 
 
-class _Rollouts(Collector):
+class _ByResource(Collector):
     """Series for each resource that is there, made when they are asked for: time goes on between two rounds."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
-        self.found: Mapping[ResourceKey, Progress] = {}
+        self.rollouts: Mapping[ResourceKey, Progress] = {}
+        self.members: Mapping[ResourceKey, Mapping[str, Any]] = {}
+        """As the status tells it."""
         self._clock = clock
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        phases = _family("phase", "1 for the phase that a resource is in, 0 for the others", "phase")
-        steps = _family("step", "Step of a rollout that is going on; 0 is the canary")
-        members = _family("members", "Members of the revision that is rolled out, and how many it should have", "state")
-        seconds = _family("seconds", "Time since a rollout began that is going on")
-        for key, one in self.found.items():
+        yield from self._of_rollouts()
+        members = _family("members", "Members of a resource, of whatever revision", "state")
+        for key, told in self.members.items():
+            members.add_metric([*_labels(key), "ready"], told["ready"])
+            members.add_metric([*_labels(key), "wanted"], told["desired"])
+        yield members
+
+    def _of_rollouts(self) -> Iterator[GaugeMetricFamily]:
+        phases = _family("rollout_phase", "1 for the phase that a resource is in, 0 for the others", "phase")
+        steps = _family("rollout_step", "Step of a rollout that is going on; 0 is the canary")
+        members = _family(
+            "rollout_members", "Members of the revision that is rolled out, and how many it should have", "state"
+        )
+        seconds = _family("rollout_seconds", "Time since a rollout began that is going on")
+        for key, one in self.rollouts.items():
             for phase in Phase:
                 phases.add_metric([*_labels(key), phase], float(phase is one.phase))
             if one.began is not None:
@@ -148,7 +161,7 @@ class _Rollouts(Collector):
 def _family(name: str, text: str, *labels: str) -> GaugeMetricFamily:
     # Prometheus would take a label `namespace` for that of the operator's own pod.
     names = ["resource_namespace", "resource_name", *labels]
-    return GaugeMetricFamily(f"logpersister_operator_rollout_{name}", text, labels=names)
+    return GaugeMetricFamily(f"logpersister_operator_{name}", text, labels=names)
 
 
 def _labels(key: ResourceKey) -> list[str]:

@@ -263,7 +263,7 @@ class Operator:
     def _count_resources(self) -> None:
         with self._lock:
             rounds = dict(self._rounds)
-        self.metrics.resources(one.status for one in rounds.values())
+        self.metrics.resources({key: one.status for key, one in rounds.items()})
         self.metrics.rollouts({key: one.progress for key, one in rounds.items() if one.progress is not None})
 
 

@@ -31,7 +31,13 @@ def decide(observed: Observed) -> Plan:
     status = _status(observed, rolling, found, cared)
     events = transitions(observed.status, status)
     if rolling is None or observed.secrets.missing or observed.is_being_deleted:
-        return Plan(status, events=events, leave=departed(observed))
+        return Plan(
+            status,
+            events=events,
+            leave=departed(observed),
+            progress=None if rolling is None else rolling.outcome.progress,
+            ended=() if rolling is None else rolling.outcome.ended,
+        )
     apply, scale = children.wanted(observed, rolling), children.scaled(observed, rolling)
     return Plan(
         status,

@@ -31,6 +31,7 @@ class Watched:
         assert plan.progress is not None
         self.metrics.rollouts_ended(plan.ended)
         self.metrics.rollouts({KEY: plan.progress})
+        self.metrics.resources({KEY: plan.status})
         self.life.children |= by_reference(pods)
         return plan.progress
 
@@ -69,8 +70,12 @@ def test_a_rollout_in_numbers_from_its_begin_to_its_end() -> None:
     assert watched.ended() == {"completed": 1}
     assert watched.value("rollout_duration_seconds_bucket", outcome="completed", le="600.0") == 0
     assert watched.value("rollout_duration_seconds_bucket", outcome="completed", le="1200.0") == 1
+    by = {"resource_namespace": "logs", "resource_name": "clicks-backup"}
+    assert [watched.value("members", **by, state=state) for state in ("ready", "wanted")] == [2, 2]
     watched.metrics.rollouts({})
+    watched.metrics.resources({})
     assert watched.gauge("phase", phase="Steady") is None, "the resource is gone"
+    assert watched.value("members", **by, state="wanted") is None
 
 
 def test_a_rollout_that_another_one_takes_the_place_of_or_that_is_taken_back() -> None:
