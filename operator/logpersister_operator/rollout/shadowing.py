@@ -81,11 +81,15 @@ def _delay(record: Record, situation: Situation, policy: ShadowPolicy) -> str:
         return f"no progress for {patience}: {_hindrance(record, situation, policy)}"
     if record.trial is None or _elapsed(record, situation) < max(deadline, policy.duration):
         return ""
-    mine, theirs = situation.shadow.evidence, situation.evidence_of(record.stable)
-    is_slow = mine.overdue and theirs.answers > 0 and not theirs.overdue
-    if not is_slow or _is_enough(record, situation, policy):
+    if _is_enough(record, situation, policy):
         return ""
-    done = f"{situation.shadow.comparison.ranges} of {plural(policy.min_ranges, 'range')}"
+    mine, theirs = situation.shadow.evidence, situation.evidence_of(record.stable)
+    compared, committed = situation.shadow.comparison.ranges, gained(mine.ranges, record.trial.ranges)
+    if compared == 0 and committed > 2 * policy.min_ranges:  # the first of a partition may have no counterpart
+        return f"its shadow committed {plural(committed, 'range')} in {patience}, of which none could be compared"
+    if not mine.overdue or theirs.overdue or theirs.answers == 0:
+        return ""
+    done = f"{compared} of {plural(policy.min_ranges, 'range')}"
     return f"its shadow compared {done} in {patience}, and records that should be stored wait"
 
 

@@ -67,12 +67,15 @@ class Shadowed:
         self.life.children |= by_reference([one])
         return {one["metadata"]["name"]: one}
 
-    def told(self, group: str = "", **changes: Any) -> dict[str, MemberReport]:
+    def told(
+        self, group: str = "", uploads: Document | None = None, lag: Document | None = None, **changes: Any
+    ) -> dict[str, MemberReport]:
         """Return what the shadow says."""
+        others: dict[str, Any] = {name: part for name, part in (("uploads", uploads), ("lag", lag)) if part is not None}
         figures = Figures(1000, 2, Both(1000, 1000), objects=Both(4, 2), bytes=Both(9000, 7000), checksums_compared=2)
         found = {"partitions": 4, **figures_document(figures), "examples": [], "error": None}
         name = f"{self.stateful_set['metadata']['name']}-0"
-        return {name: report(group=group or self.manifest.group_id, shadow=found | changes)}
+        return {name: report(group=group or self.manifest.group_id, shadow=found | changes, **others)}
 
 
 def matches(selector: dict[str, str], labels: dict[str, str]) -> bool:
@@ -186,6 +189,20 @@ def test_one_that_cannot_go_on_fails_at_the_deadline() -> None:
     shadowed.step(1, shadow_reports=stuck)
     plan = shadowed.step(1, shadow_reports=stuck)
     assert "what both store cannot be compared: AccessDenied" in condition(plan, "Stalled")["message"]
+
+
+def test_one_of_which_nothing_can_be_compared_fails_at_the_deadline() -> None:
+    shadowed = Shadowed()
+    plan = shadowed.change(**CHANGED)
+    shadowed.start(ready=True)
+    busy = {"known": True, "complete": True, "records": 9, "seconds": 1, "worst": []}
+    for minutes, ranges in ((0, 0), (9, 9), (1, 9), (1, 9)):
+        uploads = report().document["uploads"] | {"ranges": ranges}  # type: ignore[index]
+        plan = shadowed.step(minutes, shadow_reports=shadowed.told(ranges=0, uploads=uploads, lag=busy))
+    assert (
+        "its shadow committed 9 ranges in 10m00s, of which none could be compared"
+        in condition(plan, "Stalled")["message"]
+    )
 
 
 def test_one_that_crashes_fails() -> None:
