@@ -1,21 +1,41 @@
 """New revisions of a resource with three members under load: each takes over, or goes back by itself."""
 
+import os
+import re
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any
 
+import psutil
 import pytest
 
-from tests.cluster.conftest import PARTITIONS, MakePersister, unharmed
-from tests.cluster.environment import OPERATOR_NAMESPACE
-from tests.cluster.kubectl import Kubectl
-from tests.cluster.persister import Persister
+from tests.cluster.conftest import PARTITIONS, MakePersister, install, unharmed, write_keys
+from tests.cluster.environment import MEMBER_IMAGE, OPERATOR_NAMESPACE, OWN_NODE, PATIENCE_SECONDS
+from tests.cluster.kubectl import Document, Kubectl
+from tests.cluster.node import images
+from tests.cluster.persister import MEMBERS, Persister
 from tests.integration.harness.verification import Verify
 from tests.integration.harness.workload import Workload
+from tests.stack import MinioServer
 
 TOPIC = "rollouts"
 _MEMBERS = 3
 _OPERATOR = "app.kubernetes.io/name=logpersister-operator"
 _CANARY = {"canary": {"analysis": {"duration": "5s", "minRanges": 1}}}
+_PATIENT = {"canary": {"analysis": {"duration": "10s", "minRanges": 1}}}
+_LONG = {"canary": {"analysis": {"duration": "8m"}}}
+_SHORT = {"canary": {"analysis": {"duration": "5s"}}, "progressDeadline": "10s"}
+_HANGS = "it has not told what it does|no progress for|stopped being ready"
+"""What is noticed first."""
+_on_our_node = pytest.mark.skipif(OWN_NODE not in os.environ, reason="the node of another's cluster is not ours")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _image_of_members() -> Iterator[None]:
+    """That of the other tests, once the resource is gone."""
+    yield
+    install()
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +77,50 @@ def test_a_canary_that_cannot_store_is_withdrawn(persister: Persister) -> None:
     assert persister.restarts() == members, "the old members have seen nothing of it"
 
 
+def test_a_canary_whose_objects_are_refused_is_withdrawn(persister: Persister, minio: MinioServer) -> None:
+    """Its bucket takes all that members try when they start; what it has promised by then is stored by the others."""
+    stable, members, storage = persister.status()["revision"], persister.restarts(), persister.spec["storage"]
+    objects = f"arn:aws:s3:::{storage['bucket']}/{storage['prefix']}/{TOPIC}/*"
+    keys = minio.keys_for(
+        {"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::*"},
+        {"Effect": "Deny", "Action": "s3:PutObject", "Resource": objects},
+    )
+    write_keys(persister.kubectl, "refused", keys)
+    persister.apply(storage=storage | {"secretName": "refused"}, rollout=_PATIENT)
+    try:
+        found = persister.wait("Stalled", "True", "RolloutFailed")
+        assert re.search("uploads? of it failed while those of the old revision succeed", found["message"])
+        persister.eventually("it is gone", lambda: persister.restarts().keys() == members.keys())
+        persister.group.wait_current(TOPIC, seconds=PATIENCE_SECONDS, explain=persister.explain)
+    finally:
+        persister.apply(storage=storage, rollout=_CANARY)
+    assert _wait_steady(persister) == stable
+    assert persister.restarts() == members
+
+
+@_on_our_node
+def test_a_canary_that_hangs_is_withdrawn(persister: Persister) -> None:
+    stable, members, interval = persister.status()["revision"], persister.restarts(), persister.spec["cycleInterval"]
+    persister.apply(rollout=_LONG, cycleInterval="800ms")
+    try:
+        persister.eventually("its canary is watched", lambda: _is_watched(persister, members))
+        (canary,) = (name for name, pod in persister.pods().items() if pod["metadata"]["uid"] not in members)
+        persister.eventually("it stores", lambda: persister.member_status(canary)["uploads"]["ranges"])
+        with _standing_still(canary):
+            persister.apply(rollout=_SHORT)
+            found = persister.wait("Stalled", "True", "RolloutFailed")
+            assert re.search(_HANGS, found["message"])
+        # What it was at it goes on with now, whoever has its partitions.
+        persister.eventually("it is gone", lambda: persister.restarts().keys() == members.keys())
+    finally:
+        persister.apply(rollout=_CANARY, cycleInterval=interval)
+    assert _wait_steady(persister) == stable
+    assert persister.restarts() == members
+
+
 def test_a_third_revision_and_the_way_back(persister: Persister) -> None:
     stable, members, interval = persister.status()["revision"], persister.restarts(), persister.spec["cycleInterval"]
-    persister.apply(rollout={"canary": {"analysis": {"duration": "8m"}}})
+    persister.apply(rollout=_LONG)
     for other in ("600ms", "700ms"):
         persister.apply(cycleInterval=other)
         persister.eventually("its canary is watched", lambda: _is_watched(persister, members))
@@ -67,6 +128,54 @@ def test_a_third_revision_and_the_way_back(persister: Persister) -> None:
     persister.apply(cycleInterval=interval, rollout=_CANARY)
     assert _wait_steady(persister) == stable
     assert persister.restarts() == members, "they were there all the time"
+
+
+@_on_our_node
+def test_another_image_while_the_node_is_drained(persister: Persister) -> None:
+    before, members, image = persister.status()["revision"], persister.restarts(), os.environ[MEMBER_IMAGE]
+    other = f"{image}-again"
+    images.tag(image, other)
+    nodes = {pod["spec"]["nodeName"] for pod in persister.pods().values()}
+    install(member=other)
+    persister.eventually("members are replaced", lambda: _phase(persister) == "Rolling")
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            drained = pool.submit(_drain, persister, nodes)
+            persister.eventually("one has no node", lambda: any(map(_waits_for_a_node, persister.pods().values())))
+            persister.kubectl("uncordon", *nodes)
+            drained.result()
+    finally:
+        persister.kubectl("uncordon", *nodes)
+    assert _wait_steady(persister) != before
+    assert not persister.restarts().keys() & members.keys()
+    assert {pod["spec"]["containers"][0]["image"] for pod in persister.pods().values()} == {other}
+
+
+def _drain(persister: Persister, nodes: set[str]) -> None:
+    """Evict the members one by one, as their budget lets them go."""
+    selector = f"logpersister.dev/resource={persister.name},{MEMBERS}"
+    persister.kubectl("drain", *nodes, f"--pod-selector={selector}", "--ignore-daemonsets", "--delete-emptydir-data")
+
+
+def _waits_for_a_node(pod: Document) -> bool:
+    return any(one.get("reason") == "Unschedulable" for one in pod["status"].get("conditions", []))
+
+
+@contextmanager
+def _standing_still(pod: str) -> Iterator[None]:
+    """Stop a member's process as long as the block runs, unless the kubelet ends it before."""
+    (process,) = (one for one in psutil.process_iter(["name", "cmdline"]) if _is_member(one.info, pod))
+    process.suspend()
+    try:
+        yield
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            process.resume()
+
+
+def _is_member(process: Mapping[str, Any], pod: str) -> bool:
+    """Whether a process is a pod's member: what has started it in there has the same arguments."""
+    return process["name"] == "logpersister" and pod in (process["cmdline"] or ())
 
 
 def _phase(persister: Persister) -> str:
