@@ -447,6 +447,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({R + "steps": [{"members": 1, "pause": {"duration": "0s"}}]}, "is too short: at least 1s"),
     ({R + "steps": [{"members": 1, "pause": {"duration": "31d"}}]}, "is too long: at most 30d"),
     ({R + "shadow": {"prefix": "shadow"}}, "spec.rollout.shadow.groupId: is missing"),
+    (BESIDE | {R + "shadow": SHADOW | {"prefix": "/a"}}, 'shadow.prefix: "/a" begins with a slash'),
+    (BESIDE | {R + "shadow": SHADOW | {"prefix": "a/"}}, "ends with a slash"),
+    (BESIDE | {R + "shadow": SHADOW | {"prefix": "a//b"}}, "has two slashes in a row"),
+    (BESIDE | {R + "shadow": SHADOW | {"prefix": "a/../b"}}, "has a folder named"),
+    (BESIDE | {R + "shadow": SHADOW | {"prefix": "a/_logpersister"}}, "has the folder _logpersister"),
+    ({"spec.autoRepair": {"restartAfter": "2d"}}, "is too long: at most 1d"),
     (BESIDE | {R + "shadow": SHADOW | {"groupId": "g" * 177}}, "is longer than 176 characters"),
     (BESIDE | {R + "shadow": SHADOW | {"prefix": "p" * 377}}, "is longer than 376 characters"),
     (
