@@ -5,7 +5,8 @@ from collections import deque
 from dataclasses import dataclass
 
 from logpersister_operator.rollout.invariants import RolloutError
-from tests.unit.rollout.world import BrokenError, World, adversity, check_end, course_of, successors
+from tests.unit.rollout.happenings import adversity, course_of, successors
+from tests.unit.rollout.world import BrokenError, World, check_end
 
 ADVERSITY = 0.3
 """How often a history by chance is struck."""
