@@ -19,6 +19,7 @@ from logpersister_operator.rollout.fleet import NONE, Fleet
 from logpersister_operator.rollout.record import Record
 from logpersister_operator.rollout.transitions import Phase
 
+_ROLLING_OUT: Final = (Reason.ROLLING_OUT, "the number stays as it is until the rollout has ended")
 LEAST_SPAN: Final = 1.0
 """Seconds between the age up to which records wait anyway and the target."""
 
@@ -36,14 +37,15 @@ def scale(
     if spec.autoscale is None:
         return None
     state = _told(observed) or begin(spec.autoscale, _first(spec, record, fleets))
-    held = _hindrance(observed, state, revision, record, fleets, paused=paused)
-    if held is not None:
-        return hold(spec.autoscale, state, *held)
+    runs = _runs_alone(spec, revision, record, fleets)
+    held = _hindrance(observed, state, record, None if runs is None else fleets.get(runs, NONE).ready, paused=paused)
+    if runs is None or held is not None:
+        return hold(spec.autoscale, state, *(held or _ROLLING_OUT))
     if observed.lag is None:
         return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known: not asked yet", forget=False)
     if isinstance(observed.lag, UnknownLag) or observed.lag.flow is None:
         return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known")
-    return autoscale(spec.autoscale, state, sight(observed.lag, spec), revision)
+    return autoscale(spec.autoscale, state, sight(observed.lag, spec), runs)
 
 
 def sight(lag: KnownLag, spec: Spec) -> Sight:
@@ -131,12 +133,21 @@ def _first(spec: Spec, record: Record | None, fleets: Mapping[str, Fleet]) -> in
     return there if there and is_calm else spec.members
 
 
+def _runs_alone(spec: Spec, wanted: str, record: Record | None, fleets: Mapping[str, Fleet]) -> str | None:
+    """Return the revision that all members are of, and stay; None while another one is let in or taken out."""
+    if record is None or record.stable is None:
+        return None
+    is_settled = record.phase is Phase.STEADY and record.stable == wanted
+    is_refused = record.phase is Phase.HALTED and record.failure_of(wanted, spec.rollout.attempt) is not None
+    others = (fleet for revision, fleet in fleets.items() if revision != record.stable)
+    return record.stable if (is_settled or is_refused) and all(one.is_gone for one in others) else None
+
+
 def _hindrance(
     observed: Observed,
     state: Autoscale,
-    revision: str,
     record: Record | None,
-    fleets: Mapping[str, Fleet],
+    ready: int | None,
     *,
     paused: bool,
 ) -> tuple[Reason, str] | None:
@@ -145,12 +156,10 @@ def _hindrance(
         return Reason.PAUSED, "paused"
     if record is None or record.phase is Phase.STARTING:
         return Reason.STARTING_MEMBERS, "the first members start"
-    others = [fleet for other, fleet in fleets.items() if other != revision]
-    if record.phase is not Phase.STEADY or record.stable != revision or not all(one.is_gone for one in others):
-        return Reason.ROLLING_OUT, "the number stays as it is until the rollout has ended well"
+    if ready is None:
+        return _ROLLING_OUT
     if observed.secrets.missing:
         return Reason.SECRET_MISSING, "a Secret is missing"
-    ready = fleets.get(revision, NONE).ready
     if ready < state.members:
         return Reason.MEMBERS_NOT_READY, f"waits for all of them: {ready} ready"
     return None

@@ -106,6 +106,24 @@ def test_nothing_changes_while_the_resource_is_not_at_rest_or_the_lag_is_not_kno
     assert sorted(scaled.life.revisions().values()) == [1, 2], "the canary is watched, and nothing else changes"
 
 
+def test_the_lag_counts_again_when_a_revision_has_failed_and_gone() -> None:
+    scaled = Scaled()
+    scaled.life.change(output={"compression": "zstd"}, rollout={"progressDeadline": "6m"})
+    stable = next(iter(scaled.life.revisions()))
+    for _ in range(20):  # its canary never gets ready
+        scaled.minutes(1, CALM, ready=False)
+        scaled.life.get_ready(stable)
+    assert scaled.life.revisions() == {stable: 2}
+    assert verdict(scaled.plan, "Stalled") == ("True", "RolloutFailed")
+    for _ in range(3):
+        scaled.minutes(1, OVER, ready=False)
+        scaled.life.get_ready(stable)
+    assert scaled.life.revisions() == {stable: 4}
+    scaled.life.change(rollout={"progressDeadline": "6m", "attempt": 1})
+    scaled.minutes(1, OVER, ready=False)
+    assert verdict(scaled.plan, "Autoscaling") == ("False", "RollingOut")
+
+
 def test_the_spec_says_how_many_members_there_are_once_it_has_no_autoscale_any_more() -> None:
     scaled = Scaled()
     scaled.minutes(2, OVER)
