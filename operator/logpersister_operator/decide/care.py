@@ -28,6 +28,8 @@ HOUR: Final = timedelta(hours=1)
 SETTLING: Final = timedelta(minutes=10)
 """How long a member that was restarted may take to be ready again, before another one may be restarted."""
 LONGEST_DISTANCE: Final = timedelta(hours=6)
+MOST_DOUBLINGS: Final = 16
+"""Those of a second are longer than the longest distance, and those of a day are still a time that Python can say."""
 FORGOTTEN: Final = timedelta(days=1)
 """A member that has run for so long since its last restart has none in a row any more."""
 _ASPECT: Final = Aspect.MEMBERS_PROGRESSING
@@ -103,7 +105,8 @@ class Budget:
         last, count = self._last(member), self.in_a_row(member)
         if last is None or not count:
             return None
-        return last.time + min(LONGEST_DISTANCE, self.policy.restart_after * 2.0 ** min(count, 32))
+        doubled = self.policy.restart_after * 2.0 ** min(count, MOST_DOUBLINGS)
+        return last.time + min(LONGEST_DISTANCE, doubled)
 
     def spend(self, hang: Hang) -> tuple[Restart, ...]:
         """Return the record with one more restart; of old ones only so many are kept as are needed."""

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister.manifest import parse
+from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.resource import Spec
 from logpersister.ranges import TopicPartition
 from logpersister.report.document import rfc3339
 from logpersister.storage.connection import ATTEMPTS, CONNECT_TIMEOUT, READ_TIMEOUT
 from logpersister_operator.cluster.kinds import Document, Reference
-from logpersister_operator.decide.care import HOUR, LONGEST_DISTANCE, SETTLING, Care, care
+from logpersister_operator.crd.status import Restart
+from logpersister_operator.decide.care import HOUR, LONGEST_DISTANCE, SETTLING, Budget, Care, care
 from logpersister_operator.decide.hangs import PATIENCE, SLOWEST
 from logpersister_operator.decide.target import due_seconds
 from logpersister_operator.observe.lag import StandingStill
@@ -320,6 +322,12 @@ def test_a_member_that_hangs_again_and_again_is_left_alone_for_longer_each_time(
     times = [time for _, time in world.deleted]
     for number, (time, later) in enumerate(pairwise(times), start=1):
         assert later - time >= min(LONGEST_DISTANCE, 10 * MINUTE * 2**number)
+
+
+@pytest.mark.parametrize("after", [timedelta(seconds=1), timedelta(hours=12), timedelta(days=1)])
+def test_a_member_that_has_hung_for_weeks_is_left_alone_for_the_longest_distance(after: timedelta) -> None:
+    last = Restart(member=A, pod="uid", time=NOW, count=1000, cause="it stores nothing")
+    assert Budget(RepairSpec(restart_after=after), (last,), NOW).not_before(A) == NOW + LONGEST_DISTANCE
 
 
 def test_that_the_budget_is_used_up_is_told_once() -> None:
