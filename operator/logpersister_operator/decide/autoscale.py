@@ -112,6 +112,8 @@ def _behind(spec: AutoscaleSpec, state: Autoscale, seen: Sight, most: int) -> Sc
     told = f"the oldest record waits longer than {duration(seen.target)}"
     rates = _rates(watch, seen)
     if rates is None or seen.at - watch.since < wait:
+        if state.members >= most:
+            return _full(spec, state, told, most)
         words = f"{told}; members are added if that lasts for {duration(wait.total_seconds())} and gets no better"
         return Scaling(state, _last(state), words, due=watch.since + wait)
     if rates.stored <= 0:
@@ -120,11 +122,10 @@ def _behind(spec: AutoscaleSpec, state: Autoscale, seen: Sight, most: int) -> Sc
     recovers = _recovers(watch, seen, spec.scale_down_stabilization)
     state = _changed(state, rate=_seen_rate(state, seen, rates.stored, spec, recovers=recovers))
     again = _changed(state, watch=_watch("OverTarget", seen))
+    if state.members >= most:
+        return _full(spec, again, told, most)
     if recovers:
         return Scaling(again, _last(state), f"{told}, and the backlog gets smaller", due=seen.at + wait)
-    if state.members >= most:
-        limit = "spec.autoscale.maxMembers" if most == spec.max_members else "the number of partitions"
-        return Scaling(again, Reason.LIMIT_REACHED, f"{told}, and {limit} allows no more members", acts=False)
     factor = max(seen.age / seen.target, rates.written / rates.stored)
     wanted = math.ceil(state.members * min(factor, MOST_GROWTH))
     return _to(
@@ -134,6 +135,12 @@ def _behind(spec: AutoscaleSpec, state: Autoscale, seen: Sight, most: int) -> Sc
         f"the oldest record waited {duration(seen.age)}, more than {duration(seen.target)}; "
         f"{_hourly(rates.written)} records an hour came, {_hourly(rates.stored)} were stored",
     )
+
+
+def _full(spec: AutoscaleSpec, state: Autoscale, told: str, most: int) -> Scaling:
+    """Say that there are as many members as there may be: the same as long as the lag is over its target."""
+    limit = "spec.autoscale.maxMembers" if most == spec.max_members else "the number of partitions"
+    return Scaling(state, Reason.LIMIT_REACHED, f"{told}, and {limit} allows no more members", acts=False)
 
 
 def _ahead(spec: AutoscaleSpec, state: Autoscale, seen: Sight) -> Scaling:

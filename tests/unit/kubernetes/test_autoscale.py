@@ -199,6 +199,9 @@ def test_members_are_not_added_when_that_would_not_help() -> None:
     assert (halted.members, halted.reason) == (4, Reason.NOTHING_STORED)
     full = decided(over, seen(60, 1.3, stored=1, written=100), members=12)
     assert (full.members, full.reason, full.acts) == (12, Reason.LIMIT_REACHED, False)
+    sights = [seen(30 * number, 1.3 - number / 100, stored=100 * number, written=300 * number) for number in range(9)]
+    told = {decided(*sights[:number], members=12).words for number in range(1, 10)}
+    assert len(told) == 1, "it is said as long as it holds, and not in turns with something else"
     full = decided(seen(0, 1.2, partitions=4), seen(60, 1.3, stored=1, written=100, partitions=4))
     assert "the number of partitions allows no more" in full.words
 
