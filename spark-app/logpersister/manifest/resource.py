@@ -85,7 +85,13 @@ _LARGEST = f"{_bytes('$storage.partSize')} * {MAX_PARTS}"
 """In CEL: what fits into the parts of one upload."""
 
 
-_TARGET = milliseconds("self.autoscale.targetLag")
+def _over_every_age(target: str) -> str:
+    """Return the CEL that is true when a duration is longer than each `maxAge`."""
+    target = milliseconds(target)
+    return (
+        f"({target} > {milliseconds('$upload.maxAge')} && (!has(self.upload) || !has(self.upload.overrides)"
+        f" || self.upload.overrides.all(one, !has(one.maxAge) || {target} > {milliseconds('one.maxAge')})))"
+    )
 
 
 class Spec(Model):
@@ -129,8 +135,9 @@ class Spec(Model):
 
     target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
     """How old the oldest record not yet stored may be before condition `LagWithinTarget` is false and partitions are
-    named as stuck. Default: twice the `maxAge` that applies to the topic, and a minute. It changes only what is
-    reported. For Kubernetes: `logpersister run` ignores it."""
+    named as stuck. Default: twice the `maxAge` that applies to the topic, and a minute. A rollout takes for late what
+    is over it, and `autoscale` goes by it unless that has its own; then it is longer than `upload.maxAge`. For
+    Kubernetes: `logpersister run` ignores it."""
 
     network_policy: Literal["None", "Restricted"] = "None"
     """Whether a NetworkPolicy protects the pods. `Restricted`: nobody but pods of the same resource may connect to them
@@ -170,9 +177,7 @@ class Spec(Model):
         )
 
     @rule(
-        f"!has(self.autoscale) || !has(self.autoscale.targetLag) || ({_TARGET} > {milliseconds('$upload.maxAge')}"
-        " && (!has(self.upload) || !has(self.upload.overrides) || self.upload.overrides.all(one, !has(one.maxAge)"
-        f" || {_TARGET} > {milliseconds('one.maxAge')})))",
+        f"!has(self.autoscale) || !has(self.autoscale.targetLag) || {_over_every_age('self.autoscale.targetLag')}",
         "is not longer than upload.maxAge, for which records wait however many members there are",
         "raise it, or lower spec.upload.maxAge",
         "autoscale",
@@ -181,6 +186,18 @@ class Spec(Model):
     def _members_can_reach_the_target(self) -> bool:
         target = None if self.autoscale is None else self.autoscale.target_lag
         return target is None or all(target > age for age in self.upload.ages())
+
+    @rule(
+        "!has(self.autoscale) || has(self.autoscale.targetLag) || !has(self.targetLag)"
+        f" || {_over_every_age('self.targetLag')}",
+        "is not longer than upload.maxAge, and is what autoscale goes by",
+        "raise it, or set spec.autoscale.targetLag",
+        "targetLag",
+    )
+    def _members_can_reach_the_target_of_the_group(self) -> bool:
+        if self.autoscale is None or self.autoscale.target_lag is not None or self.target_lag is None:
+            return True
+        return all(self.target_lag > age for age in self.upload.ages())
 
     @rule(
         f"{_no_shadow('self')} || $storage.prefix == ''"

@@ -108,7 +108,8 @@ ACCEPTED: list[dict[str, Any]] = [
     {"spec.spark": {"executorPodTemplate": {"spec": {"tolerations": [{"operator": "Exists"}]}}}},
     {"spec.targetLag": "365d", "spec.networkPolicy": "Restricted"},
     {"spec.autoscale": {"maxMembers": 1}, "spec.members": 5},
-    {"spec.autoscale": {"minMembers": 1000, "maxMembers": 1000, "targetLag": "15m1s"}},
+    {"spec.autoscale": {"minMembers": 1000, "maxMembers": 1000, "targetLag": "15m1s"}, "spec.targetLag": "1s"},
+    {"spec.autoscale": {"maxMembers": 2}, "spec.targetLag": "15m1s"},
     {
         U + "overrides": [{"topicPattern": "a", "maxAge": "1d"}],
         "spec.autoscale": {"maxMembers": 2, "targetLag": "1d1s"},
@@ -403,6 +404,18 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
             "spec.autoscale": {"maxMembers": 2, "targetLag": "16m"},
         },
         'spec.autoscale.targetLag: "16m" is not longer than upload.maxAge',
+    ),
+    (
+        {"spec.autoscale": {"maxMembers": 2}, "spec.targetLag": "15m"},
+        'spec.targetLag: "15m" is not longer than upload.maxAge, and is what autoscale goes by; raise it',
+    ),
+    (
+        {
+            U + "overrides": [{"topicPattern": "a", "maxBytes": "1Mi"}, {"topicPattern": "b", "maxAge": "1d"}],
+            "spec.autoscale": {"maxMembers": 2},
+            "spec.targetLag": "16m",
+        },
+        'spec.targetLag: "16m" is not longer than upload.maxAge',
     ),
     ({"spec.autoscale": {"maxMembers": 2, "scaleUpStabilization": "0s"}}, '"0s" is too short: at least 1s'),
     ({"spec.autoscale": {"maxMembers": 2, "scaleUpStabilization": "2h"}}, '"2h" is too long: at most 1h'),
