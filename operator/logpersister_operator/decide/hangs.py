@@ -17,7 +17,10 @@ from logpersister.report.human import plural
 from logpersister_operator.cluster.kinds import Document, owners
 from logpersister_operator.decide.departed import member_names
 from logpersister_operator.decide.diagnosis import is_ready
+from logpersister_operator.decide.target import due_seconds
+from logpersister_operator.decide.validity import manifest_of
 from logpersister_operator.observed import KnownLag, Observed
+from logpersister_operator.render.application import REVISION_LABEL
 
 PATIENCE: Final = timedelta(minutes=8)
 """How long nothing may be heard of work: a bucket that takes connections and says nothing shows as an error only after
@@ -97,9 +100,10 @@ def hangs(observed: Observed, spec: Spec) -> Hangs | None:
     holders = {one.name: one.assignment for one in lag.group.members if one.assignment}
     found: list[Hang] = []
     for name in sorted(holders.keys() & pods.keys() & (observed.reports or {}).keys()):
-        overdue = {one: lag.overdue[one] for one in holders[name] & lag.overdue.keys()}
-        since = {one: lag.summary.observed_at - timedelta(seconds=by) for one, by in overdue.items()}
-        hang = _judged(observed, spec, pods[name], since)
+        own = _own_spec(observed, spec, pods[name])
+        overdue = {one: _overdue(lag, one, spec, own) for one in holders[name] & lag.overdue.keys()}
+        since = {one: lag.summary.observed_at - timedelta(seconds=by) for one, by in overdue.items() if by >= 0}
+        hang = _judged(observed, own, pods[name], since)
         if hang is not None:
             found.append(hang)
     found.sort(key=lambda hang: (hang.since, hang.member))
@@ -117,6 +121,19 @@ def stores(observed: Observed, since: datetime, without: Iterable[str]) -> bool:
         if report.document is not None and name not in excluded
     ]
     return any(time is not None and datetime.fromisoformat(time) > since for time in last)
+
+
+def _own_spec(observed: Observed, spec: Spec, pod: Document) -> Spec:
+    """Return what a member runs: that may be an older revision, which is in no hurry."""
+    config_map = observed.config_maps().get(pod["metadata"]["labels"].get(REVISION_LABEL, ""))
+    manifest = None if config_map is None else manifest_of(config_map)
+    return spec if manifest is None else manifest.spec
+
+
+def _overdue(lag: KnownLag, partition: TopicPartition, spec: Spec, own: Spec) -> float:
+    """Return for how many seconds a partition has been overdue by what its member runs, too."""
+    later = due_seconds(own, partition.topic) - due_seconds(spec, partition.topic)
+    return lag.overdue[partition] - max(0.0, later)
 
 
 def _judged(observed: Observed, spec: Spec, pod: Document, overdue: Mapping[TopicPartition, datetime]) -> Hang | None:

@@ -254,6 +254,25 @@ def test_a_plan_has_the_restart_in_its_status_but_not_while_members_are_replaced
     assert not plan.restart
 
 
+def test_a_member_of_the_old_revision_waits_as_long_as_that_says() -> None:
+    life = Life(resource(upload={"maxAge": "1h"}))
+    life.step()
+    (revision,) = life.revisions()
+    name = f"clicks-backup-{revision}-0"
+    (member,) = pods([name])
+    member["metadata"]["labels"]["logpersister.dev/revision"] = revision
+    life.children |= by_reference([member])
+    life.step()
+    life.change(upload={"maxAge": "1m"}, rollout={"shadow": {"groupId": "clicks-shadow", "prefix": "shadow"}})
+    reports = {name: working(at=NOW - 30 * MINUTE)}
+    plan = life.step(lag=kafka({name: 30 * MINUTE}, owned={name: OWNED[A]}), reports=reports)
+    assert plan.status["rollout"]["phase"] == "Shadowing"
+    assert verdict(plan, "MembersProgressing") == ("True", "MembersProgress")
+    assert not plan.restart
+    plan = life.step(lag=kafka({name: 90 * MINUTE}, owned={name: OWNED[A]}), reports=reports)
+    assert [one["metadata"]["name"] for one in plan.restart] == [name], "it hangs by what it runs, too"
+
+
 class Hospital:
     """Members that hang as they are told, through rounds in which the status is all that is kept."""
 
