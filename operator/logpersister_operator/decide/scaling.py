@@ -14,12 +14,17 @@ from logpersister_operator.decide.autoscale import LOOK, Scaling, Sight, autosca
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_before, yes
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.target import target_lag_seconds
+from logpersister_operator.decide.validity import manifest_of
 from logpersister_operator.observed import Event, KnownLag, Observed, UnknownLag
 from logpersister_operator.rollout.fleet import NONE, Fleet
 from logpersister_operator.rollout.record import Record
 from logpersister_operator.rollout.transitions import Phase
 
 _ROLLING_OUT: Final = (Reason.ROLLING_OUT, "the number stays as it is until the rollout has ended")
+_OTHER_WAIT: Final = (
+    Reason.ROLLING_OUT,
+    "the revision that runs lets records wait for another time than the spec says",
+)
 LEAST_SPAN: Final = 1.0
 """Seconds between the age up to which records wait anyway and the target."""
 
@@ -41,6 +46,8 @@ def scale(
     held = _hindrance(observed, state, record, None if runs is None else fleets.get(runs, NONE).ready, paused=paused)
     if runs is None or held is not None:
         return hold(spec.autoscale, state, *(held or _ROLLING_OUT))
+    if runs != revision and not _waits_alike(observed, spec, runs):
+        return hold(spec.autoscale, state, *_OTHER_WAIT)
     if observed.lag is None:
         return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known: not asked yet", forget=False)
     if isinstance(observed.lag, UnknownLag) or observed.lag.flow is None:
@@ -141,6 +148,15 @@ def _runs_alone(spec: Spec, wanted: str, record: Record | None, fleets: Mapping[
     is_refused = record.phase is Phase.HALTED and record.failure_of(wanted, spec.rollout.attempt) is not None
     others = (fleet for revision, fleet in fleets.items() if revision != record.stable)
     return record.stable if (is_settled or is_refused) and all(one.is_gone for one in others) else None
+
+
+def _waits_alike(observed: Observed, spec: Spec, revision: str) -> bool:
+    """Whether records wait in another revision for as long as the spec says: else their age tells nothing."""
+    config_map = observed.config_maps().get(revision)
+    manifest = None if config_map is None else manifest_of(config_map)
+    if manifest is None:
+        return False
+    return (manifest.spec.upload, manifest.spec.cycle_interval) == (spec.upload, spec.cycle_interval)
 
 
 def _hindrance(

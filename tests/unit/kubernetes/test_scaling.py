@@ -124,6 +124,21 @@ def test_the_lag_counts_again_when_a_revision_has_failed_and_gone() -> None:
     assert verdict(scaled.plan, "Autoscaling") == ("False", "RollingOut")
 
 
+def test_a_failed_revision_that_lets_records_wait_for_a_shorter_time_adds_no_members() -> None:
+    scaled = Scaled()
+    scaled.life.change(upload={"maxAge": "1m"}, rollout={"progressDeadline": "6m"}, autoscale=AUTOSCALE)
+    stable = next(iter(scaled.life.revisions()))
+    for _ in range(20):  # its canary never gets ready
+        scaled.minutes(1, CALM, ready=False)
+        scaled.life.get_ready(stable)
+    assert verdict(scaled.plan, "Stalled") == ("True", "RolloutFailed")
+    for _ in range(3):
+        scaled.minutes(1, OVER, ready=False)
+        scaled.life.get_ready(stable)
+    assert scaled.life.revisions() == {stable: 2}
+    assert verdict(scaled.plan, "Autoscaling") == ("False", "RollingOut")
+
+
 def test_the_spec_says_how_many_members_there_are_once_it_has_no_autoscale_any_more() -> None:
     scaled = Scaled()
     scaled.minutes(2, OVER)
