@@ -23,10 +23,12 @@ TOPIC = "rollouts"
 _MEMBERS = 3
 _OPERATOR = "app.kubernetes.io/name=logpersister-operator"
 _CANARY = {"canary": {"analysis": {"duration": "5s", "minRanges": 1}}}
+_SHADOW = {"groupId": "shadow-of-rollouts", "prefix": "shadow", "duration": "10s", "minRanges": 1}
 _PATIENT = {"canary": {"analysis": {"duration": "10s", "minRanges": 1}}}
 _LONG = {"canary": {"analysis": {"duration": "8m"}}}
-_SHORT = {"canary": {"analysis": {"duration": "5s"}}, "progressDeadline": "10s"}
-_HANGS = "it has not told what it does|no progress for|stopped being ready"
+_SHORT = {"canary": {"analysis": {"duration": "5s", "minRanges": 1_000_000}}, "progressDeadline": "10s"}
+"""What it has stored before it hangs does not let it pass."""
+_HANGS = "it has not told what it does|no progress for|stopped being ready|it committed .* ranges"
 """What is noticed first."""
 _on_our_node = pytest.mark.skipif(OWN_NODE not in os.environ, reason="the node of another's cluster is not ours")
 
@@ -51,9 +53,13 @@ def persister(_resource: Persister, workload: Workload, verify: Verify) -> Itera
 
 
 def test_a_new_generation_though_the_operator_is_killed_at_each_phase(persister: Persister) -> None:
-    before = persister.status()["revision"]
-    persister.apply(generation=2, output={"compression": "zstd"})
-    for phase in ("Canary", "Rolling"):
+    before, members = persister.status()["revision"], persister.restarts()
+    persister.apply(generation=2, output={"compression": "zstd"}, rollout=_CANARY | {"shadow": _SHADOW})
+    compared = persister.eventually("its shadow stores the same", lambda: _compared(persister))
+    assert compared["records"]["stable"] == compared["records"]["shadow"]
+    assert compared["checksums"]
+    assert persister.restarts() == members, "no member of the group yet"
+    for phase in ("Shadowing", "Canary", "Rolling"):
         persister.eventually(phase, lambda phase=phase: _phase(persister) in (phase, "Steady"))  # type: ignore[misc]
         Kubectl(OPERATOR_NAMESPACE)("delete", "pods", "--selector", _OPERATOR, "--grace-period=0", "--force")
     after = _wait_steady(persister)
@@ -61,6 +67,8 @@ def test_a_new_generation_though_the_operator_is_killed_at_each_phase(persister:
     persister.eventually("each partition has changed its generation", lambda: _partitions(persister) == {2: 4})
     (generation,) = persister.status()["generations"]
     assert {one["partition"] for one in generation["began"]} == set(PARTITIONS)
+    persister.eventually("its shadow is gone, and the old revision", lambda: _sets(persister) == {after})
+    persister.apply(rollout=_CANARY)
 
 
 def test_a_canary_that_cannot_store_is_withdrawn(persister: Persister) -> None:
@@ -185,6 +193,18 @@ def _phase(persister: Persister) -> str:
 def _rollout(persister: Persister) -> Mapping[str, Any]:
     found: Mapping[str, Any] = persister.status().get("rollout") or {}
     return found
+
+
+def _compared(persister: Persister) -> Mapping[str, Any] | None:
+    """Return what the shadow has in common with what is stored; None as long as that is nothing."""
+    found: Mapping[str, Any] = _rollout(persister).get("shadow") or {}
+    return found if found.get("ranges") else None
+
+
+def _sets(persister: Persister) -> set[str]:
+    """Return the names of its StatefulSets without what all have in common."""
+    found = persister.kubectl.list("statefulsets", f"logpersister.dev/resource={persister.name}")
+    return {one["metadata"]["name"].removeprefix(f"{persister.name}-") for one in found}
 
 
 def _is_watched(persister: Persister, old: Mapping[str, int]) -> bool:
