@@ -145,6 +145,8 @@ def _judged(observed: Observed, spec: Spec, pod: Document, overdue: Mapping[Topi
     since = max(min(waiting.values()), _ready_since(pod))
     found: tuple[Cause, datetime] | None
     if document is None:
+        if not any(other.document for other in (observed.reports or {}).values()):
+            return None  # the way to all of them may be closed, and the kubelet looks from where they are
         found = Cause.SILENT, observed.silent.get(name, observed.now)
     else:
         found = _own_account(document, observed.now, spec, waiting)

@@ -165,6 +165,14 @@ def test_one_that_is_silent_hangs_since_it_is_silent() -> None:
     assert silences.observe({A: report()}, NOW) == {}
 
 
+def test_that_none_answers_is_no_fault_of_theirs() -> None:
+    silent = dict.fromkeys(OWNED, NOW - 10 * LONG)
+    assert cared(seen({A: LONG}, {A: SILENT, B: SILENT}, silent=silent)).restarts
+    found = cared(seen({A: LONG}, dict.fromkeys(OWNED, SILENT), silent=silent))
+    assert not found.restarts
+    assert A not in found.verdict.message
+
+
 def test_it_is_restarted_when_it_has_hung_for_long_and_that_is_counted_and_told() -> None:
     soon = seen({A: 9 * MINUTE}, {A: STANDS})
     waits = cared(soon)
