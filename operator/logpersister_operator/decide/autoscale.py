@@ -88,6 +88,14 @@ def hold(spec: AutoscaleSpec, state: Autoscale, reason: Reason, words: str, *, f
     return Scaling(_changed(state, members=members, watch=None if forget else state.watch), reason, words, acts=False)
 
 
+def change(state: Autoscale, members: int, at: datetime, cause: str) -> Scaling:
+    """Change the number of members; what was watched is about the one before."""
+    last = Scaled(time=at.replace(microsecond=0), before=state.members, after=members, cause=cause[:LONGEST_CAUSE])
+    after = _changed(state, members=members, watch=None, last=last)
+    words = "members are added" if members > state.members else "a member is taken away"
+    return Scaling(after, _last(after), words, change=last)
+
+
 def autoscale(spec: AutoscaleSpec, state: Autoscale, seen: Sight, revision: str) -> Scaling:
     """Decide for members that are all ready, of the one revision that there is."""
     if state.revision != revision:
@@ -95,9 +103,9 @@ def autoscale(spec: AutoscaleSpec, state: Autoscale, seen: Sight, revision: str)
     most = _within(spec, spec.max_members, seen.partitions)
     if state.members > most:
         only = "spec.autoscale.maxMembers" if most == spec.max_members else plural(seen.partitions, "partition")
-        return _to(state, most, seen, f"no more are of use: {only}")
+        return change(state, most, seen.at, f"no more are of use: {only}")
     if state.members < spec.min_members:
-        return _to(state, spec.min_members, seen, "spec.autoscale.minMembers")
+        return change(state, spec.min_members, seen.at, "spec.autoscale.minMembers")
     if seen.pressure > 1.0:
         return _behind(spec, _watching(state, "OverTarget", seen, spec.scale_up_stabilization), seen, most)
     if seen.calm < LOW and state.members > spec.min_members:
@@ -128,10 +136,10 @@ def _behind(spec: AutoscaleSpec, state: Autoscale, seen: Sight, most: int) -> Sc
         return Scaling(again, _last(state), f"{told}, and the backlog gets smaller", due=seen.at + wait)
     factor = max(seen.age / seen.target, rates.written / rates.stored)
     wanted = math.ceil(state.members * min(factor, MOST_GROWTH))
-    return _to(
+    return change(
         state,
         min(max(wanted, state.members + 1), most),
-        seen,
+        seen.at,
         f"the oldest record waited {duration(seen.age)}, more than {duration(seen.target)}; "
         f"{_hourly(rates.written)} records an hour came, {_hourly(rates.stored)} were stored",
     )
@@ -165,16 +173,7 @@ def _ahead(spec: AutoscaleSpec, state: Autoscale, seen: Sight) -> Scaling:
         f"the lag was well below its target of {duration(seen.target)} for {duration(wait.total_seconds())}; "
         f"{_hourly(rates.written)} records an hour came"
     )
-    return _to(state, state.members - 1, seen, cause)
-
-
-def _to(state: Autoscale, members: int, seen: Sight, cause: str) -> Scaling:
-    """Change the number of members; what was watched is about the one before."""
-    time = seen.at.replace(microsecond=0)
-    change = Scaled(time=time, before=state.members, after=members, cause=cause[:LONGEST_CAUSE])
-    after = _changed(state, members=members, watch=None, last=change)
-    words = "members are added" if members > state.members else "a member is taken away"
-    return Scaling(after, _last(after), words, change=change)
+    return change(state, state.members - 1, seen.at, cause)
 
 
 def _within(spec: AutoscaleSpec, members: int, partitions: int | None) -> int:

@@ -34,7 +34,7 @@ def fleet_of(stateful_set: Document | None, pods: Sequence[Document], now: datet
     """Return the members that a StatefulSet and its pods are."""
     wanted = 0 if stateful_set is None else int(stateful_set["spec"]["replicas"])
     there = [pod for pod in pods if not _is_lost(pod, now)]
-    staying = [pod for pod in there if _ordinal(pod) < wanted]
+    staying = [pod for pod in there if ordinal(pod) < wanted]
     if there or stateful_set is None:
         ready = sum(is_ready(pod) for pod in staying)
     else:
@@ -44,7 +44,7 @@ def fleet_of(stateful_set: Document | None, pods: Sequence[Document], now: datet
     message = "" if found is None else found.message
     return Fleet(
         wanted,
-        frozenset(_ordinal(pod) for pod in there),
+        frozenset(ordinal(pod) for pod in there),
         ready,
         sick="" if waits else message,
         waits=message if waits else "",
@@ -61,7 +61,8 @@ def ready_members(stateful_set: Mapping[str, Any]) -> int:
     return int(status.get("readyReplicas", 0))
 
 
-def _ordinal(pod: Document) -> int:
+def ordinal(pod: Document) -> int:
+    """Return the number at the end of a pod's name."""
     number = pod["metadata"]["name"].rpartition("-")[2]
     return int(number) if number.isdecimal() else 0
 

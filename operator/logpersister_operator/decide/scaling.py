@@ -9,10 +9,13 @@ from pydantic import ValidationError
 
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.resource import Spec
+from logpersister.report.human import duration, plural
 from logpersister_operator.crd.autoscale import Autoscale
-from logpersister_operator.decide.autoscale import LOOK, Scaling, Sight, autoscale, begin, hold
+from logpersister_operator.decide.autoscale import LOOK, Scaling, Sight, autoscale, begin, change, hold
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_before, yes
+from logpersister_operator.decide.fleets import pods_by_revision
 from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.decide.room import members_with_room
 from logpersister_operator.decide.target import target_lag_seconds
 from logpersister_operator.decide.validity import manifest_of
 from logpersister_operator.observed import Event, KnownLag, Observed, UnknownLag
@@ -45,7 +48,8 @@ def scale(
     runs = _runs_alone(spec, revision, record, fleets)
     held = _hindrance(observed, state, record, None if runs is None else fleets.get(runs, NONE).ready, paused=paused)
     if runs is None or held is not None:
-        return hold(spec.autoscale, state, *(held or _ROLLING_OUT))
+        fewer = None if runs is None or paused else _without_room(observed, spec, state, runs)
+        return fewer or hold(spec.autoscale, state, *(held or _ROLLING_OUT))
     if runs != revision and not _waits_alike(observed, spec, runs):
         return hold(spec.autoscale, state, *_OTHER_WAIT)
     if observed.lag is None:
@@ -157,6 +161,20 @@ def _waits_alike(observed: Observed, spec: Spec, revision: str) -> bool:
     if manifest is None:
         return False
     return (manifest.spec.upload, manifest.spec.cycle_interval) == (spec.upload, spec.cycle_interval)
+
+
+def _without_room(observed: Observed, spec: Spec, state: Autoscale, runs: str) -> Scaling | None:
+    """Give up members that have no node for long: they would keep the number from following the lag for ever."""
+    assert spec.autoscale is not None
+    patience = spec.rollout.progress_deadline
+    pods = pods_by_revision(observed).get(runs, [])
+    members = max(members_with_room(pods, state.members, observed.now - patience), spec.autoscale.min_members)
+    if members >= state.members:
+        return None
+    without = plural(state.members - members, "member")
+    return change(
+        state, members, observed.now, f"there was no node for {without} for {duration(patience.total_seconds())}"
+    )
 
 
 def _hindrance(

@@ -11,7 +11,7 @@ from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.decide.scaling import sight
 from logpersister_operator.observe.lag import StandingStill
 from logpersister_operator.observed import Flow, KnownLag, Plan, SecretsSeen, UnknownLag
-from tests.unit.kubernetes.samples import CLICKS, NOW, Life, condition, resource, verdict
+from tests.unit.kubernetes.samples import CLICKS, NOW, Life, by_reference, condition, pod, resource, verdict
 
 AUTOSCALE: dict[str, Any] = {"minMembers": 1, "maxMembers": 6, "targetLag": "20m"}
 MINUTE = timedelta(minutes=1)
@@ -104,6 +104,24 @@ def test_nothing_changes_while_the_resource_is_not_at_rest_or_the_lag_is_not_kno
     assert verdict(scaled.minutes(5, OVER), "Autoscaling") == ("False", "RollingOut")
     assert scaled.status["members"] == 2
     assert sorted(scaled.life.revisions().values()) == [1, 2], "the canary is watched, and nothing else changes"
+
+
+def test_members_that_no_node_has_room_for_are_given_up() -> None:
+    scaled = Scaled()
+    scaled.minutes(2, OVER)
+    assert scaled.members == 4
+    (revision,) = scaled.life.revisions()
+    since = {"type": "PodScheduled", "status": "False", "lastTransitionTime": scaled.now.isoformat()}
+    pods = [pod(f"clicks-backup-{revision}-{number}", revision=revision, ready=True) for number in range(4)]
+    for one in pods[1::2]:
+        one["status"]["conditions"] = [since]
+    scaled.life.children |= by_reference(pods)
+    scaled.minutes(9, CALM, ready=False)
+    assert (scaled.members, verdict(scaled.plan, "Autoscaling")) == (4, ("False", "MembersNotReady"))
+    scaled.minutes(1, CALM, ready=False)
+    assert scaled.members == 3, "taking more away would take away one that works"
+    assert "there was no node for 1 member for 10m00s" in condition(scaled.plan, "Autoscaling")["message"]
+    assert [one.reason for one in scaled.plan.events if "Scaled" in one.reason] == ["ScaledDown"]
 
 
 def test_the_lag_counts_again_when_a_revision_has_failed_and_gone() -> None:
