@@ -168,7 +168,8 @@ class Rollout(Model):
     """True while nothing moves, since the resource is paused or a Secret is missing."""
 
     shadow: ShadowState | None = None
-    """What the shadow of the candidate does; only while there is one. Nothing is decided from it."""
+    """What the shadow of the candidate does; only while there is one. It keeps its group and prefix; nothing else is
+    decided from this."""
 
 
 class Beginning(Model):

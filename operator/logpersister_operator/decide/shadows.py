@@ -17,16 +17,17 @@ from logpersister_operator.rollout.shadow import UNSEEN, Comparison, Shadow, Sid
 from logpersister_operator.rollout.transitions import Phase
 
 
-def present_try(app: Application, record: Record | None) -> Try | None:
+def present_try(observed: Observed, app: Application, record: Record | None) -> Try | None:
     """Return the try that a record is about; None when no shadow of this application shall be there."""
     if record is None or record.phase is not Phase.SHADOWING or record.candidate != app.revision:
         return None
-    return Try.of(app, record.since)
+    told = (observed.status.get("rollout") or {}).get("shadow") or {}
+    return Try.of(app, record.since, (told.get("groupId", ""), told.get("prefix", "")))
 
 
 def shadow(observed: Observed, app: Application, record: Record | None) -> Shadow:
     """Return what is seen of the shadow that a record is about; what is left of an earlier try is none of it."""
-    present = present_try(app, record)
+    present = present_try(observed, app, record)
     if present is None:
         return UNSEEN
     pods = [pod for pod in observed.pods(SHADOW) if _group(pod) == present.group_id]
@@ -41,7 +42,7 @@ def shadow(observed: Observed, app: Application, record: Record | None) -> Shado
 
 def children(observed: Observed, app: Application, record: Record, members: int) -> list[Document]:
     """Return what the shadow needs that a record is about; nothing when it shall have no members."""
-    present = present_try(app, record)
+    present = present_try(observed, app, record)
     if present is None or members == 0 or record.stable is None:
         return []
     config_map = observed.config_maps().get(record.stable)
@@ -51,7 +52,7 @@ def children(observed: Observed, app: Application, record: Record, members: int)
 
 def state(observed: Observed, app: Application, record: Record) -> ShadowState | None:
     """Return what the status tells of the shadow; None when there shall be none."""
-    present = present_try(app, record)
+    present = present_try(observed, app, record)
     if present is None:
         return None
     return shadow_of(present.group_id, present.prefix, present.members, shadow(observed, app, record))

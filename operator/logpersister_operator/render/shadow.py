@@ -24,16 +24,25 @@ class Try:
     members: int
 
     @classmethod
-    def of(cls, app: Application, since: datetime) -> Self | None:
-        """Return the try that began at a time; None when the spec wants no shadow."""
+    def of(cls, app: Application, since: datetime, begun: tuple[str, str] = ("", "")) -> Self | None:
+        """Return the try that began at a time; None when the spec wants no shadow.
+
+        Args:
+            begun: group and prefix of a try before. If it is this one it keeps them, whatever the spec says by now:
+                what it has stored, and how far it is, is there.
+        """
         spec = app.resource.spec
         wanted = spec.rollout.shadow
         if wanted is None:
             return None
         number = int(since.timestamp())
+        names = wanted.group_of(app.revision, number), wanted.prefix_of(app.revision, number)
+        if all(name.endswith(f"{app.revision}.{number}") for name in begun):
+            names = begun
+        group_id, prefix = names
         changes = {
-            "kafka": spec.kafka.model_copy(update={"group_id": wanted.group_of(app.revision, number)}),
-            "storage": spec.storage.model_copy(update={"prefix": wanted.prefix_of(app.revision, number)}),
+            "kafka": spec.kafka.model_copy(update={"group_id": group_id}),
+            "storage": spec.storage.model_copy(update={"prefix": prefix}),
             "rollout": spec.rollout.model_copy(update={"shadow": None}),
             "members": wanted.members,
         }

@@ -100,6 +100,21 @@ def test_it_runs_beside_the_members_in_a_group_of_its_own() -> None:
     assert plan.status["rollout"]["shadow"]["groupId"] == manifest.group_id
 
 
+def test_it_keeps_its_group_and_prefix_though_the_spec_names_others() -> None:
+    shadowed = Shadowed()
+    shadowed.change(**CHANGED)
+    group, prefix = shadowed.manifest.group_id, shadowed.manifest.spec.storage.prefix
+    shadowed.change(rollout={"shadow": SHADOW | {"groupId": "other", "prefix": "elsewhere"}})
+    shadowed.step(1)
+    assert (shadowed.manifest.group_id, shadowed.manifest.spec.storage.prefix) == (group, prefix)
+    shadowed.life.annotate(**{"logpersister.dev/paused": "true"})
+    shadowed.step(1)
+    shadowed.life.annotate()
+    shadowed.step(1)
+    assert shadowed.manifest.group_id.startswith("other."), "another try"
+    assert shadowed.manifest.spec.storage.prefix.startswith("elsewhere/")
+
+
 def test_its_pods_are_seen_by_no_selector_of_members() -> None:
     shadowed = Shadowed(networkPolicy="Restricted")
     shadowed.change(**CHANGED)
