@@ -174,7 +174,6 @@ def _put(document: Any, steps: tuple[str | int, ...], value: Any) -> None:
 
 
 @settings(
-    deadline=None,
     max_examples=400,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

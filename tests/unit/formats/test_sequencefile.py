@@ -50,7 +50,7 @@ def _found(file: sequencefile.SequenceFile) -> tuple[list[object], list[bytes]]:
 
 
 @pytest.mark.parametrize("file_format", SEQUENCEFILE_FORMATS, ids=label)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(rows=records(), cuts=st.lists(st.integers(0, 30), max_size=4))
 def test_every_record(file_format: SequenceFileFormat, rows: list[Record], cuts: list[int]) -> None:
     file = sequencefile.read(encode(file_format, cut(batch(rows), cuts)))

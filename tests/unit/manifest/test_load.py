@@ -163,14 +163,14 @@ def test_numbers_of_yaml_1_1_are_text(number: str) -> None:
     assert "spec.members: " in error_of(MANIFEST + f"  members: {number}\n")[0]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.text(max_size=80) | st.binary(max_size=80))
 def test_any_text_gives_a_manifest_or_problems(text: str | bytes) -> None:
     with pytest.raises(ManifestError):
         parse_text(text)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.data())
 def test_a_broken_manifest_gives_problems(data: st.DataObject) -> None:
     position = data.draw(st.integers(0, len(MANIFEST)))

@@ -85,7 +85,7 @@ def test_sizes_have_an_end() -> None:
         parse_size("8Ei")
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     st.integers(0, 10**18 - 1)
     | st.integers(0, 2**20).map(lambda n: n * 2**20)
@@ -169,7 +169,7 @@ def test_durations_have_an_end() -> None:
         parse_duration("999999h")
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.integers(0, 3650 * 86_400_000).map(lambda milliseconds: timedelta(milliseconds=milliseconds)))
 def test_a_duration_has_one_text_that_means_it(duration: timedelta) -> None:
     assert parse_duration(format_duration(duration)) == duration

@@ -28,7 +28,7 @@ def test_every_compression_exists(name: str, compression: str) -> None:
     make_format(accepted({"spec.output": {"format": name, "compression": compression}}).spec.output)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.from_regex(r"[A-Za-z0-9_.=-]{0,64}", fullmatch=True))
 def test_every_prefix_of_a_folder_can_stand_there(prefix: str) -> None:
     try:
@@ -38,7 +38,7 @@ def test_every_prefix_of_a_folder_can_stand_there(prefix: str) -> None:
     make_layout([PartitionRule(date=rule)])
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     st.from_regex(r"[A-Za-z0-9!_.*'()=/-]{0,40}", fullmatch=True),
     st.from_regex(r"[A-Za-z0-9._-]{1,40}", fullmatch=True),
@@ -56,7 +56,7 @@ def test_every_prefix_and_group_name_objects(prefix: str, group: str) -> None:
     assert revision_key(prefix, group, "0123456789ab").startswith(prefix)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.text(max_size=17), st.sampled_from(["keep", "escape"]))
 def test_every_delimiter_can_be_written(delimiter: str, in_value: Any) -> None:
     try:

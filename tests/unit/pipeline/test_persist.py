@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.pipeline.persist import MOST_OPEN_OBJECTS, RangeWriter
@@ -68,7 +68,6 @@ def test_more_paths_than_may_be_open_are_written_in_further_passes() -> None:
     assert writer.payload_bytes == once, "a further pass counts nothing again"
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=8), st.integers(1, 20))
 def test_objects_do_not_depend_on_how_records_arrive(lengths: list[int], folders: int) -> None:
     offsets = list(range(sum(lengths)))

@@ -64,7 +64,7 @@ def recompressed(run: bytes, codecs: Sequence[int]) -> bytes:
     return result
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(batches(), st.lists(st.sampled_from(made.CODECS), min_size=1, max_size=3), st.data())
 def test_the_same_rows_as_kafka_python(run: bytes, codecs: list[int], data: st.DataObject) -> None:
     expected = list(rows(run))
@@ -82,7 +82,7 @@ def test_the_same_rows_as_kafka_python(run: bytes, codecs: list[int], data: st.D
     assert without.batch.equals(decoded.batch.select(["offset", "timestamp", "key", "value"]))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(batches(), st.sampled_from(made.CODECS), st.data())
 def test_a_cut_anywhere_loses_only_whole_batches_behind_it(run: bytes, codec: int, data: st.DataObject) -> None:
     response = recompressed(run, [codec])
@@ -136,7 +136,7 @@ def transactions(draw: st.DrawFn) -> tuple[bytes, list[Aborted], list[int]]:
     return log, draw(st.permutations(aborted)), sorted(committed)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(transactions())
 def test_read_committed_is_what_was_committed(log: tuple[bytes, list[Aborted], list[int]]) -> None:
     data, aborted, committed = log
@@ -146,7 +146,7 @@ def test_read_committed_is_what_was_committed(log: tuple[bytes, list[Aborted], l
     assert uncommitted.batch["offset"].to_pylist() == [row["offset"] for row in rows(data)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(batches(), st.sampled_from(made.CODECS), st.data())
 def test_changed_bytes_give_rows_or_an_error(run: bytes, codec: int, data: st.DataObject) -> None:
     """The crate's own tests do this tens of thousands of times; here the way through Python is tested too."""

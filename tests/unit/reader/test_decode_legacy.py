@@ -132,7 +132,7 @@ def test_sizes_that_lie() -> None:
     assert caught.value.offset == 3
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.sampled_from([0, 1]), st.sampled_from([made.NONE, made.GZIP, made.SNAPPY, made.LZ4]), st.data())
 def test_changed_bytes_give_rows_or_an_error(magic: int, codec: int, data: st.DataObject) -> None:
     inner = bytearray(b"".join(message(i, b"value", magic=magic) for i in range(3)))

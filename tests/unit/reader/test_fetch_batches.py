@@ -33,7 +33,7 @@ def offsets_by_piece(log: Log, data: bytes, start: int, end: int, piece_bytes: i
     return found
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(writes, min_size=1, max_size=30), st.data())
 def test_pieces_hold_what_the_whole_holds(written: Sequence[Write], data: st.DataObject) -> None:
     log = make_log(written)
@@ -46,7 +46,7 @@ def test_pieces_hold_what_the_whole_holds(written: Sequence[Write], data: st.Dat
     assert found == [offset for offset in sorted(log.expected) if start <= offset < end]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(writes, min_size=1, max_size=8), st.data())
 def test_what_is_cut_off_is_left_for_the_next_answer(written: Sequence[Write], data: st.DataObject) -> None:
     log = make_log(written)

@@ -92,7 +92,7 @@ def rows(batches: Iterator[object]) -> list[tuple[int, bytes]]:
     return found
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(worlds())
 def test_every_offset_is_read_once_and_in_order_within_bounded_memory(world: World) -> None:
     reader = reader_of(world.cluster)
@@ -109,7 +109,7 @@ def test_every_offset_is_read_once_and_in_order_within_bounded_memory(world: Wor
     assert reader.stats.peak_buffer_bytes <= SMALL.buffer_bytes + 3 * (largest + simulated.OVERHEAD)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(worlds(), st.randoms(use_true_random=False))
 def test_ranges_that_are_given_up_do_not_concern_the_others(world: World, choice: random.Random) -> None:
     for read in reader_of(world.cluster).read(world.requests):
@@ -121,7 +121,7 @@ def test_ranges_that_are_given_up_do_not_concern_the_others(world: World, choice
         assert rows(batches) == simulated.expected(world.log(read.range), read.range)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(worlds(), st.lists(st.booleans(), max_size=6))
 def test_passing_corruption_is_not_noticed(world: World, damaged: list[bool]) -> None:
     world.cluster.faults = iter([simulated.corrupted if one else None for one in damaged])
@@ -130,7 +130,7 @@ def test_passing_corruption_is_not_noticed(world: World, damaged: list[bool]) ->
         assert rows(read.batches()) == simulated.expected(world.log(read.range), read.range)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(worlds(), st.integers(0, 5))
 def test_one_bad_partition_fails_its_ranges_alone(world: World, number: int) -> None:
     bad = TopicPartition("t", number)

@@ -13,7 +13,7 @@ from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.schema import RECORDS
 from tests.unit.records.batches import batch_of
 
-SETTINGS = settings(deadline=None, max_examples=50)
+SETTINGS = settings(max_examples=50)
 payloads = st.one_of(st.none(), st.binary(max_size=20))
 records = st.lists(st.tuples(payloads, payloads), max_size=20)
 Records = list[tuple[bytes | None, bytes | None]]

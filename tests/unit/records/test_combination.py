@@ -11,7 +11,7 @@ from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.combination import PayloadSum, crc32_combine, payload_sum
 from tests.unit.records.batches import batch_of
 
-SETTINGS = settings(deadline=None, max_examples=50)
+SETTINGS = settings(max_examples=50)
 payloads = st.one_of(st.none(), st.binary(max_size=20))
 Records = list[tuple[bytes | None, bytes | None]]
 

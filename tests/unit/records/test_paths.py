@@ -19,7 +19,7 @@ from logpersister.records.paths import FIRST_UNUSABLE_MS, Assignment, DateLevel,
 from logpersister.records.zones import load_zone
 from tests.unit.records.batches import batch_of
 
-SETTINGS = settings(deadline=None, max_examples=60)
+SETTINGS = settings(max_examples=60)
 
 ZONES = [
     "UTC",

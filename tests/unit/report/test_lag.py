@@ -67,7 +67,7 @@ LAGS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(LAGS)
 def test_a_summary_is_bounded_and_independent_of_order(lags: list[PartitionLag]) -> None:
     summary = summarise(lags, NOON)

@@ -19,7 +19,7 @@ TEXT = "%Y%m%dT%H%M%SZ"
 visible = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     key=st.text("abz09-_.~/%=+ ä", min_size=1, max_size=30).filter(lambda key: "//" not in key and "/." not in key),
     metadata=st.dictionaries(st.sampled_from(["group", "topic-id", "end"]), visible),

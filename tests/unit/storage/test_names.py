@@ -9,7 +9,7 @@ from logpersister.records.escaping import escape, is_safe_path, unescape
 from logpersister.storage import names
 from logpersister.storage.names import ObjectName, object_key, parse_object_key
 
-SETTINGS = settings(deadline=None, max_examples=100)
+SETTINGS = settings(max_examples=100)
 
 prefixes = st.sampled_from(["", "raw", "a/b", "raw!_.*'()=-", "_logpersister2"])
 any_text = st.text(min_size=1, max_size=30)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from logpersister.storage.parts import MAX_PART_SIZE, MAX_PARTS, MIB, PIECE, SMALL, Part, PartBody, part_size
 
-SETTINGS = settings(deadline=None, max_examples=50)
+SETTINGS = settings(max_examples=50)
 
 
 @SETTINGS

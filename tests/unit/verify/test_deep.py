@@ -155,7 +155,7 @@ def simple(count: int, value: Callable[[int], bytes | None] = lambda number: b"%
 
 @pytest.mark.parametrize("output", OUTPUTS, ids=name)
 class TestEveryFormat:
-    @settings(deadline=None, max_examples=25)
+    @settings(max_examples=25)
     @given(written=records().filter(bool), pieces=st.integers(1, 40))
     def test_what_was_written_is_found_again(self, output: OutputSpec, written: list[Record], pieces: int) -> None:
         result = World(output, written, pieces=pieces).compare()

@@ -18,7 +18,7 @@ def tidy(spans: list[Span]) -> bool:
     return all(start < end for start, end in spans) and all(one[1] < other[0] for one, other in pairwise(spans))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(one=SPANS, other=SPANS)
 def test_spans_are_sets_of_offsets(one: list[Span], other: list[Span]) -> None:
     for found, expected in (

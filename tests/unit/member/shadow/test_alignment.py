@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from logpersister.member.shadow.alignment import Union, align
 from tests.unit.member.shadow.samples import objects_of, ranges_of, rows
 
-SETTINGS = settings(deadline=None, max_examples=100)
+SETTINGS = settings(max_examples=100)
 ALL = rows(*range(60))
 cuts = st.lists(st.integers(1, 59), max_size=8).map(lambda inner: sorted({0, 60, *inner}))
 

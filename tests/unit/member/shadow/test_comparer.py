@@ -103,7 +103,7 @@ def test_a_target_stays_until_it_is_reached() -> None:
 cuts = st.lists(st.integers(1, 99), max_size=8).map(lambda inner: sorted({0, 100, *inner}))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(cuts, cuts, st.lists(st.booleans(), max_size=20), st.none() | st.integers(0, 99))
 def test_whenever_it_looks_everything_is_compared_once(
     one: list[int], other: list[int], turns: list[bool], without: int | None

@@ -10,7 +10,7 @@ from logpersister.member.shadow.alignment import Stored, Union
 from logpersister.member.shadow.comparison import Verdict, compare
 from tests.unit.member.shadow.samples import Row, objects_of, ranges_of, rows
 
-SETTINGS = settings(deadline=None, max_examples=100)
+SETTINGS = settings(max_examples=100)
 ALL = rows(*range(20))
 EQUAL = Verdict(None, checksum_compared=True)
 UNPROVEN = Verdict(None, checksum_compared=False)
