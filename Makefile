@@ -7,7 +7,8 @@ NATIVE := spark-app/native
 SOURCES := spark-app/logpersister operator bench examples scripts tests
 ARGS ?=
 # Each worker has a Kafka broker, an S3 server and an API server of its own (3 GiB); a file's tests stay together.
-WORKERS := --numprocesses=logical --maxprocesses=4 --dist=loadfile
+# In their order the long tests of real parts begin first, and short ones fill the end.
+WORKERS := --numprocesses=logical --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 # Without compiled modules every member and every Spark worker compiles all of them when it starts.
 unexport PYTHONDONTWRITEBYTECODE
