@@ -38,6 +38,7 @@ def test_members_that_restart_in_time_move_nothing(persister: Persister) -> None
         old = {uid for name, uid in _ready(persister).items() if name in names}
         persister.kubectl("delete", "pods", *names)
         persister.eventually("they are back", lambda old=old: len(set(_ready(persister).values()) - old) == _MEMBERS)  # type: ignore[misc]
+    persister.eventually("they have joined", lambda: None not in _group_generations(persister))
     assert _group_generations(persister) == before
 
 
@@ -55,8 +56,8 @@ def _ready(persister: Persister) -> dict[str, str]:
     return {name: pod["metadata"]["uid"] for name, pod in persister.pods().items() if ready(pod)}
 
 
-def _group_generations(persister: Persister) -> set[int]:
-    """Return how often Kafka has shared out the partitions, as each member knows it."""
+def _group_generations(persister: Persister) -> set[int | None]:
+    """Return how often Kafka has shared out the partitions, as each member knows it; None before it has joined."""
     return {persister.member_status(name)["rebalance"]["groupGeneration"] for name in persister.pods()}
 
 
