@@ -1,8 +1,8 @@
-//! What is wrong with a record batch.
+//! What is wrong with a record batch, or with a value.
 
 use std::fmt;
 
-/// Why bytes cannot be a record batch that a broker stored. Made on cold paths only.
+/// Why bytes cannot be a record batch that a broker stored, or no JSON document. Made on cold paths only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason(Box<str>);
 

@@ -1,7 +1,8 @@
-//! Decodes Kafka record batches into Arrow buffers.
+//! Decodes Kafka record batches into Arrow buffers, and tells which values are JSON.
 //!
 //! [`decode`] takes the bytes of one partition of a fetch response and returns its records as columns. It is total: any
 //! bytes give rows or a [`CorruptBatch`], never a panic, and memory in proportion to the data (docs/design/native-decoder.md).
+//! [`not_json`] takes a column of values and says which of them are no JSON documents; it is total, too.
 //!
 //! The crate is a plain Rust library; with the feature `python` it is the Python package `logpersister_native`.
 
@@ -11,6 +12,7 @@ mod compression;
 mod cursor;
 mod decoder;
 mod error;
+mod json;
 #[cfg(feature = "python")]
 mod python;
 mod records;
@@ -19,4 +21,5 @@ mod transactions;
 pub use compression::{Codec, Decompressor};
 pub use decoder::{Legacy, Request, Run, decode};
 pub use error::{CorruptBatch, Reason};
+pub use json::{MOST_NESTED, Refused, not_json};
 pub use transactions::Aborted;

@@ -1,7 +1,10 @@
 //! The Python package `logpersister_native`; its types are in `logpersister_native.pyi`.
 
-use arrow_pyarrow::ToPyArrow;
-use pyo3::exceptions::PyValueError;
+use arrow_array::{Array, BinaryArray, Int64Array};
+use arrow_data::ArrayData;
+use arrow_pyarrow::{FromPyArrow, ToPyArrow};
+use arrow_schema::DataType;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -77,8 +80,24 @@ fn decompress(py: Python<'_>, codec: u8, data: PyBackedBytes, limit: usize) -> P
     Ok(PyBytes::new(py, bytes))
 }
 
+/// Check which values of a binary array are JSON documents; null ones are not looked at.
+///
+/// Returns the rows of those that are none, an int64 array, and why the first one is none. Raises TypeError for another
+/// array.
+#[pyfunction]
+fn not_json(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Option<String>)> {
+    let data = ArrayData::from_pyarrow_bound(values)?;
+    if data.data_type() != &DataType::Binary {
+        return Err(PyTypeError::new_err(format!("an array of {} instead of binary", data.data_type())));
+    }
+    let values = BinaryArray::from(data);
+    let refused = py.detach(|| crate::not_json(&values));
+    let rows = Int64Array::from(refused.rows).into_data().to_pyarrow(py)?.unbind();
+    Ok((rows, refused.reason.map(|reason| reason.to_string())))
+}
+
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{CorruptBatchError, Run, decode, decompress};
+    use super::{CorruptBatchError, Run, decode, decompress, not_json};
 }

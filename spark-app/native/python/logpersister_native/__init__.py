@@ -1,8 +1,10 @@
-"""Decodes Kafka record batches into Arrow buffers; the module `logpersister.pipeline.reader.decode` offers it.
+"""Decodes Kafka record batches into Arrow buffers, and tells which values are JSON.
+
+The modules `logpersister.pipeline.reader.decode` and `logpersister.records.parsers` offer it.
 
 Written in Rust (spark-app/native).
 """
 
-from logpersister_native._native import CorruptBatchError, Run, decode, decompress
+from logpersister_native._native import CorruptBatchError, Run, decode, decompress, not_json
 
-__all__ = ["CorruptBatchError", "Run", "decode", "decompress"]
+__all__ = ["CorruptBatchError", "Run", "decode", "decompress", "not_json"]

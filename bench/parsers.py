@@ -1,0 +1,124 @@
+"""``make bench ARGS=parsers``: what it costs to look at values, alone: MB of values per CPU second.
+
+Where no value is bad it is the check and nothing else; where some are, rows are spread over two paths besides, which
+copies the batch once.
+"""
+
+import argparse
+import json
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from rich.box import MARKDOWN
+from rich.console import Console
+from rich.table import Table
+
+from bench import machine
+from bench.spread import Spread
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.records.paths import Assignment
+from logpersister.records.quarantine import layout_of
+from logpersister.records.schema import RECORDS
+
+BATCH_BYTES = 4 << 20
+WORDS = ("user", "order", "item", "cache", "shard", "gr\u00fcn")
+WIDTH = 100
+
+
+def event(chance: random.Random, size: int) -> bytes:
+    """Return a document of about this size that is mostly names, numbers and short texts."""
+    document = {"id": chance.getrandbits(40), "at": 1_790_000_000 + round(chance.random(), 6), "ok": True}
+    items: list[object] = []
+    text = ""
+    while len(text) < size - 20:
+        text = json.dumps({**document, "items": items}, ensure_ascii=False, separators=(",", ":"))
+        items.append({"name": chance.choice(WORDS), "price": round(chance.random() * 100, 2)} if size > 150 else 17)
+    return text.encode()
+
+
+def message(chance: random.Random, size: int) -> bytes:
+    """Return a document of about this size that is mostly one long text."""
+    head = {"level": "info", "trace": f"{chance.getrandbits(64):016x}"}
+    words: list[str] = []
+    while sum(map(len, words)) < size - 70:
+        words.append(f"{chance.choice(WORDS)}={chance.randrange(100_000)} ")
+    return json.dumps({**head, "message": "".join(words)}, ensure_ascii=False).encode()
+
+
+CONTENTS: Mapping[str, Callable[[random.Random, int], bytes]] = {"event": event, "message": message}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is looked at, and the MB per CPU second of each round."""
+
+    content: str
+    size: int
+    bad: float
+    """Share of the values that are cut off."""
+    results: list[float] = field(default_factory=list)
+
+
+def batches(case: Case, megabytes: int) -> list[pa.RecordBatch]:
+    """Return batches of the case, of so much payload; the same in every run."""
+    chance = random.Random(case.size)
+    values = [CONTENTS[case.content](chance, case.size) for _ in range(BATCH_BYTES // case.size)]
+    values = [value[:-1] if chance.random() < case.bad else value for value in values]
+    rows = len(values)
+    columns: list[pa.Array[Any]] = [
+        pa.array(np.arange(rows)),
+        pa.array(np.zeros(rows, np.int64)),
+        pa.nulls(rows, pa.binary()),
+        pa.array(values, pa.binary()),
+    ]
+    batch = pa.RecordBatch.from_arrays(columns, schema=RECORDS)
+    return [batch] * max(1, megabytes * 10**6 // sum(map(len, values)))
+
+
+def measure(case: Case, megabytes: int) -> float:
+    """Return MB of values per CPU second of this process."""
+    work = batches(case, megabytes)
+    layout = layout_of(OutputSpec(), ParserSpec(type="json"))
+    payload = sum(sum(len(value) for value in batch.column("value").to_pylist() if value) for batch in work[:1])
+    began = time.process_time()
+    for batch in work:
+        spread(batch, layout.assign(batch))
+    return payload * len(work) / (time.process_time() - began) / 1e6
+
+
+def spread(batch: pa.RecordBatch, assignment: Assignment) -> None:
+    """Put the rows of each path together, as a range is written."""
+    if len(assignment.paths) > 1:
+        batch.take(np.argsort(assignment.indices, kind="stable"))
+
+
+def table(cases: Sequence[Case]) -> Table:
+    """Return the median (least-most) of each case."""
+    shown = Table(title="parser json: MB of values per CPU second; median (least-most)", box=MARKDOWN)
+    for column in ("content", "value", "bad", "MB/CPU s"):
+        shown.add_column(column, no_wrap=True)
+    for case in cases:
+        bad = f"{case.bad:.0%}" if case.bad else "none"
+        shown.add_row(case.content, f"{case.size:,} B", bad, Spread.of(case.results).text())
+    return shown
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m bench parsers", description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000], help="of values, bytes")
+    parser.add_argument("--rounds", type=int, default=7, help="measurements of each configuration")
+    parser.add_argument("--megabytes", type=int, default=200, help="values of one measurement")
+    options = parser.parse_args(arguments)
+    print(machine.describe(), flush=True)
+    cases = [Case(content, size, bad) for content in CONTENTS for size in options.sizes for bad in (0.0, 0.01)]
+    for _ in range(options.rounds):
+        for case in cases:
+            case.results.append(measure(case, options.megabytes))
+    Console(width=WIDTH).print(table(cases))
