@@ -2,13 +2,14 @@
 
 import sys
 
-from bench import backlog, latency, resources, service, throughput, trickle
+from bench import backlog, latency, parsers, resources, service, throughput, trickle
 
 COMMANDS = {
     "throughput": throughput,
     "latency": latency,
     "trickle": trickle,
     "backlog": backlog,
+    "parsers": parsers,
     "operator": resources,
     "service": service,
 }

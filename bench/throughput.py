@@ -36,11 +36,12 @@ class Case:
 
     payload: Payload
     output: str
+    parser: str
     results: list[Result] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        return f"{self.payload.topic}-{self.output}"
+        return f"{self.payload.topic}-{self.output}-{self.parser}"
 
 
 def run(running: Servers, cases: Sequence[Case], *, rounds: int, megabytes: int, warm_up: int) -> Iterator[Case]:
@@ -49,7 +50,11 @@ def run(running: Servers, cases: Sequence[Case], *, rounds: int, megabytes: int,
         fill(running, child.warm_up_topic(payload), payload, warm_up, partitions=PARTITIONS)
         fill(running, payload.topic, payload, megabytes, partitions=PARTITIONS)
     for number, case in itertools.product(range(rounds), cases):
-        spec = {"output": dict(OUTPUTS[case.output]), "upload": {"maxBytes": "64Mi"}}
+        spec = {
+            "output": dict(OUTPUTS[case.output]),
+            "parser": {"type": case.parser},
+            "upload": {"maxBytes": "64Mi"},
+        }
         case.results.append(child.measure(running, f"round-{number}-{case.name}", case.payload, spec))
         yield case
 
@@ -57,7 +62,7 @@ def run(running: Servers, cases: Sequence[Case], *, rounds: int, megabytes: int,
 def per_megabyte(cases: Sequence[Case]) -> Table:
     """Return the table of marginal costs: median (least-most) of the rounds."""
     table = Table(title="Marginal: a hot member, MB of payload per CPU second; median (least-most)", box=MARKDOWN)
-    for column in ("record", "topic", "output"):
+    for column in ("record", "topic", "output", "parser"):
         table.add_column(column, no_wrap=True)
     for column in ("MB/CPU s", "MB/s", "broker CPU s/GB", "S3 CPU s/GB", "peak MB", "stored"):
         table.add_column(column, justify="right", no_wrap=True)
@@ -68,6 +73,7 @@ def per_megabyte(cases: Sequence[Case]) -> Table:
             f"{case.payload.record_bytes:,} B {case.payload.content}",
             case.payload.compression,
             case.output,
+            case.parser,
             Spread.of(result.megabytes_per_cpu_second for result in results).text(),
             Spread.of(result.megabytes_per_second for result in results).text(),
             *(
@@ -105,14 +111,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--content", nargs="+", default=["letters"], choices=["letters", "log"], help="of records")
     parser.add_argument("--topics", nargs="+", default=["none"], help="compression by the producer: none lz4 zstd …")
     parser.add_argument("--outputs", nargs="+", default=list(OUTPUTS), choices=list(OUTPUTS))
+    parser.add_argument("--parsers", nargs="+", default=["bytes"], choices=["bytes", "json"], help="of values")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each configuration")
     parser.add_argument("--megabytes", type=int, default=1000, help="payload of one measurement")
     parser.add_argument("--warm-up", type=int, default=100, help="megabytes before it that are not measured")
     options = parser.parse_args(arguments)
     cases = [
-        Case(Payload(content, size, compression), output)
-        for content, size, compression, output in itertools.product(
-            options.content, options.sizes, options.topics, options.outputs
+        Case(Payload(content, size, compression), output, checks)
+        for content, size, compression, output, checks in itertools.product(
+            options.content, options.sizes, options.topics, options.outputs, options.parsers
         )
     ]
     print(machine.describe(), flush=True)

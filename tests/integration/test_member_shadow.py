@@ -9,7 +9,7 @@ import pytest
 from tests.integration.harness.group import Group
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
-from tests.stack.topics import Record, transaction
+from tests.stack.topics import Record, produce, transaction
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
@@ -21,7 +21,7 @@ def compared(shadow: MemberProcess) -> Mapping[str, Any]:
 
 
 def test_a_shadow_is_compared_with_what_it_shadows(scene: Scene, topic: CreateTopic, unique: str) -> None:
-    """Its objects are smaller and of another format; what it reads is the same until a transaction is aborted."""
+    """Its objects are smaller, of another format, some in quarantine; records are the same until some are aborted."""
     name, group = topic(2), f"{unique}-shadow"
     old = scene.manifest(kafka={"topics": [name]})
     new = scene.manifest(
@@ -29,6 +29,7 @@ def test_a_shadow_is_compared_with_what_it_shadows(scene: Scene, topic: CreateTo
         storage={"prefix": "shadow"},
         upload={"maxBytes": "64Ki", "maxAge": "1h"},
         output={"format": "sequencefile"},
+        parser={"type": "json"},
     )
     stable = scene.member(old)
     scene.workload.write(name, 100, partitions=[0, 1])
@@ -42,18 +43,22 @@ def test_a_shadow_is_compared_with_what_it_shadows(scene: Scene, topic: CreateTo
     for _ in range(2):
         scene.workload.write(name, 400, partitions=[0, 1], size=1_000)
         scene.group.wait_current(name, explain=stable.tail)
-    both = {"stable": 1_600, "shadow": 1_600}
+    produce(scene.kafka.bootstrap, name, [Record(b"no JSON", partition=number) for number in (0, 1, 0, 1)])
+    scene.group.wait_current(name, explain=stable.tail)
+    both = {"stable": 1_604, "shadow": 1_604}
     shadow.wait("all of it is compared", lambda: compared(shadow).get("records") == both)
     report = compared(shadow)
-    assert (report["partitions"], report["offsets"], report["differences"]) == (2, 1_600, 0)
+    assert (report["partitions"], report["offsets"], report["differences"]) == (2, 1_604, 0)
     assert (report["error"], report["examples"]) == (None, [])
     assert report["checksums"]["compared"] >= 4
     assert report["checksums"]["impossible"] == 0
-    assert report["objects"]["shadow"] == report["ranges"] > report["objects"]["stable"]
-    assert shadow.metrics()['logpersister_shadow_records{side="shadow"}'] == 1_600
+    assert report["objects"]["shadow"] >= report["ranges"] > report["objects"]["stable"]
+    assert shadow.metrics()['logpersister_shadow_records{side="shadow"}'] == 1_604
+    assert shadow.status()["quarantine"]["records"] == 4
     assert stable.status()["shadow"] is None
     stored = scene.bucket_at("shadow").objects(name)
-    assert sum(len(one.values) for one in stored) == 1_600
+    assert sum(len(one.values) for one in stored) == 1_604
+    assert [value for one in stored if one.path == "_quarantine" for value in one.values] == [b"no JSON"] * 4
     assert min(one.start for one in stored) == 100
 
     with transaction(scene.kafka.bootstrap, f"{unique}-aborted") as current:
@@ -63,7 +68,7 @@ def test_a_shadow_is_compared_with_what_it_shadows(scene: Scene, topic: CreateTo
     shadow.wait("the difference is told", lambda: compared(shadow).get("differences"))
     (example,) = compared(shadow)["examples"]
     assert (example["topic"], example["partition"]) == (name, 0)
-    assert 900 <= example["start"] <= 905 <= example["end"]
+    assert 902 <= example["start"] <= 907 <= example["end"]
     message = r"(\d+) records? of the stable group, (\d+) records? of the shadow (.*)"
     found = re.fullmatch(message, example["message"])
     assert found is not None, example

@@ -21,23 +21,50 @@ class Bucket:
         self._rules = rules
         self._decisions = decisions
         self.objects: dict[ObjectKey, StoredObject] = {}
-        self.revisions: dict[str, Mapping[str, Any]] = {}
-        self.topics: dict[tuple[str, int], str] = {}
-        """By name and generation, the ids of the topics that ranges were promised of."""
+        self.revisions: dict[tuple[str, str], Mapping[str, Any]] = {}
+        """By prefix and hash."""
+        self.topics: dict[tuple[str, str, int], str] = {}
+        """By prefix, name and generation, the ids of the topics that ranges were promised of."""
+        self.refusing: set[str] = set()
+        """Prefixes that take nothing any more."""
 
     def maybe_fail(self, fault: Fault) -> None:
         if self._decisions.fails(fault):
             raise StorageError("unreachable", f"the bucket does not answer: {fault}")
 
-    def put(self, who: str, key: ObjectKey, now: StoredObject, *, if_absent: bool) -> None:
+    def refuse(self, prefix: str) -> None:
+        """Take nothing more under a prefix: a quota, a policy, keys that were revoked."""
+        self._chronicle.tell("s3", "takes nothing more under {}", prefix)
+        self.refusing.add(prefix)
+        self._ledger.refuses(prefix)
+
+    def accept(self) -> None:
+        """Take everything again."""
+        self.refusing.clear()
+
+    def check_keys(self, prefix: str, keys: str | None) -> None:
+        """Let somebody in under a prefix, or raise: by keys that are for one prefix, None for keys that are for all."""
+        if keys not in (None, prefix):
+            self._ledger.refuses(prefix)
+            raise StorageError("unauthorized", f"the keys for {keys} are not for {prefix}")
+
+    def _check_access(self, prefix: str, keys: str | None) -> None:
+        self.check_keys(prefix, keys)
+        if prefix in self.refusing:
+            raise StorageError("unauthorized", f"the bucket takes nothing under {prefix}")
+
+    def put(self, who: str, key: ObjectKey, now: StoredObject, *, keys: str | None, if_absent: bool) -> None:
         """Store an object; raises before or after it is stored."""
         self.maybe_fail(Fault.PUT_LOST)
+        self._check_access(key.prefix, keys)
         before = self.objects.get(key)
         if before is not None and if_absent and self._rules.puts_if_absent:
             self._chronicle.tell(who, "leaves {} as it is", key)
             return
         offsets = sorted(offset for _, offset in now.records)
-        self._chronicle.tell(who, "puts {}/{}_{} {} {}", key.path, key.generation, key.start, key.partition, offsets)
+        self._chronicle.tell(
+            who, "puts {}/{}/{}_{} {} {}", key.prefix, key.path, key.generation, key.start, key.partition, offsets
+        )
         self._ledger.put(key, before, now)
         self.objects[key] = now
         self.maybe_fail(Fault.PUT_ANSWER_LOST)

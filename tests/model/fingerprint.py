@@ -26,11 +26,11 @@ Frozen = Any
 
 NOT_STATE = frozenset(
     {"_resource", "_revision", "_world", "_listener", "_clock", "_now", "_book", "_sizes", "_upload", "_offsets"}
-    | {"_group", "_jobs", "_memory", "_wake", "_group_id", "_lock", "_next_token"}
+    | {"_group", "_jobs", "_memory", "_wake", "_group_id", "_lock", "_next_token", "_own"}
     # Jobs that have ended are seen from the other side; what is in `_outcomes` is told to the listener, no more.
     | {"_ended", "_outcomes"}
 )
-KEYS_ONLY = frozenset({"revisions"})
+KEYS_ONLY = frozenset({"documents"})
 _AS_THEY_ARE = (int, str, type(None), Range, StoredObject)
 TOKENS = frozenset({"token", "tokens", "_tokens"})
 
@@ -44,7 +44,7 @@ def fingerprint(world: Small) -> int:
             _freeze(world.kafka.topic_ids),
             _freeze(world.kafka.commits),
             _freeze(world.bucket.objects),
-            (frozenset(world.bucket.revisions), _freeze(world.bucket.topics)),
+            (frozenset(world.bucket.revisions), _freeze(world.bucket.topics), frozenset(world.bucket.refusing)),
             _freeze(ledger.opinion()),
             tuple(_of_member(world, member) for member in world.members.values()),
             tuple(_of_jobs(world)),

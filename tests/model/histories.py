@@ -16,10 +16,11 @@ from tests.model.world import World
 
 STEPS = 400
 SETTLE_ROUNDS = 400
-MOODS = ("plain", "restless", "handing over", "expelling", "losing", "meddling", "crashing", "remaking")
+MOODS = ("plain", "restless", "handing over", "expelling", "losing", "meddling", "crashing", "remaking", "moving")
 """What happens often in a history: rare things meet only where they are not drowned by the others."""
 TOPICS = {"clicks": 2, "orders": 1}
 """Partitions by topic."""
+PREFIXES = ("raw", "other", "third")
 GRACE_SECONDS = 4.0
 LONGEST_HANG_SECONDS = 120.0
 
@@ -49,7 +50,11 @@ class History(World):
             rules or Rules(),
             topics=TOPICS,
             wish=self._wish,
-            manifest=Manifest(folders=some((False, True)), on_data_loss=some(("fail", "skip"))),
+            manifest=Manifest(
+                folders=some((False, True)),
+                on_data_loss=some(("fail", "skip")),
+                own_keys=mood == "moving" and some((False, True)),
+            ),
             grace_seconds=GRACE_SECONDS,
         )
         self.most_members = 3
@@ -130,6 +135,10 @@ class History(World):
             self._hanging_jobs = 0.2
             actions |= {self.recreate_one: 0.4, self.raise_generation: 0.2, self.crash_one: 0.4, self.expel_one: 0.6}
             actions |= {self.start_another: 1.0, self.retain_some: 0.0, self.forget: 0.0, self.reset_one: 0.0}
+        if self.mood == "moving":  # what is stored twice because a user wants it so would hide the rest
+            seldom = (self.reset_one, self.forget, self.recreate_one, self.retain_some)
+            actions = {action: weight for action, weight in actions.items() if action not in seldom}
+            actions |= {self.move: 0.5, self.refuse_one: 0.2, self.crash_one: 0.4, self.start_another: 1.5}
         likely = {action: weight for action, weight in actions.items() if weight}
         return list(likely), list(likely.values())
 
@@ -214,8 +223,10 @@ class History(World):
 
     def change_manifest(self) -> None:
         """A new revision of the same generation; processes that run keep theirs."""
-        self.manifest = Manifest(
-            self.manifest.generation, self._chances.happens(0.5), self.random.choice(("fail", "skip"))
+        self.manifest = replace(
+            self.manifest,
+            folders=self._chances.happens(0.5),
+            on_data_loss=self.random.choice(("fail", "skip")),
         )
         self.chronicle.tell("user", "changes the manifest: {}", self.manifest)
 
@@ -223,6 +234,19 @@ class History(World):
         """A new generation rolls out: the old processes may live on beside the new ones for a while."""
         self.manifest = replace(self.manifest, generation=self.manifest.generation + 1)
         self.chronicle.tell("user", "raises the generation to {}", self.manifest.generation)
+
+    def move(self) -> None:
+        """Another prefix, for processes that start from now on."""
+        self.manifest = replace(self.manifest, prefix=self.random.choice(self._other_prefixes()))
+        self.chronicle.tell("user", "changes the manifest: {}", self.manifest)
+
+    def refuse_one(self) -> None:
+        """Where the newest manifest stores takes nothing for a while: it is taken back."""
+        self.bucket.accept()
+        self.refuse(self.manifest.prefix, replace(self.manifest, prefix=self.random.choice(self._other_prefixes())))
+
+    def _other_prefixes(self) -> list[str]:
+        return [prefix for prefix in PREFIXES if prefix != self.manifest.prefix and prefix not in self.bucket.refusing]
 
     def outage(self) -> None:
         self._chances.failing = self.random.choice((0.0, 0.0, 0.05, 0.2, 1.0))

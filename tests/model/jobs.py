@@ -85,15 +85,16 @@ class Job:
 
     def _write(self, task: TaskSpec, item: RangeWork, records: Records) -> Iterator[None]:
         written: list[ObjectWritten] = []
+        storage = task.revision_document["spec"]["storage"]
         for path, part in _by_path(task, records):
             yield  # the process may stand still here, with all records in its memory
             clock = 0.0 if self._rules.names_without_clock else self._chronicle.time
-            key = ObjectKey(item.range.partition, item.generation, item.range.start, path, clock)
+            key = ObjectKey(item.range.partition, item.generation, item.range.start, path, storage["prefix"], clock)
             stored = StoredObject(item.range.end, task.revision, item.topic_id or "", part)
             try:
-                self._bucket.put(self.name, key, stored, if_absent=item.partly_lost)
+                self._bucket.put(self.name, key, stored, keys=storage.get("secretName"), if_absent=item.partly_lost)
             except StorageError as error:
-                self._end(item, (), WorkError("unreachable", str(error), upload=True))
+                self._end(item, (), WorkError(error.kind, str(error), upload=True))
                 return
             written.append(ObjectWritten(str(key), self._bytes_per_record * len(part), len(part)))
             self.history.append(path)

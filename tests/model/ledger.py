@@ -1,6 +1,7 @@
 """What must hold, whatever happens. Shares nothing with the code under test but the names of things.
 
-1. No record is in two objects of one generation, at any moment.
+1. No record is in two objects of one generation, at any moment. Only when a place (bucket and prefix) has refused to
+   take more, what was promised for it may be in one object there and in one of another place.
 2. What an object holds is never taken away: it is replaced by itself, or by more of the same range.
 3. A committed offset of the group moves forward only, unless a user has set it.
 4. When it moves over a record, that record is in an object, or its loss is recorded.
@@ -32,6 +33,7 @@ class ObjectKey(NamedTuple):
     generation: int
     start: Offset
     path: str
+    prefix: str = ""
     clock: float = 0.0
     """Part of the name only where a mutant makes it so."""
 
@@ -78,6 +80,7 @@ class Ledger:
         """Not yet seen by a member."""
         self._set_forward: dict[Identity, Offset] = {}
         self._losses: dict[Identity, list[tuple[Offset, Offset]]] = defaultdict(list)
+        self._refusing: set[str] = set()
 
     def put(self, key: ObjectKey, before: StoredObject | None, now: StoredObject) -> None:
         """An object becomes visible."""
@@ -87,8 +90,17 @@ class Ledger:
         for topic_id, offset in now.records:
             holders = self._holders[Identity(key.partition, topic_id), key.generation, offset]
             holders.add(key)
-            if len(holders) > 1:
+            if len(holders) > 1 and not self._one_was_refused(holders):
                 self._chronicle.violated(f"{key.partition}@{offset} is stored twice: {sorted(holders)} (1)")
+
+    def refuses(self, prefix: str) -> None:
+        """A place takes nothing any more."""
+        self._refusing.add(prefix)
+
+    def _one_was_refused(self, holders: set[ObjectKey]) -> bool:
+        """Whether each place has a record once, and what may have been promised for one was stored in another."""
+        prefixes = {holder.prefix for holder in holders}
+        return len(prefixes) == len(holders) and not prefixes.isdisjoint(self._refusing)
 
     def commit(self, partition: TopicPartition, offset: Offset, metadata: str) -> None:
         """The broker takes a commit of a member."""
@@ -156,4 +168,4 @@ class Ledger:
 
     def opinion(self) -> tuple[object, ...]:
         """Return what its judgement of all that comes depends on, besides Kafka and the bucket."""
-        return self._accounts, self._reset, self._set_forward, self._losses
+        return self._accounts, self._reset, self._set_forward, self._losses, self._refusing

@@ -35,14 +35,18 @@ class Manifest:
     """Partition paths: a range becomes several objects. Another layout is another revision, not another generation."""
     on_data_loss: str = "fail"
     topics: tuple[str, ...] = ("clicks", "orders")
+    prefix: str = "raw"
+    own_keys: bool = False
+    """Keys that are for this prefix only; else they are for every prefix."""
 
     def __str__(self) -> str:
         layout = "folders" if self.folders else "no folders"
-        return f"generation {self.generation}, {layout}, onDataLoss: {self.on_data_loss}"
+        return f"generation {self.generation}, {layout}, onDataLoss: {self.on_data_loss}, prefix: {self.prefix}"
 
     @lru_cache(maxsize=64)  # noqa: B019 - a handful of frozen manifests
     def resource(self) -> tuple[LogPersister, Revision]:
         output = {"partitionBy": [{"offset": {"every": OFFSETS_PER_FOLDER}}]} if self.folders else {"partitionBy": []}
+        keys = {"secretName": self.prefix} if self.own_keys else {}
         resource = parse(
             {
                 "apiVersion": "logpersister.dev/v1alpha1",
@@ -55,7 +59,7 @@ class Manifest:
                         "topics": sorted(self.topics),
                         "onDataLoss": self.on_data_loss,
                     },
-                    "storage": {"bucket": "logs", "prefix": "raw"},
+                    "storage": {"bucket": "logs", "prefix": self.prefix} | keys,
                     "output": output,
                     "upload": {"maxBytes": "64Ki", "maxAge": "2s"},
                     "cycleInterval": "1s",
@@ -78,7 +82,7 @@ class Member:
         world = ports.World(
             GroupPort(self, self.client, around),
             OffsetsPort(self, around),
-            MemoryPort(name, self, around),
+            MemoryPort(name, self, around, resource.spec.storage),
             JobsPort(name, self, around),
             Sampler(name, around),
         )

@@ -11,6 +11,7 @@ from logpersister.group.ownership import Ownership
 from logpersister.member import arrivals, cycle, look
 from logpersister.member.arrivals import Arrivals
 from logpersister.member.claims import TopicClaims
+from logpersister.member.revisions import Revisions, Way
 from logpersister.plan import recovery
 from logpersister.plan.book import Book, Commit
 from logpersister.plan.intents import Committed, Intent, stored
@@ -45,15 +46,34 @@ class Mutant:
 
 
 def _execute_under_own_revision() -> list[Any]:
-    original = Arrivals._executable
+    original = Arrivals._with_ways
 
-    def executable(self: Arrivals, partition: TopicPartition, decision: Decision) -> Decision:
-        if isinstance(decision, Execute):
-            intent = replace(decision.intent, revision=self._revision.hash)
-            decision = Execute(intent, decision.must_commit)
-        return original(self, partition, decision)
+    def with_ways(self: Arrivals, decisions: Mapping[TopicPartition, Decision], ids: Any) -> Any:
+        mine = {
+            partition: Execute(replace(decision.intent, revision=self._revision.hash), decision.must_commit)
+            if isinstance(decision, Execute)
+            else decision
+            for partition, decision in decisions.items()
+        }
+        return original(self, mine, ids)
 
-    return [patch.object(Arrivals, "_executable", executable)]
+    return [patch.object(Arrivals, "_with_ways", with_ways)]
+
+
+def _keep_all_promises_in_own_place() -> list[Any]:
+    def way_of(self: Revisions, intent: Intent) -> Way:
+        return Way.IN_OUR_PLACE if self.stores_elsewhere(intent) else original(self, intent)
+
+    original = Revisions.way_of
+    return [patch.object(Revisions, "way_of", way_of)]
+
+
+def _cut_anew_in_own_place() -> list[Any]:
+    def from_another_place(*arguments: Any) -> Decision:
+        decision = recovery.from_another_place(*arguments)
+        return replace(decision, ends=()) if isinstance(decision, Resume) else decision
+
+    return [patch.object(arrivals, "from_another_place", from_another_place)]
 
 
 def _ignore_pending_intents() -> list[Any]:
@@ -184,6 +204,18 @@ MUTANTS = [
     ),
     Mutant(
         "pending intents under the member's own revision", patches=_execute_under_own_revision, scene="two revisions"
+    ),
+    Mutant(
+        "promises for another place are kept in the own one, though that one lets us in",
+        patches=_keep_all_promises_in_own_place,
+        mood="moving",
+        scene="two places",
+    ),
+    Mutant(
+        "promises for a place that refuses are cut anew for the own one",
+        patches=_cut_anew_in_own_place,
+        mood="moving",
+        scene="two places, each with its own keys",
     ),
     Mutant("pending intents are ignored", patches=_ignore_pending_intents),
     Mutant("execution without a promise in Kafka", patches=_execute_without_promise),

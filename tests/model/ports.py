@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from logpersister.group.answers import Answer, CommitOutcome, TopicDescription
+from logpersister.manifest.storage import StorageSpec
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
 from logpersister.plan.book import Commit
 from logpersister.plan.intents import Committed, UnknownMarkError
@@ -150,8 +151,9 @@ class OffsetsPort:
 class MemoryPort:
     """The bucket behind the port `Memory`, as `member.memory.BucketMemory` shows it."""
 
-    def __init__(self, who: str, turn: Turn, around: Surroundings) -> None:
+    def __init__(self, who: str, turn: Turn, around: Surroundings, storage: StorageSpec) -> None:
         self._who, self._turn, self._around = who, turn, around
+        self._prefix, self._keys = storage.prefix, storage.secret_name
 
     def tails(
         self, partitions: Iterable[TopicPartition], generation: int, most: int
@@ -162,7 +164,7 @@ class MemoryPort:
             found = {
                 key.start: StoredRange(key.start, it.end, GROUP, it.revision, it.topic_id, whole=not key.path)
                 for key, it in self._around.bucket.objects.items()
-                if key.partition == partition and key.generation == generation
+                if (key.partition, key.generation, key.prefix) == (partition, generation, self._prefix)
             }
             tails[partition] = [found[start] for start in sorted(found)][-most:]
         self._turn.saw(tails)
@@ -171,11 +173,13 @@ class MemoryPort:
 
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
         self._ask()
-        self._around.bucket.revisions[revision] = document
+        self._around.bucket.revisions[self._prefix, revision] = document
 
-    def revision(self, revision: str) -> Mapping[str, Any] | None:
+    def revision(self, revision: str, place: str) -> Mapping[str, Any] | None:
         self._ask()
-        found = self._around.bucket.revisions.get(revision)
+        prefix = place.partition("/")[2]
+        self._around.bucket.check_keys(prefix, self._keys)
+        found = self._around.bucket.revisions.get((prefix, revision))
         self._turn.saw(found is None)  # the rest of it follows from its name
         return found
 
@@ -183,7 +187,7 @@ class MemoryPort:
         self._ask()
         noted = self._around.bucket.topics
         return self._turn.saw(
-            {topic: noted.setdefault((topic, generation), topic_id) for topic, topic_id in ids.items()}
+            {topic: noted.setdefault((self._prefix, topic, generation), topic_id) for topic, topic_id in ids.items()}
         )
 
     def record_loss(

@@ -33,6 +33,8 @@ class Incident(StrEnum):
     RESET = "reset"
     FORGET = "forget"
     RECREATION = "recreation"
+    REFUSAL = "refusal"
+    """The place of the second manifest takes nothing more, and its members are withdrawn."""
 
 
 class Kind(StrEnum):
@@ -74,8 +76,15 @@ class Scene:
         return not self.incidents.isdisjoint({Incident.RETENTION, Incident.RECREATION})
 
 
-def _manifest(*, generation: int = 1, folders: bool = False, on_data_loss: str = "fail") -> Manifest:
-    return Manifest(generation, folders, on_data_loss, topics=(TOPIC,))
+def _manifest(
+    *,
+    generation: int = 1,
+    folders: bool = False,
+    on_data_loss: str = "fail",
+    prefix: str = "raw",
+    own_keys: bool = False,
+) -> Manifest:
+    return Manifest(generation, folders, on_data_loss, topics=(TOPIC,), prefix=prefix, own_keys=own_keys)
 
 
 SCENES = {
@@ -112,6 +121,19 @@ SCENES = {
             frozenset({Incident.CRASH, Incident.MOVE}),
             log=(True, True),
         ),
+        Scene("two places", (_manifest(), _manifest(prefix="other")), frozenset({Incident.CRASH})),
+        Scene(
+            "two places, each with its own keys",
+            (_manifest(own_keys=True), _manifest(prefix="other", own_keys=True)),
+            frozenset({Incident.CRASH, Incident.MOVE}),
+            log=(True, True),
+        ),
+        Scene(
+            "a place takes nothing more",
+            (_manifest(), _manifest(prefix="other")),
+            frozenset({Incident.CRASH, Incident.MOVE, Incident.REFUSAL}),
+            log=(True, True),
+        ),
         Scene(
             "records get lost",
             (_manifest(on_data_loss="skip"),),
@@ -137,7 +159,7 @@ SCENES = {
         Scene(
             "everything",  # of which the tests leave most to the other scenes
             (_manifest(), _manifest(folders=True)),
-            frozenset(Incident),
+            frozenset(Incident) - {Incident.REFUSAL},
             frozenset(Fault),
             bounds=(Bounds(faults=1, pauses=0), Bounds(faults=0, pauses=1)),
         ),

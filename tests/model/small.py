@@ -203,6 +203,8 @@ class Small(World):
             if Incident.SILENCE in happens and owns and not member.stopped and member.client.is_known:
                 yield self._incident(f"{member.name} falls silent", self._silence, member)
         owned = any(member.client.ownership.tokens() for member in self.members.values())
+        if Incident.REFUSAL in happens and not self.bucket.refusing:
+            yield self._incident("a place takes nothing more", self._refuse, self.scene.manifests[-1].prefix)
         if Incident.MOVE in happens and owned and not self.coordinator.rebalancing and len(self.coordinator.known) > 1:
             yield self._incident("the partition is to move", self._move)
         if Incident.END_OF_GRACE in happens:
@@ -238,6 +240,10 @@ class Small(World):
         self.crash(member, jobs_too=jobs_too)
         self.paused = [what for what in self.paused if what[0] is Kind.JOB or what[1] != member.name]
         self._forget_ended_jobs()
+
+    def _refuse(self, prefix: str) -> None:
+        self.refuse(prefix, self.scene.manifests[0])
+        self.paused = [what for what in self.paused if what[0] is Kind.JOB or what[1] in self.members]
 
     def _silence(self, member: Member) -> None:
         self.stop(member)

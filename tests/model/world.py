@@ -105,6 +105,13 @@ class World:
         self.kafka.retain(partition, count)
         self.may_be_held.add("data-lost")
 
+    def refuse(self, prefix: str, instead: Manifest) -> None:
+        """A place takes nothing more. Members that store there are withdrawn; their jobs may go on."""
+        self.bucket.refuse(prefix)
+        self.manifest = instead
+        for member in [it for it in self.members.values() if it.manifest.prefix == prefix]:
+            self.crash(member, jobs_too=False)
+
     def forget(self) -> None:
         """Everything has died long ago, zombies too."""
         self.end_all()

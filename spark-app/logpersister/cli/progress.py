@@ -32,6 +32,8 @@ def done(status: Status) -> str:
     totals = status.totals
     objects = f"{plural(totals.objects, 'object')} ({size(totals.bytes)})"
     stored = f"{plural(totals.records, 'record')} stored in {objects}"
+    if totals.quarantined:
+        stored += f", {totals.quarantined:,} of them in quarantine"
     remaining = left(status)
     return stored if remaining is None else f"{stored}; {remaining:,} left"
 
@@ -104,13 +106,15 @@ class _Lines:
 
     def show(self, status: Status) -> None:
         totals = status.totals
-        fields = {
+        fields: dict[str, object] = {
             "state": str(status.state),
             "records": totals.records,
             "objects": totals.objects,
             "bytes": totals.bytes,
             "left": left(status),
         }
+        if totals.quarantined:
+            fields["quarantined"] = totals.quarantined
         if fields != self._last:
             self._last = fields
             log.info("member.progress", **fields)

@@ -16,7 +16,6 @@ from logpersister.cli.tables import Column, printable, table
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister
-from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.revision import RevisionError, resource_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.equipment import open_reader
@@ -27,7 +26,7 @@ from logpersister.storage.errors import StorageError
 from logpersister.storage.losses import list_losses
 from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
-from logpersister.verify.deep import DeepVerification
+from logpersister.verify.deep import DeepVerification, Writing
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.inventory import stored_topics, with_facts
@@ -113,12 +112,13 @@ def _stored(store: ObjectStore, topic: str) -> Iterator[StoredObject]:
 
 def _deep(resource: LogPersister, store: ObjectStore, reader: KafkaReader) -> DeepVerification:
     @lru_cache
-    def output_of(revision: str) -> OutputSpec | str:
+    def writing_of(revision: str) -> Writing | str:
         snapshot = get_revision(store, resource.group_id, revision)
         if snapshot is None:
             return f"the snapshot of its revision {revision} is not in the bucket, so its format is not known"
         try:
-            return resource_of(snapshot).spec.output
+            spec = resource_of(snapshot).spec
+            return Writing(spec.output, spec.parser)
         except RevisionError as error:
             return f"its revision {revision} cannot be read ({error})"
 
@@ -130,7 +130,7 @@ def _deep(resource: LogPersister, store: ObjectStore, reader: KafkaReader) -> De
                 raise
             raise ContentError("it is gone since it was listed") from None
 
-    return DeepVerification(reader, read_object, output_of)
+    return DeepVerification(reader, read_object, writing_of)
 
 
 def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document:

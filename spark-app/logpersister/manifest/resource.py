@@ -11,6 +11,7 @@ from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.constraint import Duration, Model, String, Text, Whole, compiled, milliseconds
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.pods import PodTemplate
 from logpersister.manifest.problems import Finding, Problem, path_text
 from logpersister.manifest.quantity import format_size
@@ -109,6 +110,9 @@ class Spec(Model):
 
     output: OutputSpec = OutputSpec()
     """What objects look like inside, and how they are laid out in folders."""
+
+    parser: ParserSpec = ParserSpec()
+    """What values must be; records whose values are not are stored apart, in quarantine."""
 
     upload: UploadSpec = UploadSpec()
     """When records become an object."""

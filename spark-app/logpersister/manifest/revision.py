@@ -43,6 +43,8 @@ rotated Secret keeps its name.
 """
 
 _PLACE = ("bucket", "prefix")
+_OF_THE_PLACE = (*_PLACE, "encryption", "partSize", "storageClass")
+"""What a revision that stores elsewhere asks for there; the rest of ``storage`` says how to reach it."""
 _ACCESS_TO_KAFKA = ("bootstrapServers", "security", "clientRack")
 
 
@@ -94,13 +96,13 @@ def reached_like(document: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
 
     Names and content of objects do not depend on them. They may not work any more, or never did: keys that were
     revoked and replaced under another name, or those of a canary that was withdrawn because its uploads were refused.
-    A revision that stored elsewhere keeps its way there.
+    A revision that stores elsewhere still does so, by our way: that was good enough to find its snapshot there.
     """
     spec, ours = document["spec"], own["spec"]
-    kafka = {name: value for name, value in spec["kafka"].items() if name not in _ACCESS_TO_KAFKA}
-    kafka |= {name: value for name, value in ours["kafka"].items() if name in _ACCESS_TO_KAFKA}
-    same_place = all(spec["storage"].get(name) == ours["storage"].get(name) for name in _PLACE)
-    storage = ours["storage"] if same_place else spec["storage"]
+    kafka = _only(ours["kafka"], _ACCESS_TO_KAFKA) | _without(spec["kafka"], _ACCESS_TO_KAFKA)
+    storage = ours["storage"]
+    if _only(spec["storage"], _PLACE) != _only(storage, _PLACE):
+        storage = _without(storage, _OF_THE_PLACE) | _only(spec["storage"], _OF_THE_PLACE)
     return {**document, "spec": {**spec, "kafka": kafka, "storage": storage}}
 
 
@@ -122,6 +124,14 @@ def resource_of(document: Mapping[str, Any]) -> LogPersister:
         f"the revision was written by logpersister {version} and this version cannot execute it; "
         f"run a member of version {version} until its intents are done. What is wrong:\n{reason}"
     )
+
+
+def _only(document: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name in names}
+
+
+def _without(document: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name not in names}
 
 
 def _remove(document: dict[str, Any], path: Sequence[str]) -> None:

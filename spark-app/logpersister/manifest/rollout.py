@@ -50,6 +50,10 @@ class AnalysisSpec(Model):
     max_lag_growth: Annotated[int, Percent("1000%")] = 20
     """How much the group's lag may grow while the canary is watched, of what it was when the canary began."""
 
+    max_quarantine_ratio: Annotated[int, Percent("100%")] = 1
+    """Which share of the canary's records may go into quarantine (`spec.parser`), beyond the share of the old
+    revision's in the same time. The same is asked of a shadow."""
+
 
 class CanarySpec(Model):
     """The first members of a new revision."""

@@ -195,6 +195,16 @@ class StorageSpec(Model):
     checksums (errors such as `XAmzContentSHA256Mismatch` or `NotImplemented`)."""
 
     @property
+    def place(self) -> str:
+        """Where objects are, ``bucket/prefix``; `at` gives the way there back."""
+        return f"{self.bucket}/{self.prefix}"
+
+    def at(self, place: str) -> "StorageSpec":
+        """Return the same way to another place."""
+        bucket, _, prefix = place.partition("/")
+        return self.model_copy(update={"bucket": bucket, "prefix": prefix})
+
+    @property
     def uses_path_style(self) -> bool:
         """``pathStyle`` with its default filled in."""
         return self.endpoint is not None if self.path_style is None else self.path_style

@@ -3,14 +3,14 @@
 import random
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
 
 import structlog
 
 from logpersister.manifest import LogPersister
 from logpersister.manifest.kafka import parse_time
-from logpersister.manifest.revision import Revision, reached_like, revision_of_document
+from logpersister.manifest.revision import Revision
 from logpersister.member.ports import World
+from logpersister.member.revisions import Revisions, Way
 from logpersister.plan import holds
 from logpersister.plan.book import Book, Commit
 from logpersister.plan.holds import Hold
@@ -19,14 +19,15 @@ from logpersister.plan.recovery import (
     Decision,
     Execute,
     Resume,
+    StoredRange,
     Subject,
+    from_another_place,
     from_bucket,
     from_commit,
     needs_inventory,
 )
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lines import log_each
-from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 
 log = structlog.get_logger(__name__)
@@ -54,8 +55,7 @@ class Arrivals:
         self._memory = world.memory
         self._clock = clock
         self._retry_at = 0.0
-        self.revisions: dict[str, Mapping[str, Any]] = {revision.hash: revision.document}
-        """Of every revision that a pending intent needs: its snapshot, with our own ways to brokers and bucket."""
+        self.revisions = Revisions(revision, resource.spec.storage.place, world.memory)
         self.begin_at: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, Offset | None]] | None = None
         """In shadow mode: where partitions without a trace begin; None for one: as the manifest says."""
 
@@ -71,7 +71,7 @@ class Arrivals:
             return False
         left = self._book.unresolved()
         if left:
-            self._try_later(left, "Kafka does not tell of their topics, or has not taken their first commit")
+            self._try_later(left, "Kafka does not tell of their topics or has not taken a commit, or a bucket is away")
         return len(left) < len(unresolved)
 
     def _try_later(self, unresolved: Sequence[TopicPartition], error: str) -> None:
@@ -95,26 +95,30 @@ class Arrivals:
             else:
                 decisions[partition] = from_commit(partition, committed, self._resource.spec.generation)
         decisions |= self._from_bucket(unmarked, ids)
-        self._apply({p: self._executable(p, d) for p, d in decisions.items()}, ids)
+        self._apply(self._with_ways(decisions, ids), ids)
 
     def _from_bucket(
         self, unmarked: Mapping[TopicPartition, Committed | None], ids: Mapping[TopicPartition, str | None]
     ) -> dict[TopicPartition, Decision]:
         if not unmarked:
             return {}
-        generation = self._resource.spec.generation
         log_starts = self._offsets.log_starts(unmarked).values
         starts = self._starts(unmarked)
-        tails = self._memory.tails(unmarked, generation, PLANNED_RANGES)
-        decisions: dict[TopicPartition, Decision] = {}
-        for partition, committed in unmarked.items():
-            tail = tails[partition]
-            if isinstance(tail, ForeignObjectError):
-                decisions[partition] = holds.unreadable_objects(partition, str(tail))
-            elif partition in log_starts and partition in starts:
-                subject = Subject(partition, ids[partition], self._resource.group_id, generation, self._revision.hash)
-                decisions[partition] = from_bucket(subject, committed, tail, starts[partition], log_starts[partition])
+        tails, decisions = self._tails(unmarked)
+        for partition in tails.keys() & log_starts.keys() & starts.keys():
+            subject, committed = self._subject(partition, ids[partition]), unmarked[partition]
+            start, log_start = starts[partition], log_starts[partition]
+            decisions[partition] = from_bucket(subject, committed, tails[partition], start, log_start)
         return decisions
+
+    def _tails(
+        self, partitions: Collection[TopicPartition]
+    ) -> tuple[dict[TopicPartition, Sequence[StoredRange]], dict[TopicPartition, Decision]]:
+        """Return what our place has stored last of each partition, and holds where that cannot be read."""
+        found = self._memory.tails(partitions, self._resource.spec.generation, PLANNED_RANGES)
+        tails = {p: tail for p, tail in found.items() if not isinstance(tail, ForeignObjectError)}
+        unreadable = {p: tail for p, tail in found.items() if isinstance(tail, ForeignObjectError)}
+        return tails, {p: holds.unreadable_objects(p, str(error)) for p, error in unreadable.items()}
 
     def _starts(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Offset]:
         begins = dict.fromkeys(partitions) if self.begin_at is None else self.begin_at(partitions)
@@ -134,25 +138,38 @@ class Arrivals:
         found = self._offsets.first_since(dict.fromkeys(partitions, milliseconds)).values
         return {p: first[0] if first is not None else ends[p] for p, first in found.items() if p in ends}
 
-    def _executable(self, partition: TopicPartition, decision: Decision) -> Decision:
-        """Hold a partition whose pending intent cannot be executed as written."""
-        if not isinstance(decision, Execute):
-            return decision
-        revision = decision.intent.revision
-        if revision not in self.revisions:
-            document = self._snapshot(revision)
-            if document is None or revision_of_document(document).hash != revision:
-                return holds.revision_missing(partition, revision)
-            self.revisions[revision] = reached_like(document, self._revision.document)
-        return decision
+    def _with_ways(
+        self, decisions: Mapping[TopicPartition, Decision], ids: Mapping[TopicPartition, str | None]
+    ) -> dict[TopicPartition, Decision]:
+        """Decide about pending intents that cannot be executed as written; leave out those that are asked for again."""
+        pending = {partition: it for partition, it in decisions.items() if isinstance(it, Execute)}
+        ways = self.revisions.ways_of(it.intent for it in pending.values())
+        result = {partition: decision for partition, decision in decisions.items() if partition not in pending}
+        in_our_place: dict[TopicPartition, Execute] = {}
+        for partition, execute in pending.items():
+            match ways[partition]:
+                case Way.AS_WRITTEN:
+                    result[partition] = execute
+                case Way.IN_OUR_PLACE:
+                    in_our_place[partition] = execute
+                case Way.NONE:
+                    result[partition] = holds.revision_missing(partition, execute.intent.revision)
+        return result | self._in_our_place(in_our_place, ids)
 
-    def _snapshot(self, revision: str) -> Mapping[str, Any] | None:
-        try:
-            return self._memory.revision(revision)
-        except StorageError as error:
-            if error.kind == "damaged":  # that concerns this intent only
-                return None
-            raise
+    def _in_our_place(
+        self, pending: Mapping[TopicPartition, Execute], ids: Mapping[TopicPartition, str | None]
+    ) -> dict[TopicPartition, Decision]:
+        if not pending:
+            return {}
+        tails, decisions = self._tails(pending)
+        for partition, tail in tails.items():
+            subject, promise = self._subject(partition, ids[partition]), pending[partition]
+            decisions[partition] = from_another_place(subject, promise.intent, promise.since, tail)
+        return self._with_ways(decisions, ids)  # what ours has begun is of one of its revisions
+
+    def _subject(self, partition: TopicPartition, topic_id: str | None) -> Subject:
+        generation, place = self._resource.spec.generation, self.revisions.place
+        return Subject(partition, topic_id, self._resource.group_id, generation, self._revision.hash, place)
 
     def _apply(self, decisions: Mapping[TopicPartition, Decision], ids: Mapping[TopicPartition, str | None]) -> None:
         """Commit what must be in Kafka first, then let the book go on."""
@@ -177,21 +194,25 @@ class Arrivals:
                 continue
             self._book.resolve(partition, decision, ids[partition], generation)
             resolved[partition] = decision
-        _report(resolved)
+        _report(resolved, self.revisions.place)
 
 
-def _report(decisions: Mapping[TopicPartition, Decision]) -> None:
+def _report(decisions: Mapping[TopicPartition, Decision], place: str) -> None:
     resumed: list[Mapping[str, object]] = []
     taken_over: list[Mapping[str, object]] = []
+    moved: list[Mapping[str, object]] = []
     for partition, decision in sorted(decisions.items()):
         where = {"topic": partition.topic, "partition": partition.partition}
         match decision:
+            case Resume(position=position, ends=ends) if ends:
+                moved.append({**where, "start": position, "ends": list(ends), "place": place})
             case Resume(position=position):
                 resumed.append({**where, "position": position})
             case Execute(intent=intent):
                 plan = {"start": intent.start, "ends": list(intent.ends), "revision": intent.revision}
-                taken_over.append({**where, **plan})
+                taken_over.append({**where, **plan, "place": intent.place})
             case Hold(reason=reason, message=message):
                 log.error("partition.held", **where, reason=reason, message=message)
     log_each(log, "partition.resumed", resumed)
     log_each(log, "partition.takes_over", taken_over)
+    log_each(log, "partition.moved", moved)

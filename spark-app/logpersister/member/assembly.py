@@ -24,9 +24,12 @@ from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import start_spark
 from logpersister.report.health import Probe
 from logpersister.report.status import StatusBoard
+from logpersister.storage.connection import Timeouts
 from logpersister.storage.store import open_store
 
 SPARK_ASK_SECONDS = 10.0
+FOR_A_SNAPSHOT = Timeouts(connect=3.0, read=5.0, attempts=1)
+"""Patience with another place: what it keeps waiting are all partitions, and it is asked again soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,13 @@ def assemble(
         world = World(
             group=group,
             offsets=offsets,
-            memory=BucketMemory(store, resource.group_id, spec.generation, revision.hash),
+            memory=BucketMemory(
+                store,
+                resource.group_id,
+                spec.generation,
+                revision.hash,
+                lambda there: open_store(there, secrets, timeouts=FOR_A_SNAPSHOT),
+            ),
             jobs=jobs,
             sampler=FormatSampler(reader, make_format(spec.output)),
         )

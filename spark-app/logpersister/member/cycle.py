@@ -29,6 +29,7 @@ from logpersister.plan.intents import PLANNED_RANGES, Intent
 from logpersister.plan.planner import Backlog, due
 from logpersister.plan.sizes import Sizes
 from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.storage.errors import REFUSALS
 
 log = structlog.get_logger(__name__)
 
@@ -36,6 +37,8 @@ BUSY_SECONDS = 0.2
 """Least time between two looks while a backlog is being worked off."""
 QUEUED_RANGES_PER_CORE = 8
 """Full-size ranges that may be promised and not yet running: what a change of generation must wait for."""
+MOST_REFUSALS = 3
+"""By another place than ours, in a row, until what was promised for it is kept in ours."""
 SAMPLE_HALF_LIFE = 1 << 40
 """A sample is only a first guess: whatever is really written outweighs it."""
 SAMPLE_AGAIN_SECONDS = 60.0
@@ -68,7 +71,9 @@ class Cycle:
             now: seconds since the epoch.
         """
         self._listener = listener or Listener()
-        world = replace(world, memory=TellingMemory(world.memory, self._listener.bucket_failed))
+        world = replace(
+            world, memory=TellingMemory(world.memory, resource.spec.storage.place, self._listener.bucket_failed)
+        )
         self._resource = resource
         self._revision = revision
         self._world = world
@@ -100,7 +105,7 @@ class Cycle:
         if self._clock() - self._looked_at >= self._look_interval():
             self._look()
             self._promise(self._plan())
-        self.execution.start(self.arrivals.revisions)
+        self.execution.start(self.arrivals.revisions.documents)
 
     def seconds_to_next(self) -> float:
         """Return how long nothing needs to be done, unless a job ends."""
@@ -157,6 +162,17 @@ class Cycle:
         elif error.kind == "topic-recreated":
             known = self.book.topic_id(range_.partition)
             self._hold(range_.partition, holds.topic_recreated(range_.partition, known, "another one"))
+        elif error.upload and error.kind in REFUSALS:
+            self._refused(range_.partition, error)
+
+    def _refused(self, partition: TopicPartition, error: WorkError) -> None:
+        """Decide anew about a partition when its intent is for another place than ours, and that refuses it."""
+        intent = self.book.pending_of(partition)
+        if intent is None or not self.arrivals.revisions.stores_elsewhere(intent) or self.book.running([partition]):
+            return
+        if self.book.failures(partition) >= MOST_REFUSALS:
+            self.arrivals.revisions.give_up(intent, error.message)
+            self.book.doubt(partition)
 
     def _commit_stored(self) -> None:
         commits = self.book.commits()
@@ -222,6 +238,9 @@ class Cycle:
         return sum(len(intent.ends) - 1 for intent in self.book.pending() if not self.book.is_stuck(intent.partition))
 
     def _due(self, partition: TopicPartition, position: Offset, most: int) -> tuple[Offset, ...]:
+        boundaries = self.book.boundaries(partition)
+        if boundaries:
+            return boundaries
         end = self.outlook.ends[partition]
         if self.targets is not None:
             end = min(end, self.targets.get(partition, 0))
@@ -246,7 +265,10 @@ class Cycle:
             )
 
     def _with_first_record(self, planned: Mapping[TopicPartition, tuple[Offset, ...]]) -> list[Intent]:
-        """Make intents of planned ends where Kafka still has the first record; elsewhere it is lost."""
+        """Make intents of planned ends where Kafka still has the first record; elsewhere it is lost.
+
+        What somebody has promised for another place stays promised as it is: its execution finds what is lost.
+        """
         if not planned:
             return []
         idle = self.book.idle()
@@ -254,11 +276,12 @@ class Cycle:
         intents: list[Intent] = []
         for partition, log_start in self._world.offsets.log_starts(planned).values.items():
             position, ends = idle[partition], planned[partition]
-            if log_start > position:
+            if log_start > position and not self.book.boundaries(partition):
                 self._lost_before(partition, position, log_start)
             else:
                 topic_id = self.book.topic_id(partition)
-                intents.append(Intent(partition, topic_id, position, ends, self._revision.hash, generation))
+                place = self._resource.spec.storage.place
+                intents.append(Intent(partition, topic_id, position, ends, self._revision.hash, generation, place))
         return intents
 
     def _promise(self, intents: list[Intent]) -> None:

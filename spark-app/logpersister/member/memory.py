@@ -1,13 +1,14 @@
 """What the group remembers in the bucket: revisions, losses, and which ranges are stored."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from logpersister.manifest.storage import StorageSpec
 from logpersister.plan.recovery import StoredRange
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
-from logpersister.storage.facts import ForeignObjectError
+from logpersister.storage.facts import ANY_BYTES, ForeignObjectError
 from logpersister.storage.losses import Cause, Loss, record_loss
 from logpersister.storage.names import ObjectName
 from logpersister.storage.revisions import get_revision, put_revision
@@ -20,8 +21,25 @@ LOOKING_THREADS = 8
 class BucketMemory:
     """The bucket behind the port `Memory`."""
 
-    def __init__(self, store: ObjectStore, group: str, generation: int, revision: str) -> None:
+    def __init__(
+        self,
+        store: ObjectStore,
+        group: str,
+        generation: int,
+        revision: str,
+        open_at: Callable[[StorageSpec], ObjectStore],
+    ) -> None:
+        """Remember in a bucket.
+
+        Args:
+            store: the bucket.
+            group: whose memory it is.
+            generation: of what is lost from now on.
+            revision: the same.
+            open_at: gives the store of another place.
+        """
         self._store = store
+        self._open_at = open_at
         self._group = group
         self._generation = generation
         self._revision = revision
@@ -56,17 +74,20 @@ class BucketMemory:
             raise ForeignObjectError(
                 f"object {key!r} says that it holds {facts.range}; somebody has copied or renamed it"
             )
-        return StoredRange(
-            facts.range.start, facts.range.end, facts.group, facts.revision, facts.topic_id, whole=not name.path
-        )
+        whole = not name.path and facts.parser == ANY_BYTES
+        return StoredRange(facts.range.start, facts.range.end, facts.group, facts.revision, facts.topic_id, whole)
 
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
         """Store a revision's snapshot; nothing happens when it is there."""
         put_revision(self._store, self._group, revision, document)
 
-    def revision(self, revision: str) -> Mapping[str, Any] | None:
-        """Return a revision's snapshot, None when it is not in the bucket."""
-        return get_revision(self._store, self._group, revision)
+    def revision(self, revision: str, place: str) -> Mapping[str, Any] | None:
+        """Return the snapshot of a revision that stores in a place; None when it is not there."""
+        storage = self._store.storage
+        if place == storage.place:
+            return get_revision(self._store, self._group, revision)
+        with self._open_at(storage.at(place)) as there:
+            return get_revision(there, self._group, revision)
 
     def claim_topics(self, ids: Mapping[str, str], generation: int) -> Mapping[str, str | ForeignObjectError]:
         """Note for each topic (name to id) what the generation is about; return the ids that were noted first."""

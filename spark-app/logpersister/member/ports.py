@@ -54,7 +54,8 @@ class Memory(Protocol):
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
         """Store a revision's snapshot; nothing happens when it is there."""
 
-    def revision(self, revision: str) -> Mapping[str, Any] | None: ...
+    def revision(self, revision: str, place: str) -> Mapping[str, Any] | None:
+        """Return the snapshot of a revision that stores in a place (bucket and prefix); None when it is not there."""
 
     def claim_topics(self, ids: Mapping[str, str], generation: int) -> Mapping[str, str | ForeignObjectError]:
         """Note for each topic (name to id) what the generation is about; return the ids that were noted first.

@@ -15,6 +15,7 @@ from logpersister.report.facts import (
     DataLoss,
     HeldPartition,
     PendingIntent,
+    Quarantined,
     RangeFailed,
     RangeWritten,
     WrittenObject,
@@ -56,11 +57,15 @@ class Reports(Listener):
     def stored(self, outcomes: Sequence[RangeOutcome]) -> None:
         lines = [self._count(outcome) for outcome in outcomes]
         log_each(log, "range.written", lines)
+        refused = [_quarantined(one.range, one.quarantined) for one in outcomes if one.quarantined is not None]
+        log_each(log, "records.quarantined", refused, level="warning")
 
     def _count(self, outcome: RangeOutcome) -> Mapping[str, object]:
         """Count a range; return what the log says of it."""
         objects = tuple(WrittenObject(written.key, written.bytes, written.records) for written in outcome.objects)
-        written = RangeWritten(outcome.range, objects, outcome.payload_bytes, outcome.seconds)
+        written = RangeWritten(
+            outcome.range, objects, outcome.payload_bytes, outcome.seconds, quarantined=outcome.quarantined
+        )
         self._metrics.range_written(written)
         self._board.range_written(written)
         for reason, count in outcome.retries.items():
@@ -148,6 +153,20 @@ class Reports(Listener):
             self._board.lag_unknown(f"topic {topic}: {unseen[topic]}" + _and_more(len(unseen) - 1))
         else:
             self._board.lag(summary)
+
+
+def _quarantined(range_: Range, quarantined: Quarantined) -> Mapping[str, object]:
+    """Return what the log says of the refused records of a range; never what is in them."""
+    return {
+        "topic": range_.partition.topic,
+        "partition": range_.partition.partition,
+        "start": range_.start,
+        "end": range_.end,
+        "records": quarantined.records,
+        "first_offset": quarantined.first,
+        "reason": quarantined.reason,
+        "key": quarantined.key,
+    }
 
 
 def _unseen_topics(cycle: Cycle) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The group's memory, which tells whenever the bucket fails it: such failures concern no range, and stop them all."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from logpersister.member.ports import Memory
@@ -15,8 +15,10 @@ from logpersister.storage.losses import Cause
 class TellingMemory:
     """A `Memory` that does what another one does."""
 
-    def __init__(self, memory: Memory, on_failure: Callable[[StorageError], None]) -> None:
+    def __init__(self, memory: Memory, place: str, on_failure: Callable[[StorageError], None]) -> None:
         self._memory = memory
+        self._place = place
+        """Ours: what fails in another one stops only who needs that."""
         self._on_failure = on_failure
 
     def tails(
@@ -29,9 +31,9 @@ class TellingMemory:
         with self._telling():
             self._memory.put_revision(revision, document)
 
-    def revision(self, revision: str) -> Mapping[str, Any] | None:
-        with self._telling():
-            return self._memory.revision(revision)
+    def revision(self, revision: str, place: str) -> Mapping[str, Any] | None:
+        with self._telling() if place == self._place else nullcontext():
+            return self._memory.revision(revision, place)
 
     def claim_topics(self, ids: Mapping[str, str], generation: int) -> Mapping[str, str | ForeignObjectError]:
         with self._telling():

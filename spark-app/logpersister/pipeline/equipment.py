@@ -16,7 +16,7 @@ from logpersister.pipeline.reader import KafkaReader, ReaderSettings
 from logpersister.pipeline.retries import RetryTally
 from logpersister.pipeline.task import Equipment, Task, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec
-from logpersister.records.paths import make_layout
+from logpersister.records.quarantine import layout_of
 from logpersister.report import logs
 from logpersister.storage.names import object_key
 from logpersister.storage.store import open_store
@@ -63,7 +63,7 @@ def _log_as_json() -> None:
 def _equipment(group: str, revision: str, document: str) -> Equipment:
     resource = resource_of(json.loads(document))
     secrets = Secrets()
-    output, prefix = resource.spec.output, resource.spec.storage.prefix
+    output, parser, prefix = resource.spec.output, resource.spec.parser, resource.spec.storage.prefix
     store = open_store(resource.spec.storage, secrets, on_retry=_retries.count)
     reader = open_reader(resource, secrets)
     _retries.watch(reader.stats.retries)
@@ -90,6 +90,8 @@ def _equipment(group: str, revision: str, document: str) -> Equipment:
             "start": str(work.range.start),
             "end": str(work.range.end),
         }
+        if parser.type != "bytes":
+            metadata["parser"] = parser.type
         if work.partly_lost:
             metadata["read-from"] = str(work.read_from)
         return store.writer(
@@ -101,4 +103,4 @@ def _equipment(group: str, revision: str, document: str) -> Equipment:
             sweep=work.again,
         )
 
-    return Equipment(reader, make_layout(output.partition_by), file_format, open_upload)
+    return Equipment(reader, layout_of(output, parser), file_format, open_upload)

@@ -18,7 +18,9 @@ from logpersister.formats.base import Bytes, Encoder, Format, ObjectIdentity
 from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.ranges import Offset
 from logpersister.records.checksum import PayloadChecksum
-from logpersister.records.paths import PathLayout
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.paths import Assignment, Layout
+from logpersister.report.facts import Quarantined
 from logpersister.storage.object_requests import StoredObject
 
 MOST_OPEN_OBJECTS = 8
@@ -71,6 +73,7 @@ class _Facts:
 class _Finishing:
     """An object whose last bytes are on their way."""
 
+    path: str
     stored: Future[StoredObject]
     records: int
 
@@ -82,7 +85,8 @@ class _Finishing:
 class _OpenObject:
     """The object of one path while records arrive."""
 
-    def __init__(self, encoder: Encoder, upload: Upload) -> None:
+    def __init__(self, path: str, encoder: Encoder, upload: Upload) -> None:
+        self._path = path
         self._encoder = encoder
         self._upload = upload
         self._facts = _Facts()
@@ -95,7 +99,8 @@ class _OpenObject:
 
     def finish(self) -> "_Finishing":
         self._pass_on(self._encoder.finish())
-        return _Finishing(self._upload.finish_async(self._facts.document(self._checksum)), self._facts.records)
+        stored = self._upload.finish_async(self._facts.document(self._checksum))
+        return _Finishing(self._path, stored, self._facts.records)
 
     def abort(self) -> None:
         self._upload.abort()
@@ -109,10 +114,10 @@ class RangeWriter:
     """Writes one range in one or more passes.
 
     Usage: `write` every batch of the range, then `end_pass`; while that returns True read the range again from its
-    start and do the same. Then `objects`. On any error `abort`.
+    start and do the same. Then `objects` and `quarantined`. On any error `abort`.
     """
 
-    def __init__(self, work: RangeWork, layout: PathLayout, file_format: Format, open_upload: OpenUpload) -> None:
+    def __init__(self, work: RangeWork, layout: Layout, file_format: Format, open_upload: OpenUpload) -> None:
         self.work = work
         self._layout = layout
         self._format = file_format
@@ -122,13 +127,21 @@ class RangeWriter:
         self._left_over = False
         self._first_pass = True
         self._finishing: list[_Finishing] = []
+        self._first_refused: tuple[Offset, str] | None = None
+        """Its offset, and why."""
         self._started = time.monotonic()
         self.payload_bytes = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
         if self._first_pass:
             self.payload_bytes += _payload_bytes(batch)
-        for path, part in _by_path(batch, self._layout):
+        if batch.num_rows == 0:
+            return
+        assignment = self._layout.assign(batch)
+        if assignment.refused is not None and self._first_refused is None:
+            first = batch.column("offset")[int(assignment.refused.rows[0])].as_py()
+            self._first_refused = first, assignment.refused.reason
+        for path, part in _by_path(batch, assignment):
             target = self._object(path)
             if target is not None:
                 target.add(part)
@@ -140,7 +153,7 @@ class RangeWriter:
                 self._left_over = True
                 return None
             encoder = self._format.encoder(ObjectIdentity(self.work.range, path))
-            found = self._open[path] = _OpenObject(encoder, self._open_upload(self.work, path))
+            found = self._open[path] = _OpenObject(path, encoder, self._open_upload(self.work, path))
         return found
 
     def end_pass(self) -> bool:
@@ -156,6 +169,14 @@ class RangeWriter:
     def objects(self) -> tuple[ObjectWritten, ...]:
         """Wait until every object is durable; raises the first storage error."""
         return tuple(finishing.result() for finishing in self._finishing)
+
+    def quarantined(self) -> Quarantined | None:
+        """Return what the parser refused; waits, too, and raises as `objects` does."""
+        finishing = next((one for one in self._finishing if one.path == QUARANTINE), None)
+        if finishing is None or self._first_refused is None:  # compaction may take a record between two passes
+            return None
+        stored = finishing.result()
+        return Quarantined(stored.key, stored.records, *self._first_refused)
 
     @property
     def ready(self) -> bool:
@@ -173,11 +194,8 @@ class RangeWriter:
         self._open.clear()
 
 
-def _by_path(batch: pa.RecordBatch, layout: PathLayout) -> Iterator[tuple[str, pa.RecordBatch]]:
+def _by_path(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield the rows of each path, in offset order."""
-    if batch.num_rows == 0:
-        return
-    assignment = layout.assign(batch)
     if len(assignment.paths) == 1:
         yield assignment.paths[0], batch
         return

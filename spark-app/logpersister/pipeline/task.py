@@ -13,7 +13,7 @@ from logpersister.pipeline.persist import OpenUpload, RangeWriter
 from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
-from logpersister.records.paths import PathLayout
+from logpersister.records.paths import Layout
 from logpersister.storage.errors import StorageError
 
 MOST_UNFINISHED = 32
@@ -33,7 +33,7 @@ class Equipment:
     """What the ranges of a revision are written with."""
 
     reader: Reading
-    layout: PathLayout
+    layout: Layout
     file_format: Format
     open_upload: OpenUpload
 
@@ -98,10 +98,10 @@ class Task:
 
 def _outcome(writer: RangeWriter) -> RangeOutcome:
     try:
-        objects = writer.objects()
+        objects, quarantined = writer.objects(), writer.quarantined()
     except Exception as error:
         return RangeOutcome(writer.work.range, seconds=writer.seconds, error=work_error(error))
-    return RangeOutcome(writer.work.range, objects, writer.payload_bytes, writer.seconds)
+    return RangeOutcome(writer.work.range, objects, writer.payload_bytes, writer.seconds, quarantined=quarantined)
 
 
 def work_error(error: Exception) -> WorkError:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from logpersister.ranges import Offset, Range
+from logpersister.report.facts import Quarantined
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class RangeOutcome:
     retries: Mapping[str, int] = field(default_factory=dict)
     """Requests that were tried again, by reason: all those of the worker since its last outcome."""
     error: WorkError | None = None
+    quarantined: Quarantined | None = None
+    """The records of it that the parser refused; they are in one of the objects."""
 
     @property
     def stored_bytes(self) -> int:

@@ -35,6 +35,8 @@ class _Entry:
     since: Offset | None = None
     """Where the generation began here, as far as anybody knows."""
     position: Offset | None = None
+    ends: tuple[Offset, ...] = ()
+    """Where the next ranges have to end, when somebody has promised them for another place."""
     intent: Intent | None = None
     doubted: Intent | None = None
     """The intent that was being executed when the outcome of a commit became unknown: most likely it still stands."""
@@ -86,6 +88,10 @@ class Book:
             if e.position is not None and e.intent is None and e.hold is None
         }
 
+    def boundaries(self, partition: TopicPartition) -> tuple[Offset, ...]:
+        """Return the ends that the next ranges of an idle partition must have; mostly none."""
+        return self._entries[partition].ends
+
     def positions(self) -> dict[TopicPartition, Offset]:
         """Return the committed position of every resolved partition, held ones too."""
         return {p: e.position for p, e in self._entries.items() if e.position is not None}
@@ -105,6 +111,14 @@ class Book:
     def pending(self) -> list[Intent]:
         return [e.intent for e in self._entries.values() if e.intent is not None]
 
+    def pending_of(self, partition: TopicPartition) -> Intent | None:
+        entry = self._entries.get(partition)
+        return entry.intent if entry else None
+
+    def failures(self, partition: TopicPartition) -> int:
+        """Return how often in a row the execution of its ranges has failed."""
+        return self._entries[partition].failures
+
     def running(self, partitions: Iterable[TopicPartition]) -> bool:
         """Whether a range of any of these partitions is being executed."""
         return any(self._entries[p].running for p in partitions if p in self._entries)
@@ -116,9 +130,10 @@ class Book:
         entry = self._entries[partition]
         entry.topic_id, entry.generation = topic_id, generation
         match decision:
-            case Resume(position=position, since=since):
-                entry.position, entry.since = position, since
+            case Resume(position=position, since=since, ends=ends):
+                entry.position, entry.since, entry.ends = position, since, ends
                 entry.done.clear()
+                entry.failures, entry.retry_at = 0, 0.0
             case Execute(intent=intent, since=since):
                 entry.position, entry.intent, entry.generation = intent.start, intent, intent.generation
                 entry.since = since
@@ -136,7 +151,7 @@ class Book:
     def move(self, partition: TopicPartition, position: Offset) -> None:
         """Go on at a later position of an idle partition (after its commit): records were lost, and recorded so."""
         entry = self._entries[partition]
-        if entry.intent is not None or entry.position is None or position < entry.position:
+        if entry.intent is not None or entry.ends or entry.position is None or position < entry.position:
             raise ValueError(f"{partition} cannot move from {entry.position} to {position} with intent {entry.intent}")
         entry.position = position
 
@@ -148,7 +163,7 @@ class Book:
         entry = self._entries.get(partition)
         if entry is not None and entry.hold is None:
             entry.doubted = entry.intent or entry.doubted
-            entry.position, entry.intent = None, None
+            entry.position, entry.intent, entry.ends = None, None, ()
 
     def promise(self, intent: Intent) -> Commit:
         """Return the commit that promises an intent; call `promised` when it has succeeded."""
@@ -159,7 +174,7 @@ class Book:
         entry = self._entries.get(intent.partition)
         if entry is not None and entry.position == intent.start:
             entry.since = _since(entry, intent)
-            entry.intent, entry.generation, entry.again = intent, intent.generation, False
+            entry.intent, entry.generation, entry.again, entry.ends = intent, intent.generation, False, ()
             entry.done.clear()
 
     def promise_position(self, partition: TopicPartition, position: Offset) -> Commit:

@@ -49,6 +49,16 @@ def replay_requested(partition: TopicPartition, offset: Offset, stored_end: Offs
     )
 
 
+def replay_elsewhere(partition: TopicPartition, place: str | None, stored_end: Offset, generation: int) -> Hold:
+    """What is promised for another place, which refuses it, was stored in ours before the promise."""
+    return Hold(
+        HoldReason.REPLAY_REQUESTED,
+        f"{partition} has a pending intent for {place}, which refuses it, and generation {generation} is stored up to "
+        f"{stored_end} in our bucket and prefix: one generation never holds a record twice; correct the rights there, "
+        "or raise spec.generation",
+    )
+
+
 def data_lost(partition: TopicPartition, start: Offset, end: Offset) -> Hold:
     """Kafka has deleted records before they were stored, and ``onDataLoss`` is ``fail``."""
     return Hold(
@@ -77,7 +87,7 @@ def revision_missing(partition: TopicPartition, revision: str) -> Hold:
     return Hold(
         HoldReason.REVISION_MISSING,
         f"{partition} has a pending intent of revision {revision}, whose snapshot is not in the bucket, or was changed "
-        "there; if bucket or prefix were changed, run the old manifest until it has finished, then apply the new one",
+        "there; restore it, or if the endpoint was changed, run the old manifest until it has finished",
     )
 
 

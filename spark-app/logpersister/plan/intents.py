@@ -4,12 +4,12 @@
 generation. So the committed offset is a compare-and-set register of its partition, and an intent is a write-ahead log
 entry in it (docs/design/intents.md)::
 
-    offset=start  "lp1;topic=<id>;gen=<n>;rev=<hash>;since=<s>;ends=<e1>,<e2>"   [start,e1), [e1,e2) are being written
-    offset=end    "lp1;topic=<id>;gen=<n>;rev=<hash>;since=<s>"                  everything before the offset is stored
+    offset=start  "lp1;topic=<id>;gen=<n>;rev=<hash>;since=<s>;at=<place>;ends=<e1>,<e2>"   they are being written
+    offset=end    "lp1;topic=<id>;gen=<n>;rev=<hash>;since=<s>"                             all before it is stored
 
-``since`` is where the generation began in this partition; nothing that is written depends on it. The format is
-versioned by its first word; fields that a release does not know are ignored. An offset without the word was not
-committed by us.
+``since`` is where the generation began in this partition; nothing that is written depends on it. ``at`` is the bucket
+and prefix of the revision, so that a member that stores elsewhere finds its snapshot. The format is versioned by its
+first word; fields that a release does not know are ignored. An offset without the word was not committed by us.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,8 @@ from logpersister.ranges import Offset, Range, TopicPartition
 
 VERSION = "lp1"
 MAX_RANGES = 64
-"""Most ranges of one intent: 64 ends of at most 19 digits stay well below the 4,096 bytes that a broker takes by
-default (``offset.metadata.max.bytes``)."""
+"""Most ranges of one intent: 64 ends of at most 19 digits, with the longest place, stay well below the 4,096 bytes that
+a broker takes by default (``offset.metadata.max.bytes``)."""
 
 PLANNED_RANGES = 32
 """Most ranges that the planner promises at once. Recovery (plan/recovery.py) may find a hole before each of them and
@@ -42,6 +42,8 @@ class Intent:
     revision: str
     """Hash of the revision under which the ranges are written, whoever writes them."""
     generation: int
+    place: str | None = None
+    """Bucket and prefix of the revision; None in promises of releases that did not tell."""
 
     def __post_init__(self) -> None:
         boundaries = (self.start, *self.ends)
@@ -76,6 +78,8 @@ class Mark:
     ends: tuple[Offset, ...] = ()
     since: Offset | None = None
     """Where the generation began in this partition; None when nobody knows any more."""
+    place: str | None = None
+    """Of the intent that stands here."""
 
     def text(self) -> str:
         fields = [VERSION, f"topic={self.topic_id or '-'}", f"gen={self.generation}"]
@@ -83,6 +87,8 @@ class Mark:
             fields.append(f"rev={self.revision}")
         if self.since is not None:
             fields.append(f"since={self.since}")
+        if self.ends and self.place is not None:
+            fields.append(f"at={self.place}")
         if self.ends:
             fields.append("ends=" + ",".join(map(str, self.ends)))
         return ";".join(fields)
@@ -100,12 +106,12 @@ class Committed:
         mark = self.mark
         if mark is None or not mark.ends or mark.revision is None:
             return None
-        return Intent(partition, mark.topic_id, self.offset, mark.ends, mark.revision, mark.generation)
+        return Intent(partition, mark.topic_id, self.offset, mark.ends, mark.revision, mark.generation, mark.place)
 
 
 def promised(intent: Intent, since: Offset | None = None) -> Committed:
     """Return the commit that promises the ranges of an intent, whose generation began at ``since``."""
-    mark = Mark(intent.topic_id, intent.generation, intent.revision, intent.ends, since)
+    mark = Mark(intent.topic_id, intent.generation, intent.revision, intent.ends, since, intent.place)
     return Committed(intent.start, mark)
 
 
@@ -140,7 +146,7 @@ def parse(offset: Offset, metadata: str) -> Committed:
         topic_id = None if fields["topic"] == "-" else fields["topic"]
         revision = fields["rev"] if ends else fields.get("rev")
         since = int(fields["since"]) if "since" in fields else None
-        mark = Mark(topic_id, int(fields["gen"]), revision, ends, since)
+        mark = Mark(topic_id, int(fields["gen"]), revision, ends, since, fields.get("at") if ends else None)
         committed = Committed(offset, mark)
         committed.intent(TopicPartition("check", 0))
     except (KeyError, ValueError) as error:

@@ -4,7 +4,7 @@ Pure: what Kafka and the bucket hold comes in, one decision comes out. The rules
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from logpersister.plan import holds
@@ -23,6 +23,8 @@ class Resume:
     skipped_from: Offset | None = None
     since: Offset | None = None
     """Where the member's generation began in this partition; None when nobody knows any more."""
+    ends: tuple[Offset, ...] = ()
+    """Of ranges from ``position`` on that were promised for another place and are to be promised anew for our own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class StoredRange:
     revision: str
     topic_id: str | None
     whole: bool
-    """Whether the range is one object by its layout (no partition paths), so that the object's presence proves it."""
+    """Whether the range is one object by its layout (no partition paths, no parser that refuses anything), so that the
+    object's presence proves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class Subject:
     group: str
     generation: int
     revision: str
+    place: str
+    """Bucket and prefix."""
 
 
 def needs_inventory(committed: Committed | None, topic_id: str | None, generation: int) -> bool:
@@ -87,6 +92,35 @@ def from_commit(partition: TopicPartition, committed: Committed, generation: int
         return Execute(intent, since=since)
     begins = mark is not None and mark.generation != generation
     return Resume(committed.offset, since=committed.offset if begins else since)
+
+
+def from_another_place(subject: Subject, intent: Intent, since: Offset | None, tail: Sequence[StoredRange]) -> Decision:
+    """Decide for a partition with an intent whose own place cannot be written to: its ranges are stored in ours.
+
+    They keep their boundaries: whatever of them was stored in the other place, no later range of any revision
+    overlaps with it, there or here. What ours has of them already was promised for it before: a member that cannot
+    write to ours gave that up. It is executed again as it was begun: same names, same content. Whatever else ours has
+    from there on was stored before an offset was set back: that is a replay, and held.
+
+    Args:
+        since: where the intent's generation began.
+        tail: as for `from_bucket`, of our own place.
+    """
+    conflict = _conflict(subject, tail)
+    if conflict is not None:
+        return conflict
+    begins = since if intent.generation == subject.generation else intent.start
+    begun = [stored for stored in tail if stored.end > intent.start]
+    if not begun:
+        return Resume(intent.start, since=begins, ends=intent.ends)
+    revision = begun[-1].revision
+    ranges = {(range_.start, range_.end) for range_ in intent.ranges()}
+    as_promised = all((stored.start, stored.end) in ranges and stored.revision == revision for stored in begun)
+    if as_promised and intent.generation <= subject.generation:  # a higher one may be replaying what ours has
+        ours = replace(intent, revision=revision, generation=subject.generation, place=subject.place)
+        return Execute(ours, must_commit=True, since=begins)
+    stored_end = max(stored.end for stored in begun)
+    return holds.replay_elsewhere(subject.partition, intent.place, stored_end, subject.generation)
 
 
 def from_bucket(
@@ -165,5 +199,6 @@ def _repair(subject: Subject, tail: Sequence[StoredRange], beginning: Offset, lo
         return Resume(max(stored.end for stored in tail), must_commit=True)
     start = end_before(doubtful[0])
     boundaries = {boundary for stored in doubtful for boundary in (stored.start, stored.end) if boundary > start}
-    intent = Intent(subject.partition, subject.topic_id, start, tuple(sorted(boundaries)), revision, subject.generation)
+    ends = tuple(sorted(boundaries))
+    intent = Intent(subject.partition, subject.topic_id, start, ends, revision, subject.generation, place=subject.place)
     return Execute(intent, must_commit=True)

@@ -8,6 +8,10 @@ follow them out of the prefix.
 
 from urllib.parse import quote, unquote
 
+QUARANTINE = "_quarantine"
+"""The partition path of records that the parser refused. No rule of ``partitionBy`` makes a segment that begins with
+``_``, a topic of this name is escaped, and query engines pass over such folders."""
+
 MAX_SEGMENT_BYTES = 255
 """S3 has no limit for one segment, but S3 servers that keep objects as files have that of the file system."""
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from logpersister.manifest.output import DateRule, PartitionRule
 from logpersister.records.escaping import MAX_SEGMENT_BYTES, escape, is_safe_path
+from logpersister.records.parsers import Refused
 from logpersister.records.zones import day_offsets, load_zone
 
 Int64s = npt.NDArray[np.int64]
@@ -43,6 +44,8 @@ class Assignment:
 
     paths: list[str]
     indices: Indices
+    refused: Refused | None = None
+    """What the parser refused; those rows have the path of quarantine."""
 
 
 class Granularity(StrEnum):
@@ -64,6 +67,13 @@ class Granularity(StrEnum):
 
 _SIZES = {Granularity.DAY: _DAY_MS, Granularity.HOUR: 3_600_000, Granularity.MINUTE: 60_000}
 _DEFAULT_PREFIXES = {Granularity.DAY: "dt=", Granularity.HOUR: "hr=", Granularity.MINUTE: "min="}
+
+
+class Layout(Protocol):
+    """Gives each record its partition path. Picklable."""
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        """Return the path of each row of `batch` (columns of `records.schema`)."""
 
 
 class Step(Protocol):

@@ -3,47 +3,33 @@
 docs/operations.md describes each field. The document is read by the operator, so fields are added, never renamed.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from logpersister.ranges import Range, TopicPartition
 from logpersister.report.facts import BucketFailed, DataLoss, HeldPartition, PendingIntent, RunningJob
+from logpersister.report.human import instant
 from logpersister.report.lag import LagSummary, PartitionLag
 from logpersister.report.shadow import Difference, ShadowReport, figures_document
-from logpersister.report.status import MAX_PARTITIONS_OF_JOB, RecentError, RecentUpload, Status
+from logpersister.report.status import MAX_PARTITIONS_OF_JOB, RecentError, RecentQuarantine, RecentUpload, Status
 
 Document = dict[str, Any]
 
 
 def status_document(status: Status) -> Document:
     """Return what ``/status`` serves."""
-    identity = status.identity
     return {
-        "group": identity.group,
-        "generation": identity.generation,
-        "revision": identity.revision,
-        "member": identity.member,
-        "version": identity.version,
-        "state": str(status.state),
-        "stateMessage": status.state_message,
-        "stateSince": rfc3339(status.state_since),
-        "startedAt": rfc3339(status.started_at),
-        "observedAt": rfc3339(status.observed_at),
-        "executors": status.executors,
+        **_member(status),
         "assignment": {
             "count": status.assigned,
             "partitions": [str(partition) for partition in status.assignment],
         },
         "lag": _lag(status),
-        "uploads": {
-            "objects": status.totals.objects,
-            "bytes": status.totals.bytes,
-            "records": status.totals.records,
-            "ranges": status.totals.ranges,
-            "last": rfc3339(status.last_upload),
-            "failures": status.totals.upload_failures,
-            "failuresLastHour": status.upload_failures_last_hour,
-            "recent": [_upload(upload) for upload in status.uploads],
+        "uploads": _uploads(status),
+        "quarantine": {
+            "records": status.totals.quarantined,
+            "last": rfc3339(status.last_quarantined),
+            "recent": [_quarantine(recent) for recent in status.quarantine],
         },
         "progress": {"at": rfc3339(status.progress_at), "jobs": [_job(job) for job in status.jobs]},
         "errors": {
@@ -68,11 +54,27 @@ def status_document(status: Status) -> Document:
     }
 
 
+def _member(status: Status) -> Document:
+    """Who speaks, and what it does now."""
+    identity = status.identity
+    return {
+        "group": identity.group,
+        "generation": identity.generation,
+        "revision": identity.revision,
+        "member": identity.member,
+        "version": identity.version,
+        "state": str(status.state),
+        "stateMessage": status.state_message,
+        "stateSince": rfc3339(status.state_since),
+        "startedAt": rfc3339(status.started_at),
+        "observedAt": rfc3339(status.observed_at),
+        "executors": status.executors,
+    }
+
+
 def rfc3339(time: datetime | None) -> str | None:
     """``2026-11-21T12:00:00.123Z``, or None for None."""
-    if time is None:
-        return None
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return None if time is None else instant(time, "milliseconds")
 
 
 def partition_lag_document(lag: PartitionLag) -> Document:
@@ -110,6 +112,31 @@ def _partition(partition: TopicPartition) -> Document:
 
 def _range(range_: Range) -> Document:
     return {**_partition(range_.partition), "start": range_.start, "end": range_.end}
+
+
+def _uploads(status: Status) -> Document:
+    return {
+        "objects": status.totals.objects,
+        "bytes": status.totals.bytes,
+        "records": status.totals.records,
+        "ranges": status.totals.ranges,
+        "last": rfc3339(status.last_upload),
+        "failures": status.totals.upload_failures,
+        "failuresLastHour": status.upload_failures_last_hour,
+        "recent": [_upload(upload) for upload in status.uploads],
+    }
+
+
+def _quarantine(recent: RecentQuarantine) -> Document:
+    quarantined = recent.quarantined
+    return {
+        "time": rfc3339(recent.time),
+        **_partition(recent.partition),
+        "offset": quarantined.first,
+        "reason": quarantined.reason,
+        "records": quarantined.records,
+        "key": quarantined.key,
+    }
 
 
 def _upload(upload: RecentUpload) -> Document:

@@ -31,6 +31,19 @@ class WrittenObject:
 
 
 @dataclass(frozen=True, slots=True)
+class Quarantined:
+    """The records of a range that the parser refused. They are stored, too, in an object of their own."""
+
+    key: str
+    """Of that object."""
+    records: int
+    first: Offset
+    """Offset of the first one."""
+    reason: str
+    """Why the first one was refused; never has anything of its value."""
+
+
+@dataclass(frozen=True, slots=True)
 class RangeWritten:
     """A range whose objects are durable **and** whose end is committed: from now on nobody writes it again."""
 
@@ -41,6 +54,8 @@ class RangeWritten:
     """Of keys and values as read from Kafka, decompressed."""
     seconds: float
     """From the first fetch to the last byte durable, without the commit."""
+    quarantined: Quarantined | None = None
+    """None: the parser refused nothing."""
 
     @property
     def records(self) -> int:

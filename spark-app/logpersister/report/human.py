@@ -1,5 +1,7 @@
 """Numbers, sizes and times as people read them. Pure."""
 
+from datetime import UTC, datetime
+
 
 def number(value: int | None) -> str:
     """``1,234,567``; ``?`` for what is not known."""
@@ -30,6 +32,11 @@ def duration(value: float | None) -> str:
     if whole < 86_400:
         return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
     return f"{whole // 86_400:,}d{whole % 86_400 // 3600:02d}h"
+
+
+def instant(time: datetime, precision: str = "seconds") -> str:
+    """``2026-11-21T12:00:00Z``; ``precision`` as ``timespec`` of `datetime.isoformat`."""
+    return time.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")
 
 
 def plural(value: int, word: str) -> str:

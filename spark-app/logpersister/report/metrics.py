@@ -23,7 +23,7 @@ from logpersister.report.shadow import ShadowReport
 
 PREFIX: Final = "logpersister"
 MAX_TOPICS: Final = 2_000
-"""Topics with series of their own; the rest share ``other``. Eleven series a topic: 22,000 at the very most."""
+"""Topics with series of their own; the rest share ``other``. Twelve series a topic: 24,000 at the very most."""
 MAX_KINDS: Final = 32
 
 _SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -44,18 +44,7 @@ class Metrics:
         self._reasons = BoundedValues(MAX_KINDS)
         self._held_reasons: set[str] = set()
         self._held_lock = threading.Lock()
-        registry = self.registry
-
-        def counter(name: str, text: str, *labels: str) -> Counter:
-            return Counter(name, text, labels, namespace=PREFIX, registry=registry)
-
-        def gauge(name: str, text: str, *labels: str) -> Gauge:
-            return Gauge(name, text, labels, namespace=PREFIX, registry=registry)
-
-        def histogram(name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
-            return Histogram(name, text, labels, namespace=PREFIX, registry=registry, buckets=buckets)
-
-        self._member = Info("member", "Who reports.", namespace=PREFIX, registry=registry)
+        self._member = Info("member", "Who reports.", namespace=PREFIX, registry=self.registry)
         self._member.info(
             {
                 "group": identity.group,
@@ -65,8 +54,20 @@ class Metrics:
                 "version": identity.version,
             }
         )
+        self._make_those_of_ranges()
+        self._make_those_of_commits()
+        self._make_those_of_the_group()
+        self._lag = _LagCollector(self._topic)
+        self.registry.register(self._lag)
+        self._shadow = _ShadowCollector()
+        self.registry.register(self._shadow)
+        if processes:
+            self.registry.register(ProcessCollector(PREFIX))
 
+    def _make_those_of_ranges(self) -> None:
+        counter, gauge = self._counter, self._gauge
         self._records = counter("records", "Records stored and committed.", "topic")
+        self._quarantined = counter("quarantined_records", "Records stored that the parser refused.", "topic")
         self._payload_bytes = counter("payload_bytes", "Bytes of keys and values stored, before encoding.", "topic")
         self._object_bytes = counter("object_bytes", "Bytes of the objects stored, as in the bucket.", "topic")
         self._objects = counter("objects", "Objects stored and committed.", "topic")
@@ -82,11 +83,15 @@ class Metrics:
         self._retries = counter("retries", "Requests and ranges tried again.", "reason")
         self._data_loss = counter("data_loss_offsets", "Offsets deleted by Kafka before they were stored.", "topic")
 
+    def _make_those_of_commits(self) -> None:
+        counter, histogram = self._counter, self._histogram
         self._range_seconds = histogram("range_duration_seconds", "From first fetch to durable objects.", _LONG_SECONDS)
         self._commit_seconds = histogram("commit_duration_seconds", "Offset commits to Kafka.", _SECONDS, "step")
         self._commit_failures = counter("commit_failures", "Offset commits that Kafka refused or lost.", "step", "kind")
         self._cycle_seconds = histogram("cycle_duration_seconds", "Look, plan, promise and hand over.", _LONG_SECONDS)
 
+    def _make_those_of_the_group(self) -> None:
+        counter, gauge = self._counter, self._gauge
         self._rebalances = counter("rebalances", "Group generations that this member went through.")
         self._lost_partitions = counter("lost_partitions", "Partitions taken away without a revocation.")
         self._assigned = gauge("assigned_partitions", "Partitions that this member owns.")
@@ -95,12 +100,14 @@ class Metrics:
         self._pending = gauge("pending_intents", "Partitions with an intent that is not yet kept.")
         self._held = gauge("held_partitions", "Partitions on which nothing is done until someone decides.", "reason")
 
-        self._lag = _LagCollector(self._topic)
-        registry.register(self._lag)
-        self._shadow = _ShadowCollector()
-        registry.register(self._shadow)
-        if processes:
-            registry.register(ProcessCollector(PREFIX))
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(name, text, labels, namespace=PREFIX, registry=self.registry)
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        return Gauge(name, text, labels, namespace=PREFIX, registry=self.registry)
+
+    def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+        return Histogram(name, text, labels, namespace=PREFIX, registry=self.registry, buckets=buckets)
 
     # -- ranges
 
@@ -108,6 +115,8 @@ class Metrics:
         """A range is stored and its end committed; call once for each range."""
         topic = self._topic(written.range.partition.topic)
         self._ranges.labels(topic).inc()
+        if written.quarantined is not None:
+            self._quarantined.labels(topic).inc(written.quarantined.records)
         self._records.labels(topic).inc(written.records)
         self._payload_bytes.labels(topic).inc(written.payload_bytes)
         self._object_bytes.labels(topic).inc(written.bytes)

@@ -20,6 +20,7 @@ from logpersister.report.facts import (
     HeldPartition,
     Identity,
     PendingIntent,
+    Quarantined,
     RangeFailed,
     RangeWritten,
     RunningJob,
@@ -31,6 +32,7 @@ T = TypeVar("T")
 
 MAX_ERRORS: Final = 20
 MAX_UPLOADS: Final = 10
+MAX_QUARANTINED: Final = 10
 MAX_INTENTS: Final = 20
 MAX_HELD: Final = 20
 MAX_LOSSES: Final = 20
@@ -75,6 +77,15 @@ class RecentUpload:
 
 
 @dataclass(frozen=True, slots=True)
+class RecentQuarantine:
+    """A range of which the parser refused records, and when the board heard of it."""
+
+    time: datetime
+    partition: TopicPartition
+    quarantined: Quarantined
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """Since this process started."""
 
@@ -82,6 +93,8 @@ class Totals:
     objects: int = 0
     bytes: int = 0
     records: int = 0
+    quarantined: int = 0
+    """Records; they are among `records`."""
     upload_failures: int = 0
     range_failures: int = 0
     data_loss_offsets: int = 0
@@ -93,6 +106,7 @@ class Totals:
             objects=self.objects + len(written.objects),
             bytes=self.bytes + written.bytes,
             records=self.records + written.records,
+            quarantined=self.quarantined + (written.quarantined.records if written.quarantined else 0),
         )
 
     def failed(self, failed: RangeFailed) -> "Totals":
@@ -143,6 +157,9 @@ class Status:
     upload_failures_last_hour: int
     uploads: tuple[RecentUpload, ...]
     """The last `MAX_UPLOADS`, newest first."""
+    quarantine: tuple[RecentQuarantine, ...]
+    """The last `MAX_QUARANTINED`, newest first."""
+    last_quarantined: datetime | None
     errors: tuple[RecentError, ...]
     """The last `MAX_ERRORS`, newest first."""
     pending: int
@@ -195,6 +212,7 @@ class StatusBoard:
         self._all_failures = _HourlyCount()
         self._upload_failures = _HourlyCount()
         self._uploads: deque[RecentUpload] = deque(maxlen=MAX_UPLOADS)
+        self._quarantine: deque[RecentQuarantine] = deque(maxlen=MAX_QUARANTINED)
         self._errors: deque[RecentError] = deque(maxlen=MAX_ERRORS)
         self._losses: deque[DataLoss] = deque(maxlen=MAX_LOSSES)
         self._status = Status(
@@ -216,6 +234,8 @@ class StatusBoard:
             failures_last_hour=0,
             upload_failures_last_hour=0,
             uploads=(),
+            quarantine=(),
+            last_quarantined=None,
             errors=(),
             pending=0,
             intents=(),
@@ -273,6 +293,10 @@ class StatusBoard:
                 last_upload=now if written.objects else self._status.last_upload,
                 progress_at=now,
             )
+            if written.quarantined is not None:
+                quarantined = replace(written.quarantined, reason=_short(written.quarantined.reason))
+                self._quarantine.append(RecentQuarantine(now, written.range.partition, quarantined))
+                self._set(last_quarantined=now)
 
     def range_failed(self, failed: RangeFailed) -> None:
         with self._lock:
@@ -339,6 +363,7 @@ class StatusBoard:
                 self._status,
                 observed_at=now,
                 uploads=tuple(reversed(self._uploads)),
+                quarantine=tuple(reversed(self._quarantine)),
                 errors=tuple(reversed(self._errors)),
                 losses=tuple(reversed(self._losses)),
                 failures_last_hour=self._all_failures.count(now),

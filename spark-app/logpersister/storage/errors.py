@@ -20,6 +20,9 @@ StorageErrorKind = Literal[
 ``other``           an error inside the storage, or one that is not known here
 """
 
+REFUSALS: frozenset[str] = frozenset({"unauthorized", "missing-bucket", "rejected"})
+"""Kinds that say: not here, as it is."""
+
 _RETRIABLE: frozenset[str] = frozenset({"unreachable", "throttled", "timeout", "other"})
 
 _KINDS_BY_CODE: dict[str, StorageErrorKind] = {

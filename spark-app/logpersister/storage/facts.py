@@ -18,6 +18,10 @@ CONTENT_KEYS = ("first", "last", "records", "tombstones", "checksum")
 _PAYLOAD = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
+ANY_BYTES = "bytes"
+"""The parser of objects that name none: it refuses nothing."""
+
+
 class ForeignObjectError(Exception):
     """An object whose metadata is not ours, or is not whole; the message says what is missing or wrong."""
 
@@ -41,6 +45,8 @@ class ObjectFacts:
     """Of the payloads, by `records.checksum`."""
     payload: tuple[int, int] | None = None
     """Bytes of all values and of all keys; None in objects of earlier releases."""
+    parser: str = ANY_BYTES
+    """What looked at the values of the range. With any but this, what it refused is in an object of its own."""
 
 
 def facts_document(metadata: Mapping[str, str], facts: Mapping[str, str]) -> dict[str, Any]:
@@ -94,6 +100,7 @@ def _parsed(key: str, texts: Mapping[str, str]) -> ObjectFacts:
         tombstones=number("tombstones"),
         checksum=texts["checksum"],
         payload=_payload(key, texts.get("payload")),
+        parser=texts.get("parser", ANY_BYTES),
     )
 
 

@@ -15,10 +15,14 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from logpersister.ranges import Offset, Range, TopicPartition
-from logpersister.records.escaping import escape, is_safe_path, unescape
+from logpersister.records.escaping import QUARANTINE, escape, is_safe_path, unescape
 
 OWN = "_logpersister"
 """The folder below the prefix for what is not records. A topic of this name is escaped, so it cannot meet it."""
+
+_ESCAPED_TOPICS = {name: "%5F" + name[1:] for name in (OWN, QUARANTINE)}
+"""Topics whose names are folders of ours; below another prefix they could meet, too."""
+_UNESCAPED_TOPICS = {segment: name for name, segment in _ESCAPED_TOPICS.items()}
 
 MAX_KEY_BYTES = 1024
 """The limit of S3 for an object's name."""
@@ -71,7 +75,7 @@ def parse_object_key(prefix: str, key: str) -> ObjectName | None:
     if relative is None:
         return None
     topic_segment, *path_segments = relative.split("/")
-    if topic_segment == OWN or not path_segments:
+    if not path_segments:
         return None
     topic, path = unescape_topic(topic_segment), "/".join(path_segments[:-1])
     file = _FILE.fullmatch(path_segments[-1])
@@ -160,9 +164,10 @@ def relative_key(prefix: str, key: str) -> str | None:
 
 def unescape_topic(segment: str) -> str | None:
     """Return the topic whose objects stand in the folder `segment`; None when no topic has it."""
-    if segment == "%5F" + OWN[1:]:
-        return OWN
-    return None if segment == OWN else unescape(segment)
+    topic = _UNESCAPED_TOPICS.get(segment)
+    if topic is not None:
+        return topic
+    return None if segment in _ESCAPED_TOPICS else unescape(segment)
 
 
 def encode_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
@@ -199,7 +204,7 @@ def decode_metadata(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _topic_segment(topic: str) -> str:
-    return "%5F" + OWN[1:] if topic == OWN else escape(topic)
+    return _ESCAPED_TOPICS.get(topic) or escape(topic)
 
 
 def head(prefix: str) -> str:

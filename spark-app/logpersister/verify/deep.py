@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.ranges import Range
-from logpersister.records.paths import PathLayout, make_layout
+from logpersister.records.paths import Layout
+from logpersister.records.quarantine import layout_of
 from logpersister.storage.facts import ObjectFacts
 from logpersister.verify.comparison import ExactComparison, OwnFacts, Tally, missing_from
 from logpersister.verify.content import Content, Items, content_of
@@ -26,9 +28,19 @@ AT_ONCE = 8
 
 ReadObject = Callable[[str], Generator[bytes, None, None]]
 """Streams the bytes of an object; raises `ContentError` when it is gone."""
-OutputOf = Callable[[str], OutputSpec | str]
-"""Returns what a revision writes, or why that is not known."""
 Known = tuple[StoredObject, ObjectFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a revision writes records."""
+
+    output: OutputSpec
+    parser: ParserSpec
+
+
+WritingOf = Callable[[str], Writing | str]
+"""Returns how a revision writes, or why that is not known."""
 
 
 @dataclass(slots=True)
@@ -43,10 +55,10 @@ class DeepResult:
 class DeepVerification:
     """Reads and compares. Memory: a few batches of records and pieces of objects."""
 
-    def __init__(self, reader: Reader, read_object: ReadObject, output_of: OutputOf) -> None:
+    def __init__(self, reader: Reader, read_object: ReadObject, writing_of: WritingOf) -> None:
         self._reader = reader
         self._read_object = read_object
-        self._output_of = output_of
+        self._writing_of = writing_of
 
     def compare(self, examination: Examination) -> DeepResult:
         """Compare everything that takes part in the tiling of a partition."""
@@ -60,11 +72,11 @@ class DeepVerification:
                 if one.facts is not None:
                     by_revision[one.facts.revision].append((one, one.facts))
             for revision, objects in by_revision.items():
-                output = self._output_of(revision)
-                if isinstance(output, str):
-                    result.findings += [finding(Kind.UNREADABLE, tile, one, output) for one, _ in objects]
+                writing = self._writing_of(revision)
+                if isinstance(writing, str):
+                    result.findings += [finding(Kind.UNREADABLE, tile, one, writing) for one, _ in objects]
                     continue
-                comparison = _TileComparison(self, tile, objects, output, wanted)
+                comparison = _TileComparison(self, tile, objects, writing, wanted)
                 comparison.complete = len(objects) == len(tile.objects) and not _may_be_pending(tile, examination)
                 try:
                     result.findings += comparison.findings()
@@ -90,13 +102,13 @@ class _TileComparison:
     """The objects of one range and one revision, against the records of the range."""
 
     def __init__(
-        self, deep: DeepVerification, tile: Tile, objects: Sequence[Known], output: OutputSpec, wanted: Range | None
+        self, deep: DeepVerification, tile: Tile, objects: Sequence[Known], writing: Writing, wanted: Range | None
     ) -> None:
         self._deep = deep
         self._tile = tile
         self._objects = objects
-        self._content = content_of(output)
-        self._layout = make_layout(output.partition_by)
+        self._content = content_of(writing.output)
+        self._layout = layout_of(writing.output, writing.parser)
         self._wanted = wanted
         self._estimate = max(64 * 1024, sum(one.size for one, _ in objects))
         self.complete = True
@@ -196,7 +208,7 @@ def _may_be_pending(tile: Tile, examination: Examination) -> bool:
     return before is not None and tile.span[1] > before.offset
 
 
-def split(batch: pa.RecordBatch, layout: PathLayout) -> Iterator[tuple[str, pa.RecordBatch]]:
+def split(batch: pa.RecordBatch, layout: Layout) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield the rows of each partition path, in their order."""
     assignment = layout.assign(batch)
     if len(assignment.paths) == 1:

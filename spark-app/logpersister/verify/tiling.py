@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 
 from logpersister.plan.recovery import same_topic
 from logpersister.ranges import Offset
-from logpersister.storage.facts import ObjectFacts
+from logpersister.records.escaping import QUARANTINE
+from logpersister.storage.facts import ANY_BYTES, ObjectFacts
+from logpersister.storage.names import ObjectName
 from logpersister.verify.evidence import PartitionEvidence, StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.spans import Span, common, minus, union
@@ -98,14 +100,16 @@ def _is_own(one: StoredObject, result: Examination) -> bool:
         message = f"its metadata says {facts.range} of generation {facts.generation}: it was copied or renamed"
         result.add(Kind.MISNAMED, span, message, one)
         return False
-    problem = _implausible(facts)
+    problem = _implausible(one.name, facts)
     if problem:
         result.add(Kind.WRONG_FACTS, span, problem, one)
     return True
 
 
-def _implausible(facts: ObjectFacts) -> str | None:
+def _implausible(name: ObjectName, facts: ObjectFacts) -> str | None:
     """Return what cannot be true of an object, whatever its records are."""
+    if name.path == QUARANTINE and facts.parser == ANY_BYTES:
+        return "it stands in quarantine, and its revision has no parser that refuses anything"
     spanned = facts.last - facts.first + 1
     fewest = 1 if facts.first == facts.last else 2
     if not fewest <= facts.records <= spanned:
@@ -137,8 +141,10 @@ def _check_tile(tile: Tile, result: Examination) -> None:
         other = by_path.setdefault(one.name.path, one)
         if other is not one:
             result.add(Kind.OVERLAP, tile.span, f"the same records are also in {other.key}", one)
-        elif bool(one.name.path) != bool(tile.objects[0].name.path):
-            result.add(Kind.OVERLAP, tile.span, f"the same range is also in {tile.objects[0].key}", one)
+    layouts = [one for one in tile.objects if one.name.path != QUARANTINE]
+    for one in layouts:
+        if bool(one.name.path) != bool(layouts[0].name.path):
+            result.add(Kind.OVERLAP, tile.span, f"the same range is also in {layouts[0].key}", one)
     known = [(one, one.facts) for one in by_path.values() if one.facts is not None]
     records = sum(facts.records for _, facts in known)
     offsets = tile.span[1] - tile.span[0]

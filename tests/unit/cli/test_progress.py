@@ -11,7 +11,7 @@ from logpersister.cli import progress
 from logpersister.cli.progress import ProgressReporter, counted
 from logpersister.ranges import Range, TopicPartition
 from logpersister.report import logs
-from logpersister.report.facts import Identity, RangeWritten, WrittenObject
+from logpersister.report.facts import Identity, Quarantined, RangeWritten, WrittenObject
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.status import MemberState, StatusBoard
 
@@ -67,6 +67,19 @@ def test_what_is_left_is_said_only_when_it_is_known_of_every_partition(board: St
     assert progress.left(board.snapshot()) is None
     board.assigned([PARTITION])
     assert progress.done(board.snapshot()) == "100 records stored in 1 object (2.0 KiB); 7 left"
+
+
+def test_what_is_in_quarantine_is_said_when_there_is_something(board: StatusBoard) -> None:
+    quarantined = Quarantined("other", 1200, 17, "not JSON: expected value at line 1 column 1")
+    objects = (WrittenObject("key", 2048, 8800), WrittenObject("other", 1024, 1200))
+    out = io.StringIO()
+    logs.configure("json", "info", out)
+    with ProgressReporter(out, interval=0.01) as reporter:
+        reporter.watch(board)
+        board.range_written(RangeWritten(Range(PARTITION, 0, 10_000), objects, 5000, 1.0, quarantined))
+    said = "10,000 records stored in 2 objects (3.0 KiB), 1,200 of them in quarantine"
+    assert progress.done(board.snapshot()) == said
+    assert json.loads(out.getvalue().splitlines()[-1])["quarantined"] == 1200
 
 
 def test_a_bar_on_a_terminal(board: StatusBoard) -> None:

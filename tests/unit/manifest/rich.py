@@ -52,6 +52,7 @@ BY_NAME: dict[str, Any] = {
                 {"offset": {"every": 1000}},
             ],
         },
+        "parser": {"type": "json"},
         "upload": {
             "maxBytes": "512Mi",
             "maxAge": "1d",
@@ -79,7 +80,13 @@ BY_NAME: dict[str, Any] = {
             "strategy": "Canary",
             "canary": {
                 "members": 2,
-                "analysis": {"duration": "1m", "minRanges": 1, "maxUploadFailures": 2, "maxLagGrowth": "50%"},
+                "analysis": {
+                    "duration": "1m",
+                    "minRanges": 1,
+                    "maxUploadFailures": 2,
+                    "maxLagGrowth": "50%",
+                    "maxQuarantineRatio": "5%",
+                },
             },
             "shadow": {
                 "groupId": "clicks-shadow",

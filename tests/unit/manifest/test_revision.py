@@ -183,7 +183,11 @@ def test_what_others_promised_is_written_by_ways_that_work_now() -> None:
     assert spec.output == resource_of(theirs.document).spec.output
 
 
-def test_what_others_promised_for_another_bucket_goes_there_by_their_ways() -> None:
+def test_what_others_promised_for_another_bucket_goes_there_by_our_way() -> None:
     theirs = revision({"spec.storage": {"bucket": "elsewhere", **_WAYS}})
-    spec = resource_of(reached_like(theirs.document, revision({}).document)).spec
-    assert spec.storage == resource_of(theirs.document).spec.storage
+    ours = revision({"spec.storage.secretName": "new", "spec.storage.storageClass": "STANDARD_IA"})
+    storage = resource_of(reached_like(theirs.document, ours.document)).spec.storage
+    assert (storage.bucket, storage.secret_name) == ("elsewhere", "new")
+    assert storage.endpoint == resource_of(ours.document).spec.storage.endpoint
+    assert storage.encryption == resource_of(theirs.document).spec.storage.encryption, "that bucket may demand it"
+    assert storage.storage_class is None

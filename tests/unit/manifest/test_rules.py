@@ -119,6 +119,8 @@ ACCEPTED: list[dict[str, Any]] = [
     {"spec.rollout": {"strategy": "Recreate", "onFailure": "Pause", "attempt": 2**31 - 1, "steps": []}},
     {"spec.rollout": {"canary": {"members": 1000, "analysis": {"duration": "599.999s"}}}},
     {"spec.rollout": {"canary": {"analysis": {"duration": "0s", "minRanges": 0, "maxLagGrowth": "0%"}}}},
+    {"spec.rollout": {"canary": {"analysis": {"maxQuarantineRatio": "0%"}}}},
+    {"spec.rollout": {"canary": {"analysis": {"maxQuarantineRatio": "100%"}}}},
     {"spec.rollout": {"canary": {"analysis": {"duration": "1d"}}, "progressDeadline": "1d1s"}},
     {"spec.rollout": {"steps": [{"members": "1%"}, {"members": "50%", "pause": {}}, {"members": "100%"}]}},
     {"spec.rollout": {"steps": [{"members": 9, "pause": {"duration": "1s"}}, {"members": 10}]}},
@@ -435,6 +437,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({R + "canary": {"members": 0}}, "spec.rollout.canary.members: 0 is too small"),
     ({A + "maxLagGrowth": 20}, "analysis.maxLagGrowth: 20 is not a percentage; write for example 20%"),
     ({A + "maxLagGrowth": "2.5%"}, "is not a percentage"),
+    ({A + "maxQuarantineRatio": 0.01}, "analysis.maxQuarantineRatio: 0.01 is not a percentage; write for example 20%"),
+    ({A + "maxQuarantineRatio": "0.5%"}, "is not a percentage"),
+    ({A + "maxQuarantineRatio": "101%"}, '"101%" is too large: at most 100% is expected; write 100% or less'),
     ({A + "maxLagGrowth": "1001%"}, '"1001%" is too large: at most 1000% is expected; write 1000% or less'),
     (
         {A + "duration": "10m"},

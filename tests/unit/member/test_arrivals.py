@@ -1,15 +1,18 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from logpersister.manifest.revision import Revision
 from logpersister.member.arrivals import Arrivals
+from logpersister.member.telling import TellingMemory
 from logpersister.plan.book import Book
 from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import Committed, Mark
 from logpersister.plan.recovery import StoredRange
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
-from tests.unit.member.worlds import CLICKS, ORDERS, TOPIC_ID, FakeWorld, manifest
+from tests.unit.member.worlds import CLICKS, ORDERS, PLACE, TOPIC_ID, FakeWorld, manifest
 
 
 def arrivals_in(world: FakeWorld, **kafka: Any) -> tuple[Arrivals, Book]:
@@ -79,7 +82,7 @@ def test_an_intent_is_taken_over_with_the_snapshot_of_its_revision(world: FakeWo
     arrivals, book = arrivals_in(world)
     arrivals.resolve()
     assert [intent.ends for intent in book.pending()] == [(8, 9)]
-    assert arrivals.revisions[theirs.hash] == theirs.document
+    assert arrivals.revisions.documents[theirs.hash] == theirs.document
     assert world.group.sent == [], "it is in Kafka already"
 
 
@@ -95,6 +98,97 @@ def test_an_intent_whose_snapshot_is_missing_or_changed_is_held(world: FakeWorld
     arrivals.resolve()
     assert held(book) == {"clicks": HoldReason.REVISION_MISSING}
     assert book.pending() == []
+
+
+def promised_elsewhere(world: FakeWorld, generation: int = 1) -> Revision:
+    """Let Kafka have a promise of a revision that stores in another bucket."""
+    _, theirs = manifest(startFrom="latest")
+    mark = Mark(TOPIC_ID, generation, theirs.hash, (8, 9), since=3, place="others/raw")
+    world.group.kafka[CLICKS] = Committed(5, mark)
+    return theirs
+
+
+def test_an_intent_for_another_place_is_executed_as_written_when_that_lets_us_in(world: FakeWorld) -> None:
+    theirs = promised_elsewhere(world)
+    world.memory.elsewhere[theirs.hash] = theirs.document
+    arrivals, book = arrivals_in(world)
+    arrivals.resolve()
+    assert [intent.place for intent in book.pending()] == ["others/raw"]
+    assert theirs.hash in arrivals.revisions.documents
+
+
+@pytest.mark.parametrize(
+    "snapshot",
+    [None, {"spec": "somebody changed it"}, *(StorageError(kind, "no") for kind in ("unauthorized", "damaged"))],
+)
+def test_an_intent_for_another_place_is_kept_in_ours_when_that_does_not_let_us_in(
+    world: FakeWorld, snapshot: Any
+) -> None:
+    theirs = promised_elsewhere(world)
+    if snapshot is not None:
+        world.memory.elsewhere[theirs.hash] = snapshot
+    arrivals, book = arrivals_in(world)
+    arrivals.resolve()
+    assert book.idle() == {CLICKS: 5}
+    assert book.boundaries(CLICKS) == (8, 9)
+    assert world.group.sent == [], "the promise stands until it is replaced by ours"
+    assert world.memory.losses == []
+
+
+def test_another_place_that_does_not_answer_stops_no_other_partition_and_is_asked_again(world: FakeWorld) -> None:
+    world.group.tokens = {CLICKS: 1, ORDERS: 2}
+    theirs = promised_elsewhere(world)
+    world.memory.elsewhere[theirs.hash] = StorageError("timeout", "away")
+    arrivals, book = arrivals_in(world)
+    arrivals.resolve()
+    assert book.unresolved() == [CLICKS]
+    assert book.idle() == {ORDERS: 0}
+    world.memory.elsewhere[theirs.hash] = theirs.document
+    world.time += 5
+    arrivals.resolve()
+    assert [intent.ends for intent in book.pending()] == [(8, 9)]
+
+
+def test_another_place_that_does_not_answer_is_waited_for_once_and_is_no_failure_of_ours(world: FakeWorld) -> None:
+    world.group.tokens = {CLICKS: 1, ORDERS: 2}
+    theirs = promised_elsewhere(world)
+    world.group.kafka[ORDERS] = world.group.kafka[CLICKS]
+    world.memory.elsewhere[theirs.hash] = StorageError("timeout", "away")
+    failures: list[StorageError] = []
+    telling = replace(world.ports(), memory=TellingMemory(world.memory, PLACE, failures.append))
+    resource, own = manifest()
+    book = Book()
+    book.own(world.group.tokens)
+    Arrivals(resource, own, book, telling, clock=world.clock).resolve()
+    assert sorted(book.unresolved()) == [CLICKS, ORDERS]
+    assert world.memory.asked_elsewhere == 1
+    assert failures == []
+
+
+def test_what_was_begun_in_our_place_and_given_up_elsewhere_is_promised_again_as_it_was(world: FakeWorld) -> None:
+    """A member without access to our place had taken over, and ours is another revision by now."""
+    promised_elsewhere(world)
+    _, before = manifest(startFrom="latest", isolationLevel="read_uncommitted")
+    world.memory.stored[CLICKS] = [stored(8, 9, before.hash)]
+    arrivals, book = arrivals_in(world)
+    arrivals.resolve()
+    assert held(book) == {"clicks": HoldReason.REVISION_MISSING}, "nobody knows how it was begun"
+
+    world.memory.revisions[before.hash] = before.document
+    arrivals, book = arrivals_in(world)
+    arrivals.resolve()
+    mark = Mark(TOPIC_ID, 1, before.hash, (8, 9), since=3, place=PLACE)
+    assert world.group.sent == [(CLICKS, Committed(5, mark), True)]
+    assert [intent.revision for intent in book.pending()] == [before.hash]
+
+
+def test_what_our_place_has_already_is_not_stored_again_for_another_one(world: FakeWorld) -> None:
+    """Another bucket and an offset that was set back: a replay, of which ours must not get a part."""
+    promised_elsewhere(world, generation=2)
+    world.memory.stored[CLICKS] = [stored(0, 100)]
+    arrivals, book = arrivals_in(world)
+    arrivals.resolve()
+    assert held(book) == {"clicks": HoldReason.REPLAY_REQUESTED}
 
 
 @pytest.mark.parametrize("what", ["kafka", "s3"])
@@ -151,5 +245,5 @@ def test_a_forgotten_intent_is_promised_again_before_it_is_executed(world: FakeW
     world.memory.stored[CLICKS] = [stored(0, 10, theirs.hash), stored(20, 30, theirs.hash)]
     arrivals, book = arrivals_in(world)
     arrivals.resolve()
-    assert world.group.sent == [(CLICKS, Committed(10, Mark(TOPIC_ID, 1, theirs.hash, (20, 30))), True)]
+    assert world.group.sent == [(CLICKS, Committed(10, Mark(TOPIC_ID, 1, theirs.hash, (20, 30), place=PLACE)), True)]
     assert [intent.start for intent in book.pending()] == [10]

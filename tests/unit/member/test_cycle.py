@@ -13,7 +13,7 @@ from logpersister.plan.intents import Committed, Mark
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
-from tests.unit.member.worlds import CLICKS, ORDERS, TOPIC_ID, FakeWorld, manifest
+from tests.unit.member.worlds import CLICKS, ORDERS, PLACE, TOPIC_ID, FakeWorld, manifest
 
 
 class Heard(Listener):
@@ -268,3 +268,74 @@ def test_a_partition_that_ends_too_early_is_held_after_a_while_unless_its_topic_
     turn(world, cycle, 10.0)
     reasons = {partition: hold.reason for partition, hold in cycle.book.held().items()}
     assert reasons == {CLICKS: HoldReason.TRUNCATED, ORDERS: HoldReason.TOPIC_RECREATED}
+
+
+def promised_for_another_place(world: FakeWorld) -> Cycle:
+    """Return a member that has begun to execute what a revision with another bucket has promised."""
+    _, theirs = manifest(startFrom="latest")
+    world.memory.elsewhere[theirs.hash] = theirs.document
+    world.group.kafka[CLICKS] = Committed(0, Mark(TOPIC_ID, 1, theirs.hash, (8, 9), place="others/raw"))
+    world.offsets.end[CLICKS] = 30
+    cycle = cycle_in(world)
+    cycle.turn()
+    assert world.jobs.ranges() == [Range(CLICKS, 0, 8), Range(CLICKS, 8, 9)]
+    return cycle
+
+
+def fail(world: FakeWorld, cycle: Cycle, kind: str, *, stored: Sequence[Range] = ()) -> None:
+    """Let the job that runs fail but for some ranges, and the next one begin."""
+    error = WorkError(kind, "no", upload=True)
+    world.jobs.end(errors={range_: error for range_ in world.jobs.ranges() if range_ not in stored})
+    turn(world, cycle, seconds=1)
+    turn(world, cycle, seconds=100)
+
+
+def test_what_another_place_refuses_again_and_again_is_promised_and_stored_in_ours(world: FakeWorld) -> None:
+    cycle = promised_for_another_place(world)
+    fail(world, cycle, "unauthorized", stored=[Range(CLICKS, 8, 9)])
+    fail(world, cycle, "unauthorized")
+    fail(world, cycle, "unauthorized")
+    assert marks(world) == [], "it may have been a moment"
+    fail(world, cycle, "unauthorized")
+    turn(world, cycle, seconds=100)
+    assert world.group.kafka[CLICKS] == Committed(0, Mark(TOPIC_ID, 1, manifest()[1].hash, (8, 9), place=PLACE))
+    assert manifest()[1].hash in world.memory.revisions, "the snapshot is there before the promise"
+    assert world.jobs.ranges() == [Range(CLICKS, 0, 8), Range(CLICKS, 8, 9)], "what is stored there only is not ours"
+    world.jobs.end()
+    turn(world, cycle)
+    turn(world, cycle)
+    assert marks(world)[1] == (9, ()), "from there on as ours plans it"
+
+
+def test_what_is_lost_of_a_promise_for_another_place_keeps_its_boundaries_in_ours(world: FakeWorld) -> None:
+    """They stand in Kafka at every moment: a range that overlapped with one there could be stored there later."""
+    _, theirs = manifest(startFrom="latest")
+    world.group.kafka[CLICKS] = Committed(0, Mark(TOPIC_ID, 1, theirs.hash, (8, 20), place="others/raw"))
+    world.offsets.end[CLICKS], world.offsets.start[CLICKS] = 30, 5
+    cycle = cycle_in(world, onDataLoss="skip")
+    cycle.turn()
+    assert marks(world) == [(0, (8, 20))]
+    lost = WorkError("data-lost", "gone", log_start=5)
+    world.jobs.end(errors={Range(CLICKS, 0, 8): lost})
+    turn(world, cycle)
+    turn(world, cycle, seconds=100)
+    assert world.memory.losses == [(CLICKS, 0, 5, "lost")]
+    ((again,),) = [task.work for task in world.jobs.submitted[-1][0]]
+    assert (again.range, again.read_from, again.partly_lost) == (Range(CLICKS, 0, 8), 5, True)
+
+
+def test_another_place_that_fails_for_a_while_is_waited_for(world: FakeWorld) -> None:
+    """Where it is away, ours most likely is too."""
+    cycle = promised_for_another_place(world)
+    for _ in range(10):
+        fail(world, cycle, "unreachable")
+    assert [intent.place for intent in cycle.book.pending()] == ["others/raw"]
+
+
+def test_a_refusal_by_our_own_place_changes_no_promise(world: FakeWorld) -> None:
+    cycle = cycle_in(world)
+    begin(world, cycle, clicks=25)
+    turn(world, cycle)
+    for _ in range(10):
+        fail(world, cycle, "unauthorized")
+    assert [intent.ends for intent in cycle.book.pending()] == [(10, 20, 25)]

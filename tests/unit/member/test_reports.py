@@ -2,13 +2,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from logpersister.member.cycle import Cycle
 from logpersister.member.reports import Reports
 from logpersister.pipeline.work import ObjectWritten, RangeOutcome, WorkError
 from logpersister.ranges import Range
 from logpersister.report.document import status_document
-from logpersister.report.facts import Identity
+from logpersister.report.facts import Identity, Quarantined
 from logpersister.report.metrics import Metrics
 from logpersister.report.status import StatusBoard
 from logpersister.storage.errors import StorageError
@@ -53,6 +54,31 @@ def test_a_stored_range_counts_with_its_retries(shown: Shown) -> None:
     totals = shown.status.totals
     assert (totals.records, totals.bytes, totals.objects) == (5, 150, 2)
     assert any(line == "2.0" for line in shown.sample("logpersister_retries_total"))
+
+
+def test_refused_records_are_counted_logged_and_shown_without_what_is_in_them(shown: Shown) -> None:
+    key = "raw/clicks/_quarantine/1_0_00000000000000000000.txt"
+    objects = (ObjectWritten("raw/clicks/1_0_00000000000000000000.txt", 100, 3), ObjectWritten(key, 50, 2))
+    quarantined = Quarantined(key, 2, 4, "not JSON: expected value at line 1 column 1")
+    with capture_logs() as lines:
+        shown.reports.stored([RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, quarantined=quarantined)])
+    assert [line for line in lines if line["event"] == "records.quarantined"] == [
+        {
+            "event": "records.quarantined",
+            "log_level": "warning",
+            "topic": "clicks",
+            "partition": 0,
+            "start": 0,
+            "end": 9,
+            "records": 2,
+            "first_offset": 4,
+            "reason": "not JSON: expected value at line 1 column 1",
+            "key": key,
+        }
+    ]
+    assert shown.sample("logpersister_quarantined_records_total") == ["2.0"]
+    assert shown.sample("logpersister_records_total") == ["5.0"]
+    assert (shown.status.totals.records, shown.status.totals.quarantined) == (5, 2)
 
 
 def test_failures_and_losses_are_shown_with_their_cause(shown: Shown) -> None:

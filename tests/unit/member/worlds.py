@@ -20,6 +20,7 @@ CLICKS = TopicPartition("clicks", 0)
 ORDERS = TopicPartition("orders", 0)
 TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 BYTES_PER_OFFSET = 1024
+PLACE = "logs/"
 
 
 def manifest(**kafka: Any) -> tuple[LogPersister, Revision]:
@@ -116,6 +117,9 @@ class FakeMemory:
     def __init__(self) -> None:
         self.stored: dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError] = {}
         self.revisions: dict[str, Mapping[str, Any]] = {}
+        self.elsewhere: dict[str, Mapping[str, Any] | StorageError] = {}
+        """What one finds of a revision in any other place."""
+        self.asked_elsewhere = 0
         self.losses: list[tuple[TopicPartition, Offset, Offset, str]] = []
         self.error: StorageError | None = None
         self.topics: dict[tuple[str, int], str | ForeignObjectError] = {}
@@ -134,9 +138,15 @@ class FakeMemory:
         self._ask()
         self.revisions[revision] = document
 
-    def revision(self, revision: str) -> Mapping[str, Any] | None:
+    def revision(self, revision: str, place: str) -> Mapping[str, Any] | None:
         self._ask()
-        return self.revisions.get(revision)
+        if place == PLACE:
+            return self.revisions.get(revision)
+        self.asked_elsewhere += 1
+        found = self.elsewhere.get(revision)
+        if isinstance(found, StorageError):
+            raise found
+        return found
 
     def record_loss(
         self, partition: TopicPartition, topic_id: str | None, start: Offset, end: Offset, cause: str

@@ -4,10 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.pipeline.persist import MOST_OPEN_OBJECTS, RangeWriter
 from logpersister.records.checksum import PayloadChecksum
+from logpersister.records.quarantine import layout_of
+from logpersister.report.facts import Quarantined
 from logpersister.storage.errors import StorageError
 from tests.unit.pipeline.fakes import FakeBucket, Lines, Modulo, records, work
+from tests.unit.records.batches import batch_of
 
 
 def writer_of(bucket: FakeBucket, folders: int = 1) -> RangeWriter:
@@ -80,6 +85,67 @@ def test_objects_do_not_depend_on_how_records_arrive(lengths: list[int], folders
     write(writer_of(cut, folders), *batches)
     assert cut.objects == whole.objects
     assert cut.facts == whole.facts
+
+
+@pytest.mark.parametrize("lengths", [[6], [2, 4], [1] * 6], ids=str)
+def test_what_the_parser_refuses_is_an_object_of_its_own_and_told(lengths: list[int]) -> None:
+    values = [b"1", None, b"[", b"{}", b"", b"2"]
+    bucket = FakeBucket()
+    writer = RangeWriter(work(), layout_of(OutputSpec(), ParserSpec(type="json")), Lines(), bucket.open_upload)
+    begin = 0
+    for length in lengths:
+        part = range(begin, begin + length)
+        writer.write(batch_of([0] * length, [10 + row for row in part], values=[values[row] for row in part]))
+        begin += length
+    assert not writer.end_pass()
+    assert bucket.objects == {"/0": b"1\n-\n{}\n2\nend of ", "_quarantine/0": b"[\n-\nend of _quarantine"}
+    assert bucket.facts["_quarantine/0"].items() >= {"first": "12", "last": "14", "records": "2"}.items()
+    assert sum(one.records for one in writer.objects()) == 6
+    assert writer.quarantined() == Quarantined(
+        "_quarantine/0", 2, 12, "not JSON: EOF while parsing a list at line 1 column 1"
+    )
+
+
+def test_the_first_that_is_refused_is_told_though_its_object_comes_in_a_further_pass() -> None:
+    days = 2 * MOST_OPEN_OBJECTS
+    by_day: dict[str, Any] = {"partitionBy": [{"date": {"granularity": "day"}}]}
+    layout = layout_of(OutputSpec.model_validate(by_day), ParserSpec(type="json"))
+    bucket = FakeBucket()
+    writer = RangeWriter(work(), layout, Lines(), bucket.open_upload)
+    values = [b"1"] * days + [b"x", b"y"]
+    batch = batch_of([86_400_000 * day for day in range(days)] + [0, 0], values=values)
+    passes = 1
+    writer.write(batch)
+    while writer.end_pass():
+        passes += 1
+        writer.write(batch)
+    assert passes == 3
+    assert len(writer.objects()) == days + 1
+    assert writer.quarantined() == Quarantined("_quarantine/0", 2, days, "not JSON: expected value at line 1 column 1")
+
+
+def test_a_refused_record_that_compaction_takes_between_two_passes_fails_nothing() -> None:
+    by_day: dict[str, Any] = {"partitionBy": [{"date": {"granularity": "day"}}]}
+    layout = layout_of(OutputSpec.model_validate(by_day), ParserSpec(type="json"))
+    writer = RangeWriter(work(), layout, Lines(), FakeBucket().open_upload)
+    days = [86_400_000 * day for day in range(MOST_OPEN_OBJECTS)]
+    good = batch_of(days, values=[b"1"] * len(days))
+    writer.write(good)
+    writer.write(batch_of([0], [len(days)], values=[b"x"]))
+    assert writer.end_pass()
+    writer.write(good)
+    assert not writer.end_pass()
+    assert len(writer.objects()) == len(days)
+    assert writer.quarantined() is None
+
+
+def test_nothing_is_told_of_a_range_that_is_all_good() -> None:
+    bucket = FakeBucket()
+    writer = RangeWriter(work(), layout_of(OutputSpec(), ParserSpec(type="json")), Lines(), bucket.open_upload)
+    writer.write(batch_of([0, 0], values=[b"1", None]))
+    writer.end_pass()
+    assert writer.quarantined() is None
+    assert list(bucket.objects) == ["/0"]
 
 
 def test_giving_up_aborts_what_is_open_and_leaves_what_is_finished() -> None:

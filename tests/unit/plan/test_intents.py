@@ -13,9 +13,9 @@ ends = st.lists(st.integers(1, 10**6), min_size=1, max_size=MAX_RANGES).map(
 )
 
 
-@given(ends, st.sampled_from([TOPIC_ID, None]))
-def test_an_intent_survives_kafka(ends: tuple[int, ...], topic_id: str | None) -> None:
-    intent = Intent(CLICKS, topic_id, 100, ends, "0123456789ab", 7)
+@given(ends, st.sampled_from([TOPIC_ID, None]), st.sampled_from(["logs/", "logs/raw/dt=1", None]))
+def test_an_intent_survives_kafka(ends: tuple[int, ...], topic_id: str | None, place: str | None) -> None:
+    intent = Intent(CLICKS, topic_id, 100, ends, "0123456789ab", 7, place)
     commit = promised(intent)
     assert commit.mark is not None
     assert parse(commit.offset, commit.mark.text()).intent(CLICKS) == intent
@@ -23,7 +23,8 @@ def test_an_intent_survives_kafka(ends: tuple[int, ...], topic_id: str | None) -
 
 def test_the_largest_intent_fits_into_the_metadata_of_a_broker_with_defaults() -> None:
     ends = tuple(2**62 + index for index in range(MAX_RANGES))
-    mark = promised(Intent(CLICKS, TOPIC_ID, 2**62 - 1, ends, "0123456789ab", 2**31 - 1), since=2**62).mark
+    place = f"{'b' * 63}/{'p' * 400}"
+    mark = promised(Intent(CLICKS, TOPIC_ID, 2**62 - 1, ends, "0123456789ab", 2**31 - 1, place), since=2**62).mark
     assert mark is not None
     assert len(mark.text()) <= 4096
 
@@ -39,6 +40,8 @@ def test_a_stored_end_has_no_intent() -> None:
 def test_marks_of_older_and_of_newer_releases_are_read() -> None:
     assert parse(500, f"lp1;topic={TOPIC_ID};gen=2") == Committed(500, Mark(TOPIC_ID, 2))
     assert parse(5, "lp1;topic=-;gen=1;rev=ab;ends=9") == Committed(5, Mark(None, 1, "ab", (9,)))
+    placed = "lp1;topic=-;gen=1;rev=ab;at=logs/a=b/c;ends=9"
+    assert parse(5, placed) == Committed(5, Mark(None, 1, "ab", (9,), place="logs/a=b/c"))
     newer = "lp1;topic=-;gen=1;rev=ab;since=3;mood=good;ends=9"
     assert parse(5, newer) == Committed(5, Mark(None, 1, "ab", (9,), since=3))
 

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from logpersister.plan.holds import Hold, HoldReason
 from logpersister.plan.intents import Committed, Intent, Mark
 from logpersister.plan.recovery import (
@@ -7,6 +9,7 @@ from logpersister.plan.recovery import (
     Resume,
     StoredRange,
     Subject,
+    from_another_place,
     from_bucket,
     from_commit,
     needs_inventory,
@@ -14,7 +17,8 @@ from logpersister.plan.recovery import (
 from logpersister.ranges import TopicPartition
 
 CLICKS = TopicPartition("clicks", 0)
-SUBJECT = Subject(CLICKS, "id-1", "backup", 1, "rev-1")
+PLACE = "logs/raw"
+SUBJECT = Subject(CLICKS, "id-1", "backup", 1, "rev-1", PLACE)
 
 
 def stored(
@@ -69,7 +73,7 @@ def test_a_topic_made_again_under_a_promise_is_held_although_nothing_is_stored()
 def test_a_range_of_which_kafka_has_only_a_part_left_is_still_in_doubt() -> None:
     tail = [stored(0, 10, whole=False), stored(10, 20, whole=False)]
     decision = from_bucket(SUBJECT, None, tail, start_from=0, log_start=15)
-    assert decision == Execute(Intent(CLICKS, "id-1", 10, (20,), "rev-1", 1), must_commit=True)
+    assert decision == Execute(Intent(CLICKS, "id-1", 10, (20,), "rev-1", 1, PLACE), must_commit=True)
 
 
 def test_a_partition_without_a_trace_starts_where_the_manifest_says() -> None:
@@ -86,23 +90,63 @@ def test_a_forgotten_offset_resumes_behind_what_is_stored() -> None:
     assert from_bucket(SUBJECT, None, tail, start_from=0, log_start=0) == Resume(20, must_commit=True)
 
 
+ELSEWHERE = Intent(CLICKS, "id-1", 50, (60, 70, 80), "rev-9", 1, "logs/other")
+
+
+def test_what_was_promised_for_a_place_that_refuses_is_promised_with_its_boundaries_for_ours() -> None:
+    before = [stored(30, 40), stored(40, 50)]
+    assert from_another_place(SUBJECT, ELSEWHERE, 20, before) == Resume(50, since=20, ends=(60, 70, 80))
+    raised = from_another_place(replace(SUBJECT, generation=2), ELSEWHERE, 20, [])
+    assert raised == Resume(50, since=50, ends=(60, 70, 80)), "ours begins there"
+
+
+def test_what_ours_has_begun_of_it_is_executed_again_as_it_was_begun() -> None:
+    """Promised for ours, given up by a member that cannot write to ours, and now it is ours again."""
+    tail = [stored(40, 50), stored(60, 70, revision="rev-0", whole=False)]
+    expected = Intent(CLICKS, "id-1", 50, (60, 70, 80), "rev-0", 1, PLACE)
+    assert from_another_place(SUBJECT, ELSEWHERE, 20, tail) == Execute(expected, must_commit=True, since=20)
+
+
+@pytest.mark.parametrize(
+    ("tail", "generation"),
+    [
+        ([stored(50, 65)], 1),
+        ([stored(50, 60), stored(80, 90)], 1),
+        ([stored(50, 60), stored(60, 70, revision="rev-0")], 1),
+        ([stored(50, 60)], 2),
+    ],
+    ids=["other boundaries", "more", "two revisions", "a replay of a higher generation"],
+)
+def test_what_ours_has_of_it_for_another_cause_is_not_stored_again(tail: list[StoredRange], generation: int) -> None:
+    held = from_another_place(SUBJECT, replace(ELSEWHERE, generation=generation), 20, tail)
+    assert isinstance(held, Hold)
+    assert held.reason is HoldReason.REPLAY_REQUESTED
+    assert "set the offset" not in held.message, "some of what is promised may be stored nowhere"
+
+
+def test_for_a_place_that_refuses_nothing_of_others_is_overwritten_in_ours() -> None:
+    held = from_another_place(SUBJECT, ELSEWHERE, 20, [stored(0, 10, group="others")])
+    assert isinstance(held, Hold)
+    assert held.reason is HoldReason.FOREIGN_OBJECTS
+
+
 def test_a_forgotten_intent_is_executed_again_from_its_first_hole_with_the_stored_boundaries() -> None:
     tail = [stored(0, 10), stored(20, 30), stored(30, 40)]
     decision = from_bucket(SUBJECT, None, tail, start_from=0, log_start=0)
-    assert decision == Execute(Intent(CLICKS, "id-1", 10, (20, 30, 40), "rev-1", 1), must_commit=True)
+    assert decision == Execute(Intent(CLICKS, "id-1", 10, (20, 30, 40), "rev-1", 1, PLACE), must_commit=True)
 
 
 def test_with_partition_paths_every_range_of_the_last_revision_is_in_doubt() -> None:
     tail = [stored(0, 10, revision="rev-0", whole=False), stored(10, 20, whole=False), stored(20, 30, whole=False)]
     decision = from_bucket(SUBJECT, None, tail, start_from=0, log_start=0)
-    assert decision == Execute(Intent(CLICKS, "id-1", 10, (20, 30), "rev-1", 1), must_commit=True)
+    assert decision == Execute(Intent(CLICKS, "id-1", 10, (20, 30), "rev-1", 1, PLACE), must_commit=True)
 
 
 def test_what_kafka_no_longer_has_counts_as_stored() -> None:
     tail = [stored(0, 10, whole=False), stored(20, 30, whole=False)]
     assert from_bucket(SUBJECT, None, tail, start_from=0, log_start=35) == Resume(30, must_commit=True)
     decision = from_bucket(SUBJECT, None, tail, start_from=0, log_start=15)
-    assert decision == Execute(Intent(CLICKS, "id-1", 15, (20, 30), "rev-1", 1), must_commit=True)
+    assert decision == Execute(Intent(CLICKS, "id-1", 15, (20, 30), "rev-1", 1, PLACE), must_commit=True)
 
 
 def test_an_offset_set_forward_goes_on_there_and_records_what_it_left_out() -> None:

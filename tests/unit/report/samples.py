@@ -1,9 +1,10 @@
 """Facts to feed the report with."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from logpersister.ranges import Range, TopicPartition
-from logpersister.report.facts import Identity, RangeFailed, RangeWritten, WrittenObject
+from logpersister.report.facts import Identity, Quarantined, RangeFailed, RangeWritten, WrittenObject
 
 IDENTITY = Identity(
     group="clicks-backup", generation=2, revision="0123456789ab", member="clicks-backup-0", version="1.2.3"
@@ -41,6 +42,15 @@ def written(
         payload_bytes=1_000,
         seconds=0.5,
     )
+
+
+def partly_refused(start: int = 0, records: int = 2, reason: str = "EOF while parsing") -> RangeWritten:
+    """A range of ten good records and some that the parser refused, the first of which is its fourth."""
+    good = written(start=start, objects=1)
+    key = f"raw/clicks/_quarantine/{start}"
+    objects = (*good.objects, WrittenObject(key, 10, records))
+    quarantined = Quarantined(key, records, start + 3, reason)
+    return replace(good, range=Range(partition(), start, start + 20), objects=objects, quarantined=quarantined)
 
 
 def failed(topic: str = "clicks", start: int = 0, message: str = "it broke", upload: bool = False) -> RangeFailed:

@@ -46,7 +46,7 @@ def test_every_field_of_the_status_is_described() -> None:
     document = status_document(StatusBoard(IDENTITY).snapshot())
     described = section("The status document")
     assert first_cells(described) == set(document)
-    for group in ("uploads", "progress", "errors", "heldPartitions", "dataLoss", "rebalance"):
+    for group in ("uploads", "quarantine", "progress", "errors", "heldPartitions", "dataLoss", "rebalance"):
         for name in document[group]:
             assert f"`{name}`" in described, f"{group}.{name}"
 

@@ -9,7 +9,7 @@ from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, Ru
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.shadow import Both, Difference, Figures, ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
-from tests.unit.report.samples import IDENTITY, NOON, Clock, failed, partition, written
+from tests.unit.report.samples import IDENTITY, NOON, Clock, failed, partition, partly_refused, written
 
 
 @pytest.fixture
@@ -54,6 +54,32 @@ def test_written_ranges_are_totalled_and_the_last_objects_named_newest_first(boa
     assert document["last"] == "2026-11-21T12:00:20.000Z"
     assert len(document["recent"]) == status.MAX_UPLOADS
     assert document["recent"][0]["key"] == "raw/clicks/190-0"
+
+
+def test_what_the_parser_refused_is_told_by_range_newest_first(board: StatusBoard, clock: Clock) -> None:
+    nothing = status_document(board.snapshot())["quarantine"]
+    assert nothing == {"records": 0, "last": None, "recent": []}
+    for start in range(0, 20 * 15, 20):
+        clock.forward(1)
+        board.range_written(partly_refused(start, reason="why " * 1_000))
+    clock.forward(1)
+    board.range_written(written(start=300))
+
+    document = status_document(board.snapshot())
+    assert document["uploads"]["records"] == 15 * 12 + 10, "they are stored, too"
+    quarantine = document["quarantine"]
+    assert (quarantine["records"], quarantine["last"]) == (30, "2026-11-21T12:00:15.000Z")
+    assert len(quarantine["recent"]) == status.MAX_QUARANTINED
+    newest = quarantine["recent"][0]
+    assert len(newest.pop("reason")) == status.MAX_MESSAGE
+    assert newest == {
+        "time": "2026-11-21T12:00:15.000Z",
+        "topic": "clicks",
+        "partition": 0,
+        "offset": 283,
+        "records": 2,
+        "key": "raw/clicks/_quarantine/280",
+    }
 
 
 def job(done: int = 0, partitions: int = 1) -> RunningJob:
@@ -185,6 +211,7 @@ def test_the_document_is_small_whatever_the_number_of_partitions(board: StatusBo
         board.data_lost(DataLoss(one, 0, 10, skipped=True))
         board.range_failed(failed(one.topic, message=long))
         board.range_written(written(one.topic, objects=50))
+        board.range_written(partly_refused(reason=long))
     board.running([job(partitions=500)] * 4)
     board.state(MemberState.RUNNING, long)
 

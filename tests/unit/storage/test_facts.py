@@ -23,6 +23,7 @@ def test_metadata_alone_or_with_a_document_say_the_same() -> None:
     assert alone == parse_facts("k", RANGE, facts_document(RANGE, CONTENT))
     assert alone.range == Range(TopicPartition("clicks", 3), 10, 20)
     assert alone.payload is None
+    assert (alone.parser, parse_facts("k", {**RANGE, **CONTENT, "parser": "json"}, None).parser) == ("bytes", "json")
     assert parse_facts("k", RANGE, {**RANGE, **CONTENT, "payload": "70-9"}).payload == (70, 9)
     assert (alone.topic_id, alone.first, alone.last, alone.records, alone.tombstones) == (None, 11, 18, 5, 1)
 

@@ -14,10 +14,11 @@ SETTINGS = settings(max_examples=100)
 prefixes = st.sampled_from(["", "raw", "a/b", "raw!_.*'()=-", "_logpersister2"])
 any_text = st.text(min_size=1, max_size=30)
 topics = st.one_of(
-    st.text("abcXYZ019._-", min_size=1, max_size=40), st.sampled_from([".", "..", "_logpersister", "%5Flogpersister"])
+    st.text("abcXYZ019._-", min_size=1, max_size=40),
+    st.sampled_from([".", "..", "_logpersister", "%5Flogpersister", "_quarantine", "%5Fquarantine"]),
 )
 segments = any_text.map(escape).filter(lambda segment: len(segment) <= 200) | st.sampled_from(
-    ["dt=2026-11-21", "hr=05"]
+    ["dt=2026-11-21", "hr=05", "_quarantine"]
 )
 paths = st.lists(segments, max_size=3).map("/".join)
 extensions = st.sampled_from(["", ".txt", ".txt.gz", ".seq"])

@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.plan.intents import Committed
 from logpersister.ranges import Range
 from logpersister.records.checksum import PayloadChecksum
-from logpersister.records.paths import make_layout
-from logpersister.verify.deep import DeepResult, DeepVerification, split
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.quarantine import layout_of
+from logpersister.verify.deep import DeepResult, DeepVerification, Writing, split
 from logpersister.verify.evidence import KafkaView, StoredObject
 from logpersister.verify.findings import Kind
 from logpersister.verify.streams import ContentError
@@ -51,13 +53,16 @@ BY_DAY = OutputSpec.model_validate(
     {"format": "text", "compression": "none", "partitionBy": [{"date": {"granularity": "day"}}]}
 )
 DAY = 86_400_000
+ANY_BYTES, JSON = ParserSpec(), ParserSpec(type="json")
 
 
 class World:
     """One range in a bucket as it should be, and what Kafka has now."""
 
-    def __init__(self, output: OutputSpec, written: Sequence[Record], *, pieces: int = 7) -> None:
-        self.output: OutputSpec | str = output
+    def __init__(
+        self, output: OutputSpec, written: Sequence[Record], *, pieces: int = 7, parser: ParserSpec = ANY_BYTES
+    ) -> None:
+        self.writing: Writing | str = Writing(output, parser)
         self.kafka = list(written)
         self.pieces = pieces
         self.log_start = 0
@@ -67,10 +72,10 @@ class World:
         self.contents: dict[str, bytes] = {}
         self.read_error: RangeReadError | None = None
         self.committed: Committed = committed(self.end)
-        for path, rows in sorted(split(batch(written), make_layout(output.partition_by))):
-            self._store(make_format(output), path, rows)
+        for path, rows in sorted(split(batch(written), layout_of(output, parser))):
+            self._store(make_format(output), path, rows, parser.type)
 
-    def _store(self, file_format: Any, path: str, rows: pa.RecordBatch) -> None:
+    def _store(self, file_format: Any, path: str, rows: pa.RecordBatch, parser: str) -> None:
         checksum = PayloadChecksum()
         checksum.update(rows)
         offsets = rows.column("offset").to_pylist()
@@ -84,6 +89,7 @@ class World:
             records=len(offsets),
             tombstones=rows.column("value").null_count,
             checksum=checksum.text(),
+            parser=parser,
         )
         self.objects.append(one)
         self.contents[one.key] = encode(file_format, [rows], ObjectIdentity(Range(CLICKS, self.start, self.end), path))
@@ -121,7 +127,7 @@ class World:
         seen = evidence(
             self.objects, self.committed, kafka=KafkaView(ID, self.log_start, max(self.end, self.log_start))
         )
-        return DeepVerification(self, self.read_object, lambda _: self.output).compare(examine(seen))
+        return DeepVerification(self, self.read_object, lambda _: self.writing).compare(examine(seen))
 
     def kinds(self) -> list[Kind]:
         return [finding.kind for finding in self.compare().findings]
@@ -308,5 +314,64 @@ def test_what_cannot_be_read() -> None:
     world = World(PLAIN, simple(10))
     world.read_error = RangeReadError("corrupt", CLICKS, 0, "the batch is damaged")
     assert "the batch is damaged" in world.message(Kind.UNREADABLE)
-    world.output = "the snapshot of its revision is gone"
+    world.writing = "the snapshot of its revision is gone"
     assert world.message(Kind.UNREADABLE) == "the snapshot of its revision is gone"
+
+
+def mixed(count: int = 40) -> list[Record]:
+    """Every third record is no JSON, every seventh has a null value."""
+    values: list[bytes | None] = [b"{%d" % n if n % 3 == 0 else None if n % 7 == 0 else b"%d" % n for n in range(count)]
+    return simple(count, lambda number: values[number])
+
+
+@pytest.mark.parametrize("output", [PLAIN, GZIP, BY_DAY, OUTPUTS[-1]], ids=["text", "gzip", "by-day", "sequencefile"])
+class TestQuarantine:
+    def test_each_record_is_where_its_value_says(self, output: OutputSpec) -> None:
+        written = mixed()
+        world = World(output, written, parser=JSON)
+        assert len(world.objects) == 2
+        assert world.objects[0].name.path == QUARANTINE or world.objects[1].name.path == QUARANTINE
+        assert world.compare() == DeepResult([], len(written))
+
+    def test_one_parser_s_objects_are_not_another_s(self, output: OutputSpec) -> None:
+        written = mixed()
+        world = World(output, written, parser=JSON)
+        world.writing = Writing(output, ANY_BYTES)
+        assert Kind.WRONG_CONTENT in world.kinds()
+        world = World(output, written)
+        world.writing = Writing(output, JSON)
+        assert Kind.MISSING in world.kinds()
+
+    @pytest.mark.parametrize("good_in_quarantine", [True, False], ids=["good-inside", "bad-outside"])
+    def test_a_record_on_the_wrong_side_is_noticed(self, output: OutputSpec, good_in_quarantine: bool) -> None:
+        """The objects agree with themselves: only the records tell that one of them belongs to the other."""
+        written = mixed()
+        moved = next(
+            n for n, one in enumerate(written) if one.value and one.value.startswith(b"{") != good_in_quarantine
+        )
+        value = b"{" if good_in_quarantine else b"1"
+        disguised = [*written]
+        disguised[moved] = written[moved]._replace(value=value)
+        world = World(output, disguised, parser=JSON)
+        truth = World(output, written, parser=JSON)
+        world.kafka = truth.kafka
+
+        result = world.compare()
+
+        kinds = {(finding.kind, finding.key) for finding in result.findings}
+        assert {(Kind.WRONG_CONTENT, one.key) for one in world.objects} <= kinds
+        assert {(Kind.WRONG_FACTS, one.key) for one in world.objects} <= kinds
+
+    def test_what_retention_has_left_is_compared(self, output: OutputSpec) -> None:
+        world = World(output, mixed(), parser=JSON)
+        world.retain(31)
+        result = world.compare()
+        assert {finding.kind for finding in result.findings} == {Kind.NOT_COMPARED}
+        assert result.compared == 9
+
+    def test_a_quarantine_that_is_gone_is_missed(self, output: OutputSpec) -> None:
+        world = World(output, mixed(), parser=JSON)
+        world.objects = [one for one in world.objects if one.name.path != QUARANTINE]
+        (finding,) = world.compare().findings
+        assert finding.kind is Kind.MISSING
+        assert "Kafka has 14 records for _quarantine, the first at offset 0" in finding.message

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from logpersister.plan.intents import Committed
-from logpersister.verify.evidence import KafkaView, PartitionEvidence
+from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
 from logpersister.verify.findings import Kind
 from logpersister.verify.tiling import Gap, examine
 from tests.unit.verify.samples import committed, damaged, evidence, loss, pending, stored_object
@@ -88,12 +88,31 @@ def test_one_range_under_two_extensions_or_with_and_without_path() -> None:
     assert (Kind.OVERLAP, 0, 100) in found(evidence([*TILED, with_path], committed(300)))
 
 
+def replace_facts(one: StoredObject, **changed: Any) -> StoredObject:
+    assert one.facts is not None
+    return replace(one, facts=replace(one.facts, **changed))
+
+
 class TestPaths:
     ONE = stored_object(0, 100, path="dt=2026-11-20", first=0, last=98, records=50)
     OTHER = stored_object(0, 100, path="dt=2026-11-21", first=1, last=99, records=50)
 
     def test_objects_of_one_range_fit(self) -> None:
         assert clean(evidence([self.ONE, self.OTHER], committed(100)))
+
+    def test_quarantine_fits_to_objects_with_and_without_folders(self) -> None:
+        bad = stored_object(0, 100, path="_quarantine", first=2, last=97, records=20, parser="json")
+        rest = stored_object(0, 100, first=0, last=99, records=80, parser="json")
+        one, other = (replace_facts(each, records=40, parser="json") for each in (self.ONE, self.OTHER))
+        for objects in ([bad, rest], [bad, one, other], [bad], [rest]):
+            assert clean(evidence(objects, committed(100)))
+        assert (Kind.OVERLAP, 0, 100) in found(evidence([bad, rest, one], committed(100)))
+
+    def test_nothing_is_in_quarantine_where_nothing_is_refused(self) -> None:
+        moved = stored_object(0, 100, path="_quarantine")
+        (finding,) = examine(evidence([moved], committed(100))).findings
+        assert finding.kind is Kind.WRONG_FACTS
+        assert "no parser" in finding.message
 
     def test_more_records_than_offsets(self) -> None:
         more = stored_object(0, 100, path="dt=2026-11-21", first=1, last=99, records=51)

@@ -13,6 +13,7 @@ from typing import Final
 
 from logpersister.member.shadow.alignment import Stored
 from logpersister.ranges import Offset, TopicPartition
+from logpersister.records.escaping import QUARANTINE
 from logpersister.storage import names
 from logpersister.storage.asking import ask_each
 from logpersister.storage.names import ObjectName
@@ -46,12 +47,23 @@ Windows = Mapping[TopicPartition, Window]
 class Shelf:
     """What one group stores in the generations that are looked at."""
 
-    def __init__(self, store: ObjectStore, group: str, *, in_folders: bool, most: int) -> None:
-        """`in_folders`: whether its layout has partition paths. `most`: how many names of a topic are listed then."""
+    def __init__(
+        self, store: ObjectStore, group: str, *, in_folders: bool, most: int, has_quarantine: bool = False
+    ) -> None:
+        """Look at the objects of one group.
+
+        Args:
+            store: where they are.
+            group: the group.
+            in_folders: whether its layout has partition paths.
+            most: how many names of a topic are listed then.
+            has_quarantine: whether its parser may refuse records.
+        """
         self._store = store
         self._group = group
         self._in_folders = in_folders
         self._most = most
+        self._quarantine = [QUARANTINE] if has_quarantine else []
         self._too_many: set[str] = set()
 
     def find(
@@ -70,7 +82,7 @@ class Shelf:
             TooManyError: it is not known in which folders they are, and there are too many objects to look for them.
         """
         if not self._in_folders:
-            folders = [""]
+            folders = ["", *self._quarantine]
         listing = self._all(topic) if folders is None else self._in(topic, windows, generations, folders)
         found: defaultdict[TopicPartition, list[Listed]] = defaultdict(list)
         for name, listed in listing:
@@ -81,12 +93,13 @@ class Shelf:
         return found
 
     def newest(self, topic: str) -> list[str]:
-        """Return the last partition paths of a topic, a few of each level."""
-        return self._leaves(names.topic_prefix(self._store.prefix, topic), "")
+        """Return the last partition paths of a topic, a few of each level; quarantine, which has no end, as well."""
+        return [*self._leaves(names.topic_prefix(self._store.prefix, topic), ""), *self._quarantine]
 
     def _leaves(self, topic_folder: str, path: str) -> list[str]:
         folders = self._store.folders(topic_folder + (f"{path}/" if path else ""))
-        below = sorted((folder[len(topic_folder) : -1] for folder in folders), key=lambda name: (len(name), name))
+        paths = (folder[len(topic_folder) : -1] for folder in folders)
+        below = sorted((path for path in paths if path != QUARANTINE), key=lambda path: (len(path), path))
         if not below:
             return [path]
         return [leaf for last in below[-NEWEST_FOLDERS:] for leaf in self._leaves(topic_folder, last)]

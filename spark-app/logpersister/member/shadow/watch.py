@@ -9,7 +9,9 @@ import structlog
 
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import client_config
-from logpersister.manifest import LogPersister
+from logpersister.manifest import LogPersister, Spec
+from logpersister.manifest.output import PartitionRule
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.storage import StorageSpec
 from logpersister.member.shadow.comparer import Comparer, Party
@@ -105,7 +107,7 @@ def comparing(
         secrets: where the secrets of both are.
         owned: the partitions that this member owns.
     """
-    same_layout = resource.spec.output.partition_by == stable.spec.output.partition_by
+    same_layout = _layout(resource.spec) == _layout(stable.spec)
     of_stable = stable_storage(resource.spec.storage, stable.spec.storage)
     with ExitStack() as stack:
         yield Comparer(
@@ -135,6 +137,11 @@ def seconds_between(resource: LogPersister) -> float:
     return min(LONGEST_SECONDS, max(SHORTEST_SECONDS, resource.spec.cycle_interval.total_seconds()))
 
 
+def _layout(spec: Spec) -> tuple[tuple[PartitionRule, ...], ParserSpec]:
+    """Return all that the partition path of a record depends on, but for the record."""
+    return spec.output.partition_by, spec.parser
+
+
 def _party(resource: LogPersister, storage: StorageSpec, secrets: Secrets, stack: ExitStack, most: int) -> Party:
     kafka = resource.spec.kafka
     read_committed = kafka.isolation_level == "read_committed"
@@ -143,5 +150,8 @@ def _party(resource: LogPersister, storage: StorageSpec, secrets: Secrets, stack
     )
     stack.callback(progress.close)
     store = stack.enter_context(open_store(storage, secrets))
-    shelf = Shelf(store, resource.group_id, in_folders=bool(resource.spec.output.partition_by), most=most)
+    partition_by, parser = _layout(resource.spec)
+    shelf = Shelf(
+        store, resource.group_id, in_folders=bool(partition_by), most=most, has_quarantine=parser.type != "bytes"
+    )
     return Party(resource.spec.generation, progress, shelf, lambda: list(list_losses(store, resource.group_id)))

@@ -174,7 +174,8 @@ class FakeGroup:
         return keys
 
 
-def party(group: FakeGroup, *, in_folders: bool, most: int = 1_000) -> Party:
+def party(group: FakeGroup, *, in_folders: bool, most: int = 1_000, has_quarantine: bool = False) -> Party:
     """Return a group as the comparison sees it, with a real shelf in front of the fake bucket."""
     store: Any = group.store
-    return Party(1, group.progress, Shelf(store, group.name, in_folders=in_folders, most=most), lambda: group.losses)
+    shelf = Shelf(store, group.name, in_folders=in_folders, most=most, has_quarantine=has_quarantine)
+    return Party(1, group.progress, shelf, lambda: group.losses)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from logpersister.member.shadow.comparer import Comparer
@@ -28,7 +28,13 @@ class Scene:
     """Both groups, and the comparison of one member."""
 
     def __init__(
-        self, *, in_folders: bool = False, same_layout: bool = True, remark: str = "", most: int = 1_000
+        self,
+        *,
+        in_folders: bool = False,
+        same_layout: bool = True,
+        remark: str = "",
+        most: int = 1_000,
+        has_quarantine: bool = False,
     ) -> None:
         self.stable = FakeGroup("backup", FakeStore("raw"))
         self.shadow = FakeGroup("backup-shadow", FakeStore("shadow"))
@@ -38,8 +44,8 @@ class Scene:
         self.targets: Mapping[TopicPartition, Offset] = {}
         self.shown: list[ShadowReport] = []
         self.comparer = Comparer(
-            party(self.stable, in_folders=in_folders, most=most),
-            party(self.shadow, in_folders=in_folders),
+            party(self.stable, in_folders=in_folders, most=most, has_quarantine=has_quarantine),
+            party(self.shadow, in_folders=in_folders, has_quarantine=has_quarantine),
             lambda: self.owned,
             same_layout=same_layout,
             remark=remark,
@@ -75,6 +81,51 @@ def test_what_is_new_is_compared_look_by_look(in_folders: bool) -> None:
     assert scene.shown[-1] == scene.comparer.report()
 
 
+@pytest.mark.parametrize("most", [1_000, 3], ids=["listed", "guessed"])
+@pytest.mark.parametrize("in_folders", [False, True])
+def test_what_is_in_quarantine_is_compared_with_the_rest(in_folders: bool, most: int) -> None:
+    scene = Scene(in_folders=in_folders, most=most, has_quarantine=True)
+    beside = scene.stable.folder
+
+    def folder(row: Row) -> str:
+        return "_quarantine" if row.offset % 5 == 0 else beside(row)
+
+    scene.stable.folder = scene.shadow.folder = folder
+    scene.stable.persist(ALL, 0, 10, 20, 30, 40)
+    scene.shadow.persist(ALL, 0, 20, 40)
+    report = scene.look()
+    assert (report.error, report.figures.differences) == (None, 0)
+    assert report.figures.records == Both(40, 40)
+
+    scene.stable.persist(ALL, 40, 50)
+    scene.shadow.folder = beside
+    scene.shadow.persist(ALL, 40, 50)
+    report = scene.look()
+    assert report.figures.differences == 1
+    assert "of the stable group" in report.examples[0].message
+
+
+@pytest.mark.parametrize("refusing", ["stable", "shadow"])
+def test_a_parser_that_comes_or_goes_makes_no_difference(refusing: str) -> None:
+    """Only one side looks for a quarantine, and has one: ranges of good and bad records, of good and of bad ones."""
+    scene = Scene(same_layout=False)
+    stable = party(scene.stable, in_folders=False, has_quarantine=refusing == "stable")
+    shadow = party(scene.shadow, in_folders=False, has_quarantine=refusing == "shadow")
+    scene.comparer = Comparer(stable, shadow, lambda: scene.owned, same_layout=False)
+    group = scene.stable if refusing == "stable" else scene.shadow
+    group.folder = lambda row: "_quarantine" if row.offset in {3, 7, *range(20, 30)} else ""
+    for one in (scene.stable, scene.shadow):
+        one.persist(ALL, 0, 10, 20, 30, since=0)
+    report = scene.look()
+    assert (report.error, report.figures.differences) == (None, 0)
+    assert report.figures.records == Both(30, 30)
+    assert report.figures.objects == (Both(4, 3) if refusing == "stable" else Both(3, 4))
+
+    scene.stable.persist(ALL, 30, 40, since=0)
+    scene.shadow.persist([row for row in ALL if row.offset != 35], 30, 40, since=0)
+    assert scene.look().figures.differences == 1
+
+
 def test_the_shadow_begins_where_the_stable_group_is_and_goes_as_far() -> None:
     scene = Scene()
     scene.stable.persist(ALL, 0, 40)
@@ -105,6 +156,8 @@ cuts = st.lists(st.integers(1, 99), max_size=8).map(lambda inner: sorted({0, 100
 
 @settings(max_examples=50)
 @given(cuts, cuts, st.lists(st.booleans(), max_size=20), st.none() | st.integers(0, 99))
+@example([0, 100], [0, 1, 100], [], 0)
+@example([0, 100], [0, 99, 100], [], 99)
 def test_whenever_it_looks_everything_is_compared_once(
     one: list[int], other: list[int], turns: list[bool], without: int | None
 ) -> None:
@@ -119,7 +172,8 @@ def test_whenever_it_looks_everything_is_compared_once(
     figures = scene.look().figures
     assert figures.records == Both(100, 100 if without is None else 99)
     assert figures.offsets == 100
-    assert figures.ranges == len(other) - 1
+    stored = [(start, end) for start, end in pairwise(other) if (start, end) != (without, start + 1)]
+    assert figures.ranges == len(stored), "a range without records makes no object"
     assert figures.differences == (0 if without is None else 1)
 
 

@@ -1,0 +1,16 @@
+"""``spec.parser``: what values must be; records whose values are not are stored apart, in quarantine."""
+
+from typing import Literal
+
+from logpersister.manifest.constraint import Model
+
+Parser = Literal["bytes", "json"]
+
+
+class ParserSpec(Model):
+    """What values must be. A change of it is a new ``generation`` for readers that count on it."""
+
+    type: Parser = "bytes"
+    """`bytes`: anything, values are not looked at. `json`: each value is one JSON document (RFC 8259, UTF-8, nested at
+    most 128 deep); a record whose value is not is stored as it is, in the folder `_quarantine` below the topic's
+    (docs/parsers.md). Null values are never parsed."""

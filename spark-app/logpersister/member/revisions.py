@@ -1,0 +1,96 @@
+"""Revisions whose promises a member may have to keep: their snapshots, and promises for a place that lets nobody in."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+import structlog
+
+from logpersister.manifest.revision import Revision, reached_like, revision_of_document
+from logpersister.member.ports import Memory
+from logpersister.plan.intents import Intent
+from logpersister.ranges import TopicPartition
+from logpersister.storage.errors import StorageError
+
+log = structlog.get_logger(__name__)
+
+
+class Way(StrEnum):
+    """How a pending intent can be done."""
+
+    AS_WRITTEN = "as written"
+    IN_OUR_PLACE = "in our place"
+    """It is for another place, which does not let us in."""
+    NONE = "none"
+    """It is for our place, and the snapshot of its revision is not there: nobody knows what was promised."""
+    UNKNOWN = "unknown"
+    """Its place has to be asked again."""
+
+
+class Revisions:
+    """What one member knows of the revisions of its group."""
+
+    def __init__(self, own: Revision, place: str, memory: Memory) -> None:
+        self._own = own
+        self.place = place
+        """Bucket and prefix of the own one."""
+        self._memory = memory
+        self.documents: dict[str, Mapping[str, Any]] = {own.hash: own.document}
+        """Of every revision that a pending intent needs: its snapshot, with our own ways to brokers and bucket."""
+        self._given_up: dict[TopicPartition, Intent] = {}
+
+    def ways_of(self, intents: Iterable[Intent]) -> dict[TopicPartition, Way]:
+        """Tell for each partition how its pending intent can be done; a place that is away is waited for once.
+
+        Raises StorageError when our own place does not answer.
+        """
+        ways: dict[TopicPartition, Way] = {}
+        asked: dict[tuple[str, str], Way] = {}
+        for intent in intents:
+            snapshot = intent.revision, self._place(intent)
+            if self._given_up.get(intent.partition) == intent:
+                ways[intent.partition] = Way.IN_OUR_PLACE
+            else:
+                if snapshot not in asked:
+                    asked[snapshot] = self.way_of(intent)
+                ways[intent.partition] = asked[snapshot]
+        return ways
+
+    def way_of(self, intent: Intent) -> Way:
+        """Tell how an intent that is not given up can be done; `documents` has its revision when as it was written."""
+        if intent.revision in self.documents:
+            return Way.AS_WRITTEN
+        try:
+            return Way.AS_WRITTEN if self._learn(intent) else self._without_snapshot(intent)
+        except StorageError as error:
+            if error.kind == "damaged":  # that concerns this intent only
+                return self._without_snapshot(intent)
+            if not self.stores_elsewhere(intent):
+                raise
+            log.warning("place.failed", place=intent.place, revision=intent.revision, kind=error.kind, error=str(error))
+            return Way.UNKNOWN if error.retriable else Way.IN_OUR_PLACE
+
+    def stores_elsewhere(self, intent: Intent) -> bool:
+        return self._place(intent) != self.place
+
+    def give_up(self, intent: Intent, why: str) -> None:
+        """Keep what is promised for another place in ours: that one refuses it."""
+        self._given_up[intent.partition] = intent
+        partition = intent.partition
+        log.error(
+            "place.given_up", topic=partition.topic, partition=partition.partition, place=intent.place, message=why
+        )
+
+    def _learn(self, intent: Intent) -> bool:
+        """Read the snapshot of an intent's revision; return whether it is there, and is what the intent names."""
+        document = self._memory.revision(intent.revision, self._place(intent))
+        if document is None or revision_of_document(document).hash != intent.revision:
+            return False
+        self.documents[intent.revision] = reached_like(document, self._own.document)
+        return True
+
+    def _without_snapshot(self, intent: Intent) -> Way:
+        return Way.IN_OUR_PLACE if self.stores_elsewhere(intent) else Way.NONE
+
+    def _place(self, intent: Intent) -> str:
+        return self.place if intent.place is None else intent.place

@@ -1,0 +1,47 @@
+"""Quarantine: the partition path of records that the parser refused.
+
+It is one more path of a range, like those that ``partitionBy`` makes, so everything that is true of paths is true of
+it: its object is promised, written and committed with the others, and whether a record belongs there depends on the
+record alone.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.parsers import Parser, make_parser
+from logpersister.records.paths import Assignment, Layout, make_layout
+
+_NEEDED_BY_PATHS = ("offset", "timestamp")
+"""The columns that partition paths are made of: a copy of them costs little."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineLayout:
+    """Gives records that the parser refuses the path of quarantine, all others that of `inner`."""
+
+    parser: Parser
+    inner: Layout
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        refused = self.parser.refused(batch)
+        if refused is None:
+            return self.inner.assign(batch)
+        if len(refused.rows) == batch.num_rows:
+            return Assignment([QUARANTINE], np.zeros(batch.num_rows, np.int32), refused)
+        good = np.ones(batch.num_rows, np.bool_)
+        good[refused.rows] = False
+        others = self.inner.assign(batch.select(_NEEDED_BY_PATHS).filter(pa.array(good)))
+        indices = np.full(batch.num_rows, len(others.paths), np.int32)
+        indices[good] = others.indices
+        return replace(others, paths=[*others.paths, QUARANTINE], indices=indices, refused=refused)
+
+
+def layout_of(output: OutputSpec, parser: ParserSpec) -> Layout:
+    """Return how a revision spreads records over partition paths."""
+    inner, checks = make_layout(output.partition_by), make_parser(parser)
+    return inner if checks is None else QuarantineLayout(checks, inner)

@@ -1,0 +1,131 @@
+"""What is JSON: against Python's `json`, where both must agree. The rules one by one are in the Rust tests."""
+
+import json
+import pickle
+import random
+from typing import NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import logpersister_native as native
+from logpersister.manifest.parser import ParserSpec
+from logpersister.records.parsers import JsonParser, Refused, make_parser
+from tests.unit.records.batches import batch_of
+
+DEEPEST = 128
+
+
+def refused(*values: bytes | None) -> Refused | None:
+    return JsonParser().refused(batch_of([0] * len(values), values=values))
+
+
+def is_json(value: bytes) -> bool:
+    return refused(value) is None
+
+
+def python_takes(value: bytes) -> bool:
+    """Whether Python's json takes it, but for what it adds to JSON, and as deep as we go."""
+
+    def no_json(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is none")
+
+    try:
+        # Digits without end are no matter of JSON, nor are the numbers that they become.
+        json.loads(value.decode("utf-8"), parse_constant=no_json, parse_int=len, parse_float=len)
+    except ValueError:
+        return False
+    return True
+
+
+documents = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=20,
+)
+pieces = st.sampled_from(
+    [*b'{}[],:"\\ \n\t\r0123456789-+.eEtfnu', 0, 0x1F, 0x7F, 0x80, 0xC3, 0xA9, 0xED, 0xA0, 0xEF, 0xBB, 0xBF, 0xFF]
+)
+almost = st.lists(
+    pieces.map(lambda byte: bytes([byte]))
+    | st.sampled_from([b'""', b'"a":', b"true", b"null", b"NaN", b"-Infinity", b"[]", b"{}", b"\\u00e9", b"\\ud83d"]),
+    max_size=12,
+).map(b"".join)
+
+
+@settings(max_examples=300)
+@given(documents, st.booleans(), st.sampled_from([None, 0, 3]))
+def test_what_python_writes_is_json(document: object, ensure_ascii: bool, indent: int | None) -> None:
+    assert is_json(json.dumps(document, ensure_ascii=ensure_ascii, indent=indent).encode())
+
+
+@settings(max_examples=1_000)
+@given(almost | st.binary(max_size=12))
+@example(b"\xef\xbb\xbf{}")
+@example(b'"\xed\xa0\x80"')
+@example(b'"\\ud83d"')
+@example(b"[NaN]")
+@example(b"1" * 5_000)
+@example(b"1e99999")
+def test_whatever_comes_python_says_the_same(value: bytes) -> None:
+    assert is_json(value) == python_takes(value)
+
+
+@settings(max_examples=300)
+@given(documents, st.data())
+def test_a_document_with_one_byte_changed(document: object, data: st.DataObject) -> None:
+    text = bytearray(json.dumps(document).encode())
+    text[data.draw(st.integers(0, len(text) - 1))] = data.draw(pieces)
+    assert is_json(bytes(text)) == python_takes(bytes(text))
+
+
+@pytest.mark.parametrize("depth", [DEEPEST - 1, DEEPEST, DEEPEST + 1, 100_000])
+def test_nesting_has_a_limit_and_needs_no_stack(depth: int) -> None:
+    for value in (b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth):
+        found = refused(value)
+        assert (found is None) == (depth <= DEEPEST)
+        assert found is None or "nested more than 128 deep after" in found.reason
+        assert not is_json(value[:-1])
+
+
+def test_nulls_are_not_looked_at_and_the_first_reason_is_told() -> None:
+    assert refused() is None
+    assert refused(None, None) is None
+    found = refused(b"{}", None, b"{secret}", b"", b"1")
+    assert found is not None
+    assert found.rows.tolist() == [2, 3]
+    assert found.reason == "not JSON: key must be a string at line 1 column 2"
+    assert "secret" not in found.reason
+
+
+@given(st.lists(st.none() | st.sampled_from([b"{}", b"", b"x", b"1" * 40]), max_size=40), st.data())
+def test_a_part_of_a_batch_is_looked_at_alone(values: list[bytes | None], data: st.DataObject) -> None:
+    begin = data.draw(st.integers(0, len(values)))
+    length = data.draw(st.integers(0, len(values) - begin))
+    part = batch_of([0] * len(values), values=values).slice(begin, length)
+    found = JsonParser().refused(part)
+    expected = [row for row, value in enumerate(values[begin : begin + length]) if value in (b"", b"x")]
+    assert (found.rows.tolist() if found else []) == expected
+
+
+def test_any_order_of_sizes() -> None:
+    chance = random.Random(3)
+    values = [chance.choice([b"[%s]" % (b"1," * chance.randrange(2_000) + b"1"), b"[1,]", None]) for _ in range(500)]
+    found = refused(*values)
+    assert found is not None
+    assert found.rows.tolist() == [row for row, value in enumerate(values) if value == b"[1,]"]
+    assert found.rows.dtype == np.int64
+
+
+def test_only_binary_values_are_looked_at() -> None:
+    for values in (pa.array([1, 2]), pa.array(["{}"])):
+        with pytest.raises(TypeError, match="instead of binary"):
+            native.not_json(values)  # type: ignore[arg-type]
+
+
+def test_bytes_need_no_parser() -> None:
+    assert make_parser(ParserSpec()) is None
+    assert make_parser(ParserSpec(type="json")) == pickle.loads(pickle.dumps(JsonParser()))
