@@ -109,6 +109,8 @@ class Stored:
     objects: int = 0
     bytes: int = 0
     records: int = 0
+    quarantined: int = 0
+    """Records among those that the parser refused."""
     failures: int = 0
     failures_last_hour: int = 0
 

@@ -178,7 +178,7 @@ class Operator:
         key = observed.key
         with self._lock:
             subject = self._subjects.setdefault(key, _Subject())
-        answer, told = self._reports.answer(key), observed.status.get("uploads")
+        answer = self._reports.answer(key)
         reports = None if answer is None else answer.members
         observed = replace(
             observed,
@@ -186,7 +186,7 @@ class Operator:
             lag=self._lags.answer(key),
             reports=reports,
             shadow_reports={} if answer is None else answer.shadows,
-            stored=None if reports is None else subject.tally.observe(reports, told, observed.now),
+            stored=None if reports is None else subject.tally.observe(reports, observed.status, observed.now),
             refusals=self._reconciler.refusals(key),
         )
         subject.names = known_names(subject.names, observed)

@@ -1,9 +1,10 @@
 """Kubernetes Events about a resource."""
 
 import hashlib
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
+from logpersister.report.human import instant
 from logpersister_operator.cluster.kinds import EVENT, Document
 from logpersister_operator.observed import Event
 
@@ -15,7 +16,7 @@ LONGEST_MESSAGE: Final = 1024
 def event_document(resource: Document, event: Event, now: datetime) -> Document:
     """Return the Event to create; its name is made of what it tells, so that none is written twice."""
     metadata = resource["metadata"]
-    time = now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    time = instant(now)
     identity = f"{metadata['uid']} {event.reason} {event.message} {time}"
     return {
         "apiVersion": EVENT.api_version,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, ValidationError
 
 from logpersister.manifest.constraint import Model
+from logpersister_operator.rollout import evidence
 from logpersister_operator.rollout import record as rollout
 from logpersister_operator.rollout.invariants import RolloutError, check_record
 from logpersister_operator.rollout.shadow import Shadow
@@ -22,6 +23,35 @@ LONGEST_CAUSE: Final = 1024
 Count = Annotated[int, Field(ge=0)]
 Revision = Annotated[str, Field(max_length=64)]
 Cause = Annotated[str, Field(max_length=LONGEST_CAUSE)]
+
+
+class Told(Model):
+    """What one member told last."""
+
+    member: str
+    """Name of its pod."""
+
+    started: datetime
+    """When the process started."""
+
+    records: Count
+    """Records that it has stored since."""
+
+    quarantined: Count
+    """Those of them that went into quarantine."""
+
+
+class Tally(Model):
+    """Records that members of a revision have stored since the rollout began."""
+
+    records: Count
+    """How many."""
+
+    quarantined: Count
+    """Those of them that went into quarantine."""
+
+    told: Annotated[tuple[Told, ...], Field(max_length=evidence.MOST_COUNTED)] = ()
+    """What each member told last; the next answer is compared with it. Of many members 20 are counted."""
 
 
 class Trial(Model):
@@ -154,6 +184,12 @@ class Rollout(Model):
     trial: Trial | None = None
     """What had been counted when the candidate began to be watched."""
 
+    candidate_stored: Tally | None = None
+    """What members of the candidate, or of its shadow, have stored in this rollout."""
+
+    stable_stored: Tally | None = None
+    """What those of the stable revision have stored in the same time."""
+
     flaps: Count = 0
     """How often the canary stopped being ready while it was watched."""
 
@@ -213,6 +249,8 @@ def rollout_of(record: rollout.Record, shadow: ShadowState | None = None) -> Rol
             record,
             phase=record.phase.value,
             trial=None if record.trial is None else _plain(record.trial),
+            candidate_stored=_tally_of(record.candidate_stored),
+            stable_stored=_tally_of(record.stable_stored),
             suspicion=None if suspicion is None else _plain(suspicion, cause=_shortened(suspicion.cause)),
             failures=failures,
             shadow=shadow,
@@ -251,6 +289,8 @@ def record_of(status: Mapping[str, Any]) -> rollout.Record | None:
         told,
         phase=Phase(told.phase),
         trial=None if told.trial is None else rollout.Trial(**_plain(told.trial)),
+        candidate_stored=_remembered(told.candidate_stored),
+        stable_stored=_remembered(told.stable_stored),
         suspicion=None if told.suspicion is None else rollout.Suspicion(**_plain(told.suspicion)),
         failures=tuple(rollout.Failure(**_plain(one)) for one in told.failures),
     )
@@ -261,6 +301,16 @@ def record_of(status: Mapping[str, Any]) -> rollout.Record | None:
     except RolloutError:
         return None
     return record
+
+
+def _tally_of(tally: evidence.Tally) -> dict[str, Any] | None:
+    return _plain(tally, told=[_plain(one) for one in tally.told]) if tally.told else None
+
+
+def _remembered(told: Tally | None) -> evidence.Tally:
+    if told is None:
+        return evidence.Tally()
+    return evidence.Tally(**_plain(told, told=tuple(evidence.Told(**_plain(one)) for one in told.told)))
 
 
 def _plain(one: Any, **instead: Any) -> dict[str, Any]:

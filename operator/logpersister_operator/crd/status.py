@@ -21,6 +21,8 @@ MOST_MEMBERS = 50
 """Members that ``members.list`` names."""
 MOST_LOSSES = 10
 """Ranges that ``dataLoss.latest`` names."""
+MOST_QUARANTINED = 5
+"""Ranges that ``quarantine.latest`` names."""
 MOST_RESTARTS = 20
 """Restarts of members that ``restarts`` names: more than there may be in an hour."""
 
@@ -47,8 +49,8 @@ class Condition(Model):
     """One aspect of the state, as Kubernetes' own resources tell it."""
 
     type: Annotated[str, Field(max_length=316, pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
-    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, GroupStable, MembersProgressing,
-    Autoscaling or Paused (docs/status.md)."""
+    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, RecordsParsing, LagWithinTarget, GroupStable,
+    MembersProgressing, Autoscaling or Paused (docs/status.md)."""
 
     status: Literal["True", "False", "Unknown"]
     """Whether it is so."""
@@ -152,6 +154,44 @@ class Uploads(Model):
 
     last_failure: UploadFailure | None = None
     """The last of them, kept when uploads succeed again."""
+
+
+class QuarantinedRange(Model):
+    """Records of one range that the parser refused."""
+
+    topic: str
+    """Name of the topic."""
+
+    partition: Count
+    """Number of the partition."""
+
+    offset: Offset
+    """Offset of the first of them."""
+
+    records: Count
+    """How many there are."""
+
+    reason: Message
+    """Why the first of them was refused."""
+
+    key: str
+    """The object that holds them, as they were in Kafka."""
+
+    time: datetime
+    """When they were stored."""
+
+
+class Quarantine(Model):
+    """Records that the parser refused, of all members together, those that have ended included."""
+
+    records: Count
+    """How many there are; they are among the records of uploads."""
+
+    last: datetime | None = None
+    """When the last of them were stored."""
+
+    latest: Annotated[tuple[QuarantinedRange, ...], Field(max_length=MOST_QUARANTINED)] = ()
+    """The ranges that had such records last, the newest first."""
 
 
 class Member(Model):
@@ -294,8 +334,8 @@ class Status(Model):
     """The metadata.generation that the operator has seen; with an older one, the rest is about an older spec."""
 
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16), _MapBy("type")] = ()
-    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, LagWithinTarget, GroupStable, MembersProgressing,
-    Autoscaling, Paused."""
+    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, RecordsParsing, LagWithinTarget, GroupStable,
+    MembersProgressing, Autoscaling, Paused."""
 
     generation: Count | None = None
     """The spec.generation that is being written."""
@@ -311,6 +351,9 @@ class Status(Model):
 
     uploads: Uploads | None = None
     """What members have stored."""
+
+    quarantine: Quarantine | None = None
+    """Records that the parser refused; not set when there are none."""
 
     members: Members | None = None
     """The processes of the group."""

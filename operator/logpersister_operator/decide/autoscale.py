@@ -22,7 +22,7 @@ ROOM: Final = 0.8
 """Part of what a member was seen to store that it may have to, after another one was taken away."""
 MOST_GROWTH: Final = 2.0
 LATE: Final = timedelta(minutes=10)
-"""How much older than needed a watch may get: then nobody has looked, and it tells nothing."""
+"""How much older than needed a watch may get, unless records wait and none is stored: then nobody has looked."""
 LOOK: Final = timedelta(seconds=5)
 """How often to look whether the lag was asked anew when a decision is due."""
 _HOUR: Final = 3600
@@ -190,7 +190,8 @@ def _watching(state: Autoscale, lag: str, seen: Sight, wait: timedelta) -> Autos
         and (watch.lag, watch.partitions) == (lag, seen.partitions)
         and watch.stored <= seen.stored
         and watch.written <= seen.written
-        and timedelta(0) <= seen.at - watch.since <= wait + LATE
+        and timedelta(0) <= seen.at - watch.since
+        and (seen.at - watch.since <= wait + LATE or (lag == "OverTarget" and watch.stored == seen.stored))
     ):
         return state
     return _changed(state, watch=_watch(lag, seen))

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.resource import Spec
-from logpersister.report.human import duration, plural
+from logpersister.report.human import duration, instant, plural
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import MOST_RESTARTS, Restart
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, shortened, told_before, unknown, yes
@@ -145,7 +145,7 @@ def _obstacle(observed: Observed, hang: Hang, budget: Budget, hands_off: str) ->
         return Reason.RESTARTS_USED_UP, f"not restarted: {many} in the last hour, spec.autoRepair allows no more"
     earliest = max(hang.since + policy.restart_after, budget.not_before(hang.member) or hang.since)
     if now < earliest:
-        at = earliest.isoformat(timespec="seconds").replace("+00:00", "Z")
+        at = instant(earliest)
         return Reason.MEMBER_HANGS, f"it is restarted at {at} unless it goes on"
     return Reason.MEMBER_HANGS, ""
 

@@ -20,6 +20,7 @@ class Aspect(StrEnum):
     STALLED = "Stalled"
     SPEC_VALID = "SpecValid"
     UPLOADS_SUCCEEDING = "UploadsSucceeding"
+    RECORDS_PARSING = "RecordsParsing"
     LAG_WITHIN_TARGET = "LagWithinTarget"
     GROUP_STABLE = "GroupStable"
     MEMBERS_PROGRESSING = "MembersProgressing"

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from logpersister.manifest import LogPersister
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.crd.status import Status
-from logpersister_operator.decide import children, report, storms, verdicts
+from logpersister_operator.crd.status import Quarantine, Rebalance, Status
+from logpersister_operator.decide import children, quarantine, report, storms, verdicts
 from logpersister_operator.decide.care import Care, care
 from logpersister_operator.decide.conditions import Verdict, conditions
 from logpersister_operator.decide.departed import departed
@@ -27,9 +27,14 @@ def decide(observed: Observed) -> Plan:
     application = None if validity.runs is None else _application(observed, validity.runs)
     rolling = None if application is None else roll(observed, application, paused=paused)
     cared = _care(observed, rolling, paused=paused)
-    found = _verdicts(observed, validity, rolling, cared, paused=paused)
-    status = _status(observed, rolling, found, cared)
+    progress = _progress(rolling, paused=paused)
+    rebalance = report.rebalance(observed, progress.wanted)
+    refused = quarantine.state(observed)
+    found = _verdicts(observed, validity, rolling, progress, rebalance, refused, cared)
+    status = _status(observed, rolling, progress, rebalance, refused, found, cared)
     events = transitions(observed.status, status)
+    if rolling is not None:
+        events += [*rolling.events(), *cared.events]
     if rolling is None or observed.secrets.missing or observed.is_being_deleted:
         return Plan(
             status,
@@ -43,7 +48,7 @@ def decide(observed: Observed) -> Plan:
         status,
         apply,
         children.surplus(observed, rolling, apply),
-        [*events, *rolling.events(), *cared.events],
+        events,
         departed(observed, [*apply, *scale]),
         scale=scale,
         restart=cared.pods(observed),
@@ -78,9 +83,14 @@ def _care(observed: Observed, rolling: Rolling | None, *, paused: bool) -> Care:
 
 
 def _verdicts(
-    observed: Observed, validity: Validity, rolling: Rolling | None, cared: Care, *, paused: bool
+    observed: Observed,
+    validity: Validity,
+    rolling: Rolling | None,
+    progress: verdicts.Progress,
+    rebalance: Rebalance | None,
+    refused: Quarantine | None,
+    cared: Care,
 ) -> list[Verdict]:
-    progress = _progress(rolling, paused=paused)
     ails = ailment(observed.pods(), observed.now) if rolling is None else rolling.failure or rolling.ailment
     hindered = verdicts.hindrance(validity, observed.secrets.missing, observed.refusals, ails)
     return [
@@ -88,14 +98,13 @@ def _verdicts(
         verdicts.reconciling(progress, hindered),
         verdicts.stalled(hindered),
         verdicts.spec_valid(validity, progress.revision),
-        verdicts.uploads_succeeding(observed, is_paused=paused),
-        verdicts.lag_within_target(observed, is_paused=paused),
-        storms.group_stable(
-            observed, report.rebalance(observed, progress.wanted), progress.wanted, changing=not progress.handed_over
-        ),
+        verdicts.uploads_succeeding(observed, is_paused=progress.paused),
+        quarantine.records_parsing(observed, refused, is_paused=progress.paused),
+        verdicts.lag_within_target(observed, is_paused=progress.paused),
+        storms.group_stable(observed, rebalance, progress.wanted, changing=not progress.handed_over),
         cared.verdict,
         *([] if rolling is None else rolling.autoscaling(observed)),
-        verdicts.paused(is_paused=paused),
+        verdicts.paused(is_paused=progress.paused),
     ]
 
 
@@ -112,11 +121,18 @@ def _progress(rolling: Rolling | None, *, paused: bool) -> verdicts.Progress:
     )
 
 
-def _status(observed: Observed, rolling: Rolling | None, found: Sequence[Verdict], cared: Care) -> Document:
+def _status(
+    observed: Observed,
+    rolling: Rolling | None,
+    progress: verdicts.Progress,
+    rebalance: Rebalance | None,
+    refused: Quarantine | None,
+    found: Sequence[Verdict],
+    cared: Care,
+) -> Document:
     generation = int(observed.resource["metadata"]["generation"])
     before: Sequence[Mapping[str, Any]] = observed.status.get("conditions", [])
     lag, stored = report.lag(observed), report.uploads(observed)
-    progress = _progress(rolling, paused=is_paused(observed))
     lead = None if rolling is None else rolling.lead
     return Status(
         observed_generation=generation,
@@ -126,8 +142,9 @@ def _status(observed: Observed, rolling: Rolling | None, found: Sequence[Verdict
         group_id=None if lead is None else lead.resource.group_id,
         lag=lag,
         uploads=stored,
+        quarantine=refused,
         members=report.members(observed, progress.wanted, progress.ready),
-        rebalance=report.rebalance(observed, progress.wanted),
+        rebalance=rebalance,
         restarts=cared.restarts,
         data_loss=report.data_loss(observed),
         autoscale=None if rolling is None or rolling.scaling is None else rolling.scaling.state,

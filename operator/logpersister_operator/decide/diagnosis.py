@@ -43,13 +43,19 @@ def is_ready(pod: Mapping[str, Any]) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
+def without_node(pod: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the condition of a pod for which there is no node; None for others."""
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    return next((one for one in conditions if one["type"] == "PodScheduled" and one["status"] == "False"), None)
+
+
 def _of_pod(pod: Document, now: datetime) -> Ailment | None:
     name, status = pod["metadata"]["name"], pod.get("status") or {}
     if is_ready(pod) or "deletionTimestamp" in pod["metadata"]:
         return None
-    for condition in status.get("conditions") or []:
-        if condition["type"] == "PodScheduled" and condition["status"] == "False" and _lasts(condition, now):
-            return Ailment(Reason.UNSCHEDULABLE, f"pod {name} waits for a node: {condition.get('message', '')}")
+    unscheduled = without_node(pod)
+    if unscheduled is not None and now - time_of(unscheduled) > PATIENCE:
+        return Ailment(Reason.UNSCHEDULABLE, f"pod {name} waits for a node: {unscheduled.get('message', '')}")
     for container in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
         found = _of_container(name, container)
         if found is not None:
@@ -83,6 +89,6 @@ def _last_words(container: Mapping[str, Any]) -> str:
     return f"{code}{told}" + (f"; it said: {'; '.join(' '.join(line.split()) for line in said)}" if said else "")
 
 
-def _lasts(condition: Mapping[str, Any], now: datetime) -> bool:
-    since = datetime.fromisoformat(condition["lastTransitionTime"])
-    return now - since > PATIENCE
+def time_of(condition: Mapping[str, Any]) -> datetime:
+    """Return since when a condition is as it is."""
+    return datetime.fromisoformat(condition["lastTransitionTime"])

@@ -11,6 +11,7 @@ _GOOD: Final[Mapping[Aspect, str]] = {
     Aspect.STALLED: "False",
     Aspect.SPEC_VALID: "True",
     Aspect.UPLOADS_SUCCEEDING: "True",
+    Aspect.RECORDS_PARSING: "True",
     Aspect.LAG_WITHIN_TARGET: "True",
     Aspect.GROUP_STABLE: "True",
     Aspect.MEMBERS_PROGRESSING: "True",

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from logpersister.manifest.resource import Spec
 from logpersister.ranges import TopicPartition
-from logpersister.report.human import plural
+from logpersister.report.human import instant, plural
 from logpersister_operator.cluster.kinds import Document, owners
 from logpersister_operator.decide.departed import member_names
 from logpersister_operator.decide.diagnosis import is_ready
 from logpersister_operator.decide.target import due_seconds
-from logpersister_operator.decide.validity import manifest_of
+from logpersister_operator.decide.validity import manifest_of_revision
 from logpersister_operator.observed import KnownLag, Observed
 from logpersister_operator.render.application import REVISION_LABEL
 
@@ -67,7 +67,7 @@ class Hang:
         names = ", ".join(map(str, self.partitions[:NAMED]))
         more = f" and {len(self.partitions) - NAMED} more" if len(self.partitions) > NAMED else ""
         count = "partition" if len(self.partitions) == 1 else "partitions"
-        since = self.since.isoformat(timespec="seconds").replace("+00:00", "Z")
+        since = instant(self.since)
         return f"member {self.member} hangs since {since}: {self.cause}; {count} {names}{more} stand still"
 
 
@@ -125,8 +125,7 @@ def stores(observed: Observed, since: datetime, without: Iterable[str]) -> bool:
 
 def _own_spec(observed: Observed, spec: Spec, pod: Document) -> Spec:
     """Return what a member runs: that may be an older revision, which is in no hurry."""
-    config_map = observed.config_maps().get(pod["metadata"]["labels"].get(REVISION_LABEL, ""))
-    manifest = None if config_map is None else manifest_of(config_map)
+    manifest = manifest_of_revision(observed, pod["metadata"]["labels"].get(REVISION_LABEL))
     return spec if manifest is None else manifest.spec
 
 

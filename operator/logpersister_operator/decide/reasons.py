@@ -13,6 +13,7 @@ class Reason(StrEnum):
     VALID = "Valid"
     PROGRESSING = "Progressing"
     SUCCEEDING = "Succeeding"
+    RECORDS_PARSE = "RecordsParse"
     WITHIN_TARGET = "WithinTarget"
     FEW_REBALANCES = "FewRebalances"
     MEMBERS_PROGRESS = "MembersProgress"
@@ -41,6 +42,7 @@ class Reason(StrEnum):
     UNSCHEDULABLE = "Unschedulable"
     # about the flow of records
     NO_MEMBER_ANSWERS = "NoMemberAnswers"
+    RECORDS_QUARANTINED = "RecordsQuarantined"
     LAG_UNKNOWN = "LagUnknown"
     BEHIND = "Behind"
     PARTITION_STUCK = "PartitionStuck"

@@ -2,31 +2,28 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import ValidationError
-
-from logpersister.manifest.constraint import Model
 from logpersister.report.human import duration, number, size
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd import status as crd
 from logpersister_operator.decide import storms
 from logpersister_operator.decide.conditions import Verdict, shortened
 from logpersister_operator.decide.diagnosis import is_ready
+from logpersister_operator.decide.parts import part_before
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.verdicts import newest_failure
 from logpersister_operator.observed import KnownLag, MemberReport, Observed, UnknownLag, documents
 from logpersister_operator.render.application import REVISION_LABEL
 
 UNKNOWN = "Unknown"
-Part = TypeVar("Part", bound=Model)
 
 
 def lag(observed: Observed) -> crd.Lag | None:
     """Return the lag of the group; None while it is not known: it is never shown as 0."""
     found = observed.lag
     if found is None:
-        return _before(observed, "lag", crd.Lag)
+        return part_before(observed, "lag", crd.Lag)
     if isinstance(found, UnknownLag):
         return None
     summary = found.summary
@@ -51,7 +48,7 @@ def lag(observed: Observed) -> crd.Lag | None:
 
 def uploads(observed: Observed) -> crd.Uploads | None:
     """Return what members have stored; None when none of them has ever answered."""
-    before = _before(observed, "uploads", crd.Uploads)
+    before = part_before(observed, "uploads", crd.Uploads)
     stored = observed.stored
     if stored is None:
         return before
@@ -77,7 +74,7 @@ def members(observed: Observed, wanted: int, ready: int) -> crd.Members:
     """Return the members; of many, first those that are not ready."""
     listed = sorted(observed.pods(), key=lambda pod: (is_ready(pod), pod["metadata"]["name"]))[: crd.MOST_MEMBERS]
     listed.sort(key=lambda pod: str(pod["metadata"]["name"]))
-    told = _before(observed, "members", crd.Members) if observed.reports is None else None
+    told = part_before(observed, "members", crd.Members) if observed.reports is None else None
     before = {member.name: member for member in told.list} if told is not None else {}
     shown = tuple(_member(pod, observed.reports or {}, before) for pod in listed)
     return crd.Members(desired=wanted, ready=ready, list=shown)
@@ -85,7 +82,7 @@ def members(observed: Observed, wanted: int, ready: int) -> crd.Members:
 
 def rebalance(observed: Observed, wanted: int) -> crd.Rebalance | None:
     """Return how partitions move, as members see it; None when none of them answers."""
-    before = _before(observed, "rebalance", crd.Rebalance)
+    before = part_before(observed, "rebalance", crd.Rebalance)
     if observed.reports is None:
         return before
     group = observed.lag.group if isinstance(observed.lag, KnownLag) else None
@@ -114,7 +111,7 @@ def rebalance(observed: Observed, wanted: int) -> crd.Rebalance | None:
 def data_loss(observed: Observed) -> crd.DataLoss | None:
     """Return the losses that members remember; None when there are none."""
     if observed.reports is None:
-        return _before(observed, "dataLoss", crd.DataLoss)
+        return part_before(observed, "dataLoss", crd.DataLoss)
     found = documents(observed.reports)
     losses = [loss for document in found for loss in document["dataLoss"]["recent"]]
     if not losses:
@@ -159,15 +156,6 @@ def _state(states: Mapping[str, Verdict], words: str) -> str:
             told = aspect == "Reconciling" or states[aspect].reason == Reason.ROLLOUT_FAILED
             return words if words and told else states[aspect].reason
     return states["Ready"].reason
-
-
-def _before(observed: Observed, field: str, model: type[Part]) -> Part | None:
-    """Return a part of the status as it was told before; None when there is none, or none that is understood."""
-    told = observed.status.get(field)
-    try:
-        return None if told is None else model.model_validate(told)
-    except ValidationError:  # of another version
-        return None
 
 
 def _member(pod: Document, reports: Mapping[str, MemberReport], before: Mapping[str, crd.Member]) -> crd.Member:

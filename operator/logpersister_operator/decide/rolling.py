@@ -1,5 +1,6 @@
 """The rollout of one resource: what is observed as the state machine wants it, and what it asks for as children."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -11,7 +12,7 @@ from logpersister_operator.crd.rollout import (
     record_of,
     rollout_of,
 )
-from logpersister_operator.decide import scaling, shadows
+from logpersister_operator.decide import quarantine, scaling, shadows
 from logpersister_operator.decide.autoscale import Scaling
 from logpersister_operator.decide.conditions import Verdict
 from logpersister_operator.decide.diagnosis import Ailment, ailment
@@ -24,7 +25,9 @@ from logpersister_operator.render.application import REVISION_LABEL, Application
 from logpersister_operator.render.pod import SECRETS_ANNOTATION
 from logpersister_operator.render.secret_names import secret_names
 from logpersister_operator.render.workload import IMAGE_ANNOTATION
+from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.policy import Policy
+from logpersister_operator.rollout.record import Record
 from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.step import Outcome, step
 from logpersister_operator.rollout.transitions import ONGOING, Phase
@@ -136,7 +139,7 @@ def roll(observed: Observed, app: Application, *, paused: bool) -> Rolling:
     record, there = record_of(observed.status), fleets(observed)
     scaled = scaling.scale(observed, app.resource.spec, app.revision, record, there, paused=paused)
     members = app.resource.spec.members if scaled is None else scaled.members
-    situation = _situation(observed, app, members, paused=paused)
+    situation = _situation(observed, app, record, there, members, paused=paused)
     outcome = step(record, situation)
     leads = outcome.record.leads
     lead = app if leads in (None, app.revision) else stored(observed, app, leads)
@@ -175,16 +178,25 @@ def stored(observed: Observed, app: Application, revision: str | None) -> Applic
     return found if found.revision == revision else None
 
 
-def _situation(observed: Observed, app: Application, members: int, *, paused: bool) -> Situation:
+def _situation(
+    observed: Observed,
+    app: Application,
+    record: Record | None,
+    there: Mapping[str, Fleet],
+    members: int,
+    *,
+    paused: bool,
+) -> Situation:
     spec, missing = app.resource.spec, observed.secrets.missing
     return Situation(
         now=observed.now.replace(microsecond=0),
         revision=app.revision,
         members=members,
         policy=Policy.of(spec.rollout),
-        fleets=fleets(observed),
+        fleets=there,
         evidence=evidence(observed, spec),
-        shadow=shadows.shadow(observed, app, record_of(observed.status)),
+        refuse_alike=_refuse_alike(observed, app, record),
+        shadow=shadows.shadow(observed, app, record),
         lag=group_lag(observed),
         promote=observed.annotation(PROMOTE),
         paused=paused,
@@ -192,6 +204,15 @@ def _situation(observed: Observed, app: Application, members: int, *, paused: bo
         refused="; ".join(f"the API server refuses {one}: {why}" for one, why in sorted(observed.refusals.items())),
         deleting=observed.is_being_deleted,
     )
+
+
+def _refuse_alike(observed: Observed, app: Application, record: Record | None) -> bool:
+    """Whether it is known that the revision which is let in refuses the same records as the stable one."""
+    if record is None or record.candidate is None:
+        return False
+    candidate = app if record.candidate == app.revision else stored(observed, app, record.candidate)
+    stable = stored(observed, app, record.stable)
+    return candidate is not None and stable is not None and quarantine.refuse_alike(candidate, stable)
 
 
 def _secrets_digest(observed: Observed, revision: str) -> str:

@@ -5,19 +5,18 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from pydantic import ValidationError
-
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.resource import Spec
-from logpersister.report.human import duration, plural
+from logpersister.report.human import duration, instant, plural
 from logpersister_operator.crd.autoscale import Autoscale
 from logpersister_operator.decide.autoscale import LOOK, Scaling, Sight, autoscale, begin, change, hold
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_before, yes
 from logpersister_operator.decide.fleets import pods_by_revision
+from logpersister_operator.decide.parts import part_before
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.room import members_with_room
 from logpersister_operator.decide.target import target_lag_seconds
-from logpersister_operator.decide.validity import manifest_of
+from logpersister_operator.decide.validity import manifest_of_revision
 from logpersister_operator.observed import Event, KnownLag, Observed, UnknownLag
 from logpersister_operator.rollout.fleet import NONE, Fleet
 from logpersister_operator.rollout.record import Record
@@ -44,7 +43,7 @@ def scale(
     """Decide how many members there shall be; None when that is ``spec.members``."""
     if spec.autoscale is None:
         return None
-    state = _told(observed) or begin(spec.autoscale, _first(spec, record, fleets))
+    state = part_before(observed, "autoscale", Autoscale) or begin(spec.autoscale, _first(spec, record, fleets))
     runs = _runs_alone(spec, revision, record, fleets)
     held = _hindrance(observed, state, record, None if runs is None else fleets.get(runs, NONE).ready, paused=paused)
     if runs is None or held is not None:
@@ -93,7 +92,7 @@ def _verdict(observed: Observed, bounds: AutoscaleSpec, scaling: Scaling) -> Ver
             return before
     message = f"{state.members} members, of {bounds.min_members} to {bounds.max_members}: {scaling.words}"
     if state.last is not None:
-        at = state.last.time.isoformat().replace("+00:00", "Z")
+        at = instant(state.last.time)
         message += f"; last, from {state.last.before} to {state.last.after} at {at}: {state.last.cause}"
     return (yes if scaling.acts else no)(Aspect.AUTOSCALING, scaling.reason, message)
 
@@ -128,15 +127,6 @@ class _Topic:
         return max(0.0, age - self.waits) / (self.target - self.waits)
 
 
-def _told(observed: Observed) -> Autoscale | None:
-    """Return the state of the last status; None when there is none, or none that makes sense."""
-    told = observed.status.get("autoscale")
-    try:
-        return None if told is None else Autoscale.model_validate(told)
-    except ValidationError:  # of another version, or changed by hand
-        return None
-
-
 def _first(spec: Spec, record: Record | None, fleets: Mapping[str, Fleet]) -> int:
     """Return the number to begin with: as many as run, so that neither a new field nor a lost status stops members."""
     there = max((fleet.wanted for fleet in fleets.values()), default=0)
@@ -156,8 +146,7 @@ def _runs_alone(spec: Spec, wanted: str, record: Record | None, fleets: Mapping[
 
 def _waits_alike(observed: Observed, spec: Spec, revision: str) -> bool:
     """Whether records wait in another revision for as long as the spec says: else their age tells nothing."""
-    config_map = observed.config_maps().get(revision)
-    manifest = None if config_map is None else manifest_of(config_map)
+    manifest = manifest_of_revision(observed, revision)
     if manifest is None:
         return False
     return (manifest.spec.upload, manifest.spec.cycle_interval) == (spec.upload, spec.cycle_interval)

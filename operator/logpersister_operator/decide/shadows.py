@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from logpersister.report.shadow import Both
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.rollout import ShadowState, shadow_of
-from logpersister_operator.decide.evidence import evidence_of
+from logpersister_operator.decide.evidence import evidence_of, told_by
 from logpersister_operator.decide.fleets import fleet_of
-from logpersister_operator.decide.validity import manifest_of
-from logpersister_operator.observed import Observed, documents
+from logpersister_operator.decide.validity import manifest_of_revision
+from logpersister_operator.observed import Observed
 from logpersister_operator.render.application import SHADOW, Application
 from logpersister_operator.render.secret_names import secret_names
 from logpersister_operator.render.shadow import GROUP_ANNOTATION, Try
 from logpersister_operator.rollout.record import Record
-from logpersister_operator.rollout.shadow import UNSEEN, Comparison, Shadow, Sides
+from logpersister_operator.rollout.shadow import UNSEEN, Comparison, Shadow
 from logpersister_operator.rollout.transitions import Phase
 
 
@@ -34,10 +35,10 @@ def shadow(observed: Observed, app: Application, record: Record | None) -> Shado
     found = observed.shadows().get(app.revision)
     if found is not None and _group(found["spec"]["template"]) != present.group_id:
         found = None
-    names = {str(pod["metadata"]["name"]) for pod in pods}
-    told = documents({name: report for name, report in observed.shadow_reports.items() if name in names})
-    reports = [one for one in told if one["group"] == present.group_id]
-    return Shadow(fleet_of(found, pods, observed.now), evidence_of(reports, app.resource.spec), _comparison(reports))
+    told = told_by(pods, observed.shadow_reports)
+    told = {name: one for name, one in told.items() if one["group"] == present.group_id}
+    compared = _comparison(list(told.values()))
+    return Shadow(fleet_of(found, pods, observed.now), evidence_of(told, app.resource.spec), compared)
 
 
 def children(observed: Observed, app: Application, record: Record, members: int) -> list[Document]:
@@ -45,8 +46,7 @@ def children(observed: Observed, app: Application, record: Record, members: int)
     present = present_try(observed, app, record)
     if present is None or members == 0 or record.stable is None:
         return []
-    config_map = observed.config_maps().get(record.stable)
-    manifest = None if config_map is None else manifest_of(config_map)
+    manifest = manifest_of_revision(observed, record.stable)
     return present.children(record.stable, [] if manifest is None else secret_names(manifest.spec))
 
 
@@ -60,8 +60,7 @@ def state(observed: Observed, app: Application, record: Record) -> ShadowState |
 
 def generation(observed: Observed, lead: Application, record: Record) -> int:
     """Return the generation that members write: that of a revision in the shadow is not written yet."""
-    stable = observed.config_maps().get(record.stable or "") if record.phase is Phase.SHADOWING else None
-    manifest = None if stable is None else manifest_of(stable)
+    manifest = manifest_of_revision(observed, record.stable) if record.phase is Phase.SHADOWING else None
     return (lead.resource if manifest is None else manifest).spec.generation
 
 
@@ -75,9 +74,9 @@ def _comparison(reports: Sequence[Mapping[str, Any]]) -> Comparison:
         answers=len(found),
         partitions=sum(one["partitions"] for one in found),
         ranges=sum(one["ranges"] for one in found),
-        records=_sides(found, "records"),
-        objects=_sides(found, "objects"),
-        bytes=_sides(found, "bytes"),
+        records=_sum(found, "records"),
+        objects=_sum(found, "objects"),
+        bytes=_sum(found, "bytes"),
         checksums=sum(one["checksums"]["compared"] for one in found),
         differences=sum(one["differences"] for one in found),
         examples=tuple(_example(example) for one in found for example in one["examples"]),
@@ -85,8 +84,8 @@ def _comparison(reports: Sequence[Mapping[str, Any]]) -> Comparison:
     )
 
 
-def _sides(found: Sequence[Mapping[str, Any]], name: str) -> Sides:
-    return Sides(sum(one[name]["stable"] for one in found), sum(one[name]["shadow"] for one in found))
+def _sum(found: Sequence[Mapping[str, Any]], name: str) -> Both:
+    return sum((Both(**one[name]) for one in found), Both())
 
 
 def _example(one: Mapping[str, Any]) -> str:

@@ -30,6 +30,12 @@ def manifest_of(config_map: Document) -> LogPersister | None:
     return None if text is None else _parsed(text)
 
 
+def manifest_of_revision(observed: Observed, revision: str | None) -> LogPersister | None:
+    """Return the manifest of a revision; None when its ConfigMap is gone, or cannot be understood."""
+    config_map = observed.config_maps().get(revision or "")
+    return None if config_map is None else manifest_of(config_map)
+
+
 @lru_cache(maxsize=512)
 def _parsed(text: str) -> LogPersister | None:
     """Parse a manifest as we wrote it; they hardly ever change, and each round asks for all of them."""
@@ -60,5 +66,5 @@ def _manifest(observed: Observed) -> dict[str, object]:
 def _last_valid(observed: Observed) -> LogPersister | None:
     """Return the manifest that members of the running revision read, else of the one that runs beside it."""
     revisions = [observed.status.get("revision"), (observed.status.get("rollout") or {}).get("stable")]
-    found = [observed.config_maps()[one] for one in revisions if one in observed.config_maps()]
-    return next((manifest for one in found if (manifest := manifest_of(one)) is not None), None)
+    found = (manifest_of_revision(observed, one) for one in revisions)
+    return next((manifest for manifest in found if manifest is not None), None)

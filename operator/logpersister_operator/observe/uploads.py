@@ -16,10 +16,14 @@ class _Counts:
     bytes: int = 0
     records: int = 0
     failures: int = 0
+    quarantined: int = 0
 
     @classmethod
-    def of(cls, uploads: Mapping[str, Any]) -> Self:
-        return cls(*(int(uploads.get(name) or 0) for name in ("objects", "bytes", "records", "failures")))
+    def of(cls, document: Mapping[str, Any]) -> Self:
+        """Return what the report of a member says, or the status of a resource: here they are alike."""
+        uploads, quarantine = (document.get(name) or {} for name in ("uploads", "quarantine"))
+        counts = [uploads.get(name) for name in ("objects", "bytes", "records", "failures")]
+        return cls(*(int(count or 0) for count in (*counts, quarantine.get("records"))))
 
     def plus(self, other: "_Counts") -> "_Counts":
         return _Counts(*(ours + theirs for ours, theirs in self._beside(other)))
@@ -29,7 +33,7 @@ class _Counts:
         return _Counts(*(max(0, ours - theirs) for ours, theirs in self._beside(other)))
 
     def _beside(self, other: "_Counts") -> Iterable[tuple[int, int]]:
-        names = ("objects", "bytes", "records", "failures")
+        names = ("objects", "bytes", "records", "failures", "quarantined")
         return [(getattr(self, name), getattr(other, name)) for name in names]
 
 
@@ -57,21 +61,19 @@ class UploadTally:
         self._processes: dict[str, _Process] = {}
         self._failed_before_end: list[tuple[datetime, int]] = []
 
-    def observe(
-        self, reports: Mapping[str, MemberReport], told: Mapping[str, Any] | None, now: datetime
-    ) -> Stored | None:
+    def observe(self, reports: Mapping[str, MemberReport], told: Mapping[str, Any], now: datetime) -> Stored | None:
         """Take in what members say, by the names of their pods; return the sums, None when nothing was ever said.
 
         Args:
             reports: of all pods of members that there are.
-            told: ``status.uploads`` as it was written last.
+            told: the status as it was written last.
             now: the time.
         """
         answers = {name: report.document for name, report in reports.items() if report.document is not None}
         if self._began is None:
-            if told is None and not answers:
+            if "uploads" not in told and not answers:
                 return None
-            self._began, self._ended = now, _Counts.of(told or {})
+            self._began, self._ended = now, _Counts.of(told)
         for name in self._processes.keys() - reports.keys():
             self._end(self._processes.pop(name))
         for name, document in answers.items():
@@ -80,7 +82,7 @@ class UploadTally:
 
     def _hear(self, name: str, document: Mapping[str, Any], now: datetime) -> None:
         started, uploads = datetime.fromisoformat(document["startedAt"]), document["uploads"]
-        process = _Process(started, _Counts.of(uploads), uploads["failuresLastHour"], now)
+        process = _Process(started, _Counts.of(document), uploads["failuresLastHour"], now)
         known = self._processes.get(name)
         if known is not None and known.started != started:
             self._end(known)
@@ -100,4 +102,4 @@ class UploadTally:
         self._failed_before_end = [one for one in self._failed_before_end if now - one[0] < HOUR]
         recent = [count for _, count in self._failed_before_end]
         recent += [process.failures_last_hour for process in self._processes.values()]
-        return Stored(total.objects, total.bytes, total.records, total.failures, sum(recent))
+        return Stored(total.objects, total.bytes, total.records, total.quarantined, total.failures, sum(recent))

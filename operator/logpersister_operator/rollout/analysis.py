@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from logpersister.report.human import duration, number, plural
+from logpersister_operator.rollout import quarantine
 from logpersister_operator.rollout.evidence import Evidence, gained
 from logpersister_operator.rollout.record import Record, Suspicion, Trial
 from logpersister_operator.rollout.situation import Situation
@@ -93,6 +94,7 @@ def _counted(record: Record, situation: Situation) -> Record:
     record = with_progress(record, mine.ready, situation.now, lacks=lacks)
     if record.phase is Phase.RECREATING:
         return record
+    record = quarantine.heard(record, situation.evidence_of(record.candidate), situation)
     if record.phase is Phase.CANARY and mine.ready < aim:
         return record if record.trial is None else replace(record, trial=None, flaps=record.flaps + 1)
     trial = record.trial or _trial(record, situation)
@@ -125,6 +127,8 @@ def _cause(record: Record, situation: Situation) -> str:
     if trial is not None and fails_uploads(trial, situation.evidence_of(record.candidate), situation):
         count = gained(situation.evidence_of(record.candidate).upload_failures, trial.upload_failures)
         return f"{plural(count, 'upload')} of it failed while those of the old revision succeed"
+    if refused := quarantine.excess(record, situation.evidence_of(record.candidate), situation, situation.policy):
+        return refused
     if trial is not None and (grown := _lag_growth(trial, record, situation)):
         return grown
     return _delay(record, situation)

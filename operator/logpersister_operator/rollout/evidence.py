@@ -1,7 +1,23 @@
 """What members of one revision have done, as they tell it themselves."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
+
+MOST_COUNTED: Final = 20
+"""Members of each side whose records are counted: a share is one of a sample, too, and the record is small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Records that one member has stored since it started."""
+
+    member: str
+    started: datetime
+    records: int = 0
+    quarantined: int = 0
+    """Records among those that the parser refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +30,55 @@ class Evidence:
     """That they have."""
     ranges: int = 0
     """That they have committed."""
+    stored: tuple[Told, ...] = ()
+    """What each of them has stored."""
+    example: str = ""
+    """Where the newest of their records in quarantine are, and why, in words."""
     upload_failures: int = 0
     last_upload_failure: datetime | None = None
     behind: int | None = None
     """Records of their partitions that are not stored yet; None while they do not know."""
     overdue: bool = False
     """Whether the oldest of those should be stored by now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Records that members of one revision have stored since a rollout began.
+
+    It grows from one look to the next by what each process has counted in between, and those that start meanwhile count
+    from their beginning. So it does not matter how long members had been counting before, nor that some of them leave,
+    restart or do not answer now and then.
+    """
+
+    records: int = 0
+    quarantined: int = 0
+    """Records among those that the parser refused."""
+    told: tuple[Told, ...] = ()
+    """What each member told last, at most `MOST_COUNTED`."""
+
+    def after(self, told: Sequence[Told], began: datetime | None) -> "Tally":
+        """Return the tally after another look; ``began`` is when the rollout did."""
+        known = {one.member: one for one in self.told}
+        counted = sorted(told, key=lambda one: (one.member not in known, one.member))[:MOST_COUNTED]
+        looks = [(one, _before(one, known.get(one.member), began)) for one in counted]
+        silent = [one for one in self.told if one.member not in {other.member for other in counted}]
+        return Tally(
+            self.records + sum(gained(now.records, then.records) for now, then in looks),
+            self.quarantined + sum(gained(now.quarantined, then.quarantined) for now, then in looks),
+            tuple(sorted([*counted, *silent][:MOST_COUNTED], key=lambda one: one.member)),
+        )
+
+
+def _before(now: Told, last: Told | None, began: datetime | None) -> Told:
+    """Return what a member had told before; of one that is asked for the first time only what is of this rollout.
+
+    That one has restarted is known without its clock, which may be behind ours.
+    """
+    if last is not None and last.started == now.started:
+        return last
+    is_new = last is not None or (began is not None and now.started >= began)
+    return replace(now, records=0, quarantined=0) if is_new else now
 
 
 @dataclass(frozen=True, slots=True)

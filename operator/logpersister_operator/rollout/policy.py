@@ -52,6 +52,8 @@ class Policy:
     max_upload_failures: int = 0
     max_lag_growth: int = 20
     """Percent."""
+    max_quarantine_ratio: int = 1
+    """Percent of the candidate's records, beyond the share of the stable revision's."""
     steps: tuple[Step, ...] = ()
     deadline: timedelta = timedelta(minutes=10)
     rolls_back: bool = True
@@ -69,6 +71,7 @@ class Policy:
             min_ranges=analysis.min_ranges,
             max_upload_failures=analysis.max_upload_failures,
             max_lag_growth=analysis.max_lag_growth,
+            max_quarantine_ratio=analysis.max_quarantine_ratio,
             steps=tuple(
                 Step(one.members, None if one.pause is None else Pause(one.pause.duration)) for one in spec.steps
             ),

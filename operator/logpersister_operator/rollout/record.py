@@ -1,9 +1,10 @@
 """What is remembered between two decisions: ``status.rollout``. Everything else is observed anew."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from logpersister_operator.rollout.evidence import Tally
 from logpersister_operator.rollout.transitions import Phase
 
 MOST_FAILURES: Final = 5
@@ -59,6 +60,10 @@ class Record:
     rested: datetime | None = None
     """When all members of the step were ready: its pause began."""
     trial: Trial | None = None
+    candidate_stored: Tally = field(default_factory=Tally)
+    """Records of the candidate, or of its shadow, since the rollout began."""
+    stable_stored: Tally = field(default_factory=Tally)
+    """Those of the stable revision."""
     flaps: int = 0
     """How often the canary stopped being ready while it was watched."""
     suspicion: Suspicion | None = None

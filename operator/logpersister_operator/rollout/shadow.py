@@ -1,18 +1,14 @@
 """The shadow of a candidate: members in a group of their own, and what they found out about what both store."""
 
 from dataclasses import dataclass
+from typing import Final
 
+from logpersister.report.shadow import Both
 from logpersister_operator.rollout import evidence, fleet
 from logpersister_operator.rollout.evidence import Evidence
 from logpersister_operator.rollout.fleet import Fleet
 
-
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """A number of both."""
-
-    stable: int = 0
-    shadow: int = 0
+_NEITHER: Final = Both()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +20,9 @@ class Comparison:
     partitions: int = 0
     ranges: int = 0
     """Of the shadow, that are compared."""
-    records: Sides = Sides()
-    objects: Sides = Sides()
-    bytes: Sides = Sides()
+    records: Both = _NEITHER
+    objects: Both = _NEITHER
+    bytes: Both = _NEITHER
     checksums: int = 0
     """That were compared."""
     differences: int = 0

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from logpersister.report.human import duration, plural
-from logpersister_operator.rollout import analysis
+from logpersister_operator.rollout import analysis, quarantine
 from logpersister_operator.rollout.analysis import MOST_FLAPS, Finding
 from logpersister_operator.rollout.evidence import gained
 from logpersister_operator.rollout.policy import ShadowPolicy
@@ -38,6 +38,7 @@ def watch(record: Record, situation: Situation, policy: ShadowPolicy) -> Finding
 def _counted(record: Record, situation: Situation, policy: ShadowPolicy) -> Record:
     """Take in who is ready and compares: progress, and whether the shadow can be watched."""
     ready = situation.shadow.fleet.ready
+    record = quarantine.heard(record, situation.shadow.evidence, situation)
     hindered = bool(_hindrance(record, situation, policy))
     record = analysis.with_progress(record, ready, situation.now, lacks=hindered)
     if ready < policy.members:
@@ -71,6 +72,8 @@ def _cause(record: Record, situation: Situation, policy: ShadowPolicy) -> str:
     if trial is not None and _fails_uploads(record, situation):
         count = plural(gained(shadow.evidence.upload_failures, trial.upload_failures), "upload")
         return f"{count} of its shadow failed while those of the old revision succeed"
+    if refused := quarantine.excess(record, shadow.evidence, situation, policy, "its shadow"):
+        return refused
     return _delay(record, situation, policy)
 
 

@@ -8,6 +8,8 @@ import pytest
 import yaml
 
 from tests.integration.kubernetes.judge import Judge
+from tests.integration.kubernetes.kubelet import Kubelet
+from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
 
@@ -52,6 +54,28 @@ def namespace(api: Client, unique: str) -> str:
     """A namespace of this test alone."""
     api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": unique}})
     return unique
+
+
+@pytest.fixture
+def operator(api_server: ApiServer, tmp_path: Path, namespace: str) -> Iterator[OperatorProcess]:
+    """The operator as a process of its own, for the test's namespace."""
+    with OperatorProcess(api_server, tmp_path, namespace) as process:
+        yield process
+
+
+@pytest.fixture
+def resource(api: Client, namespace: str, operator: OperatorProcess) -> Resource:
+    """A resource that the operator looks after, once it is applied."""
+    return Resource(api, namespace, "clicks", operator.tail)
+
+
+@pytest.fixture
+def kubelet(api_server: ApiServer, resource: Resource, operator: OperatorProcess) -> Iterator[Kubelet]:
+    """Pods of that resource; with a client of its own, since it is a thread."""
+    with api_server.client() as api:
+        theirs = Resource(api, resource.namespace, resource.name, operator.tail)
+        with Kubelet(api, theirs) as kubelet:
+            yield kubelet
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,10 @@ class Kubelet:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.crashing: set[str] = set()
         """Names of StatefulSets whose members crash."""
+        self.address = "127.0.0.1"
+        """Of members that start from now on."""
         self.addresses: dict[int, str] = {}
-        """Of members by their number, of those that are not at 127.0.0.1."""
+        """Of members by their number, of those that are somewhere else."""
         self.shadow_address = "127.0.0.1"
         self.seen: set[str] = set()
         """Names of all StatefulSets that there ever were."""
@@ -64,7 +66,7 @@ class Kubelet:
         account = owner["spec"]["template"]["spec"]["serviceAccountName"]
         spec = {"serviceAccountName": account, "containers": [{"name": "member", "image": "x"}]}
         self._api.apply(f"{self._path}/{name}", pod | {"spec": spec})
-        address = self.addresses.get(int(name.rpartition("-")[2]), "127.0.0.1")
+        address = self.addresses.get(int(name.rpartition("-")[2]), self.address)
         if _is_shadow(template):
             address = self.shadow_address
         status = _crashing() if owner["metadata"]["name"] in self.crashing else _ready(address)

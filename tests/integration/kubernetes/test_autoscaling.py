@@ -1,8 +1,7 @@
 """Members that follow the lag of a real group, by the operator as a process on a real API server."""
 
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition
@@ -10,7 +9,6 @@ from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from tests.integration.kubernetes.kubelet import Kubelet
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
 from tests.stack import KafkaBroker
-from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.topics import Record, produce
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
@@ -18,18 +16,6 @@ pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
 RECORDS = 5000
 """In each partition."""
 HOUR_AGO = int(time.time() - 3600) * 1000
-
-
-@pytest.fixture
-def operator(api_server: ApiServer, tmp_path: Path, namespace: str) -> Iterator[OperatorProcess]:
-    with OperatorProcess(api_server, tmp_path, namespace) as process:
-        yield process
-
-
-@pytest.fixture
-def resource(api_server: ApiServer, namespace: str, operator: OperatorProcess) -> Iterator[Resource]:
-    with api_server.client() as api:
-        yield Resource(api, namespace, "clicks", operator.tail)
 
 
 class Committing:
@@ -50,9 +36,9 @@ class Committing:
 
 
 def test_members_follow_the_lag_though_the_operator_is_killed(
-    api: Client,
     resource: Resource,
     operator: OperatorProcess,
+    kubelet: Kubelet,
     kafka: KafkaBroker,
     topic: Callable[..., str],
     unique: str,
@@ -60,10 +46,7 @@ def test_members_follow_the_lag_though_the_operator_is_killed(
     name = topic(2)
     old = [Record(b"x", partition=number % 2, timestamp=HOUR_AGO) for number in range(2 * RECORDS)]
     produce(kafka.bootstrap, name, old)
-    with (
-        KafkaConsumer(bootstrap_servers=kafka.bootstrap, group_id=unique, enable_auto_commit=False) as consumer,
-        Kubelet(api, Resource(api, resource.namespace, resource.name, operator.tail)) as kubelet,
-    ):
+    with KafkaConsumer(bootstrap_servers=kafka.bootstrap, group_id=unique, enable_auto_commit=False) as consumer:
         group = Committing(consumer, name)
 
         def has(members: int) -> bool:

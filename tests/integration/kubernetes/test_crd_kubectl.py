@@ -24,9 +24,12 @@ from logpersister_operator.crd.rollout import (
     ShadowState,
     Sides,
     Suspicion,
+    Tally,
+    Told,
     Trial,
 )
 from logpersister_operator.crd.status import (
+    MOST_QUARANTINED,
     MOST_RESTARTS,
     Condition,
     DataLoss,
@@ -35,6 +38,8 @@ from logpersister_operator.crd.status import (
     Member,
     Members,
     PartitionLag,
+    Quarantine,
+    QuarantinedRange,
     Rebalance,
     Restart,
     Status,
@@ -43,6 +48,7 @@ from logpersister_operator.crd.status import (
     Uploads,
 )
 from logpersister_operator.decide.conditions import Aspect
+from logpersister_operator.rollout.evidence import MOST_COUNTED
 from logpersister_operator.rollout.record import MOST_FAILURES
 from tests.integration.kubernetes.judge import COLLECTION
 from tests.stack import artifacts
@@ -162,6 +168,16 @@ def full_status() -> dict[str, Any]:
         uploads=Uploads(
             objects=1, bytes=2**60, records=3, last=now, failures=1, failures_last_hour=1, last_failure=failure
         ),
+        quarantine=Quarantine(
+            records=2**62,
+            last=now,
+            latest=tuple(
+                QuarantinedRange(
+                    topic="t" * 249, partition=n, offset=2**62, records=1, reason="r" * 4096, key="k" * 1024, time=now
+                )
+                for n in range(MOST_QUARANTINED)
+            ),
+        ),
         members=Members(
             desired=1000,
             ready=999,
@@ -216,6 +232,8 @@ def full_status() -> dict[str, Any]:
 
 def full_rollout(now: datetime) -> Rollout:
     cause = "c" * LONGEST_CAUSE
+    members = (Told(member=f"clicks-{n}", started=now, records=2**62, quarantined=1) for n in range(MOST_COUNTED))
+    tally = Tally(records=2**62, quarantined=1, told=tuple(members))
     failures = (Failure(revision=f"{n}" * 12, attempt=n, cause=cause, time=now) for n in range(MOST_FAILURES))
     return Rollout(
         phase="Canary",
@@ -227,7 +245,14 @@ def full_rollout(now: datetime) -> Rollout:
         reached=2,
         waiting=now,
         rested=now,
-        trial=Trial(since=now, ranges=1, upload_failures=2, lag=3),
+        trial=Trial(
+            since=now,
+            ranges=1,
+            upload_failures=2,
+            lag=3,
+        ),
+        candidate_stored=tally,
+        stable_stored=tally,
         flaps=1,
         suspicion=Suspicion(since=now, cause=cause),
         failures=tuple(failures),

@@ -1,8 +1,6 @@
 """What Git says stays what is there: the operator makes no difference that a GitOps tool would see."""
 
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,12 +29,6 @@ MANIFEST: dict[str, Any] = {
         "networkPolicy": "Restricted",
     },
 }
-
-
-@pytest.fixture
-def operator(api_server: ApiServer, tmp_path: Path, namespace: str) -> Iterator[OperatorProcess]:
-    with OperatorProcess(api_server, tmp_path, namespace) as process:
-        yield process
 
 
 def kubectl(server: ApiServer, *arguments: str) -> subprocess.CompletedProcess[str]:

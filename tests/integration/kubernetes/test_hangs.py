@@ -1,9 +1,8 @@
 """A member that hangs, before the operator as a process: a real group, and members that say what they do."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ from tests.integration.kubernetes.kubelet import Kubelet
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
 from tests.integration.kubernetes.saying import saying
 from tests.stack import KafkaBroker
-from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.topics import Record, produce
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
@@ -29,22 +27,10 @@ HUNG_JOB = {
 
 
 @pytest.fixture
-def operator(api_server: ApiServer, tmp_path: Path, namespace: str) -> Iterator[OperatorProcess]:
-    with OperatorProcess(api_server, tmp_path, namespace) as process:
-        yield process
-
-
-@pytest.fixture
-def resource(api_server: ApiServer, namespace: str, operator: OperatorProcess) -> Iterator[Resource]:
-    with api_server.client() as api:
-        yield Resource(api, namespace, "clicks", operator.tail)
-
-
-@pytest.fixture
-def kubelet(api: Client, resource: Resource, operator: OperatorProcess) -> Iterator[Kubelet]:
-    with Kubelet(api, Resource(api, resource.namespace, resource.name, operator.tail)) as kubelet:
-        kubelet.addresses = ADDRESSES
-        yield kubelet
+def kubelet(kubelet: Kubelet) -> Kubelet:
+    """Lets members answer where the test does it for them."""
+    kubelet.addresses = ADDRESSES
+    return kubelet
 
 
 def test_it_is_named_and_restarted_as_often_as_the_budget_allows(

@@ -13,7 +13,7 @@ import pytest
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.operator_process import IMAGE, OperatorProcess, Resource
 from tests.stack import KafkaBroker
-from tests.stack.kubernetes import ApiServer, Client, Refused
+from tests.stack.kubernetes import Client, Refused
 from tests.stack.kubernetes.client import Document
 from tests.stack.topics import produce
 
@@ -33,17 +33,6 @@ ROUNDS = 'logpersister_operator_reconciles_total{outcome="done"}'
 
 def spec(**sections: Any) -> dict[str, Any]:
     return copy.deepcopy(SPEC) | sections
-
-
-@pytest.fixture
-def operator(api_server: ApiServer, tmp_path: Path, namespace: str) -> Iterator[OperatorProcess]:
-    with OperatorProcess(api_server, tmp_path, namespace) as process:
-        yield process
-
-
-@pytest.fixture
-def resource(api: Client, namespace: str, operator: OperatorProcess) -> Resource:
-    return Resource(api, namespace, "clicks", operator.tail)
 
 
 def secret(api: Client, namespace: str, password: str) -> None:

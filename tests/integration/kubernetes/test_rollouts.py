@@ -1,14 +1,12 @@
 """Rollouts by the operator as a process, on a real API server; pods get ready, crash and go when the test says so."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.integration.kubernetes.kubelet import Kubelet
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
-from tests.stack.kubernetes import ApiServer, Client
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
 
@@ -20,25 +18,6 @@ SPEC: dict[str, Any] = {
     "rollout": {"canary": {"analysis": {"duration": "1s", "minRanges": 0}}, "progressDeadline": "60s"},
 }
 CHANGED = {"output": {"compression": "zstd"}}
-
-
-@pytest.fixture
-def operator(api_server: ApiServer, tmp_path: Path, namespace: str) -> Iterator[OperatorProcess]:
-    with OperatorProcess(api_server, tmp_path, namespace) as process:
-        yield process
-
-
-@pytest.fixture
-def resource(api: Client, namespace: str, operator: OperatorProcess) -> Resource:
-    return Resource(api, namespace, "clicks", operator.tail)
-
-
-@pytest.fixture
-def kubelet(api_server: ApiServer, resource: Resource, operator: OperatorProcess) -> Iterator[Kubelet]:
-    with api_server.client() as api:
-        theirs = Resource(api, resource.namespace, resource.name, operator.tail)
-        with Kubelet(api, theirs) as kubelet:
-            yield kubelet
 
 
 def members(resource: Resource) -> dict[str, int]:

@@ -1,15 +1,13 @@
 """Shadows by the operator as a process, on a real API server; their pods get ready and tell what the test says."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.integration.kubernetes.kubelet import Kubelet
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
-from tests.integration.kubernetes.saying import saying
-from tests.stack.kubernetes import ApiServer, Client
+from tests.integration.kubernetes.saying import SAME, saying
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
 
@@ -25,33 +23,14 @@ SPEC: dict[str, Any] = {
     "rollout": ROLLOUT,
 }
 CHANGED = SPEC | {"output": {"compression": "zstd"}}
-SAME: dict[str, Any] = {
-    "since": "2026-11-21T12:00:00.000Z", "partitions": 4, "offsets": 1000, "ranges": 2,
-    "records": {"stable": 1000, "shadow": 1000}, "objects": {"stable": 4, "shadow": 2},
-    "bytes": {"stable": 9000, "shadow": 7000}, "checksums": {"compared": 2, "impossible": 0},
-    "differences": 0, "examples": [], "error": None,
-}  # fmt: skip
 EXAMPLE = {"topic": "clicks", "partition": 3, "start": 100, "end": 200, "message": "99 records instead of 100"}
 
 
 @pytest.fixture
-def operator(api_server: ApiServer, tmp_path: Path, namespace: str) -> Iterator[OperatorProcess]:
-    with OperatorProcess(api_server, tmp_path, namespace) as process:
-        yield process
-
-
-@pytest.fixture
-def resource(api: Client, namespace: str, operator: OperatorProcess) -> Resource:
-    return Resource(api, namespace, "clicks", operator.tail)
-
-
-@pytest.fixture
-def kubelet(api_server: ApiServer, resource: Resource, operator: OperatorProcess) -> Iterator[Kubelet]:
-    with api_server.client() as api:
-        theirs = Resource(api, resource.namespace, resource.name, operator.tail)
-        with Kubelet(api, theirs) as kubelet:
-            kubelet.shadow_address = ADDRESS
-            yield kubelet
+def kubelet(kubelet: Kubelet) -> Kubelet:
+    """Lets shadows answer where the test does it for them."""
+    kubelet.shadow_address = ADDRESS
+    return kubelet
 
 
 def uids(resource: Resource) -> dict[str, str]:

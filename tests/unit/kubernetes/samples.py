@@ -49,7 +49,7 @@ def observed(document: Document | None = None, **known: Any) -> Observed:
     )
     if found.reports is None or found.stored is not None:
         return found
-    return replace(found, stored=UploadTally().observe(found.reports, found.status.get("uploads"), NOW))
+    return replace(found, stored=UploadTally().observe(found.reports, found.status, NOW))
 
 
 def lag(records: int = 0, seconds: float = 0.0, **facts: Any) -> KnownLag:

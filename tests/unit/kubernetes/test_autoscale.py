@@ -197,6 +197,11 @@ def test_members_are_not_added_when_that_would_not_help() -> None:
     assert decided(seen(0, 40.0), seen(60, 39.9, stored=100, written=100)).members == 8, "that would take hours"
     halted = decided(over, seen(60, 1.3, stored=0, written=100))
     assert (halted.members, halted.reason) == (4, Reason.NOTHING_STORED)
+    for_hours = [seen(30 * number, 1.3, written=100 * number) for number in range(2, 900)]
+    reasons = {decided(over, *for_hours[:number]).reason for number in range(1, 900, 7)}
+    assert reasons == {Reason.NOTHING_STORED}, "it is said as long as it holds"
+    again = decided(over, *for_hours, seen(27_000, 1.3, stored=10, written=90_000))
+    assert again.change is None, "what is stored now tells what members can do, not what was stored in all those hours"
     full = decided(over, seen(60, 1.3, stored=1, written=100), members=12)
     assert (full.members, full.reason, full.acts) == (12, Reason.LIMIT_REACHED, False)
     sights = [seen(30 * number, 1.3 - number / 100, stored=100 * number, written=300 * number) for number in range(9)]

@@ -1,7 +1,7 @@
 """What the operator makes of a rollout: children, conditions and words, from what Kubernetes and members tell."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from logpersister_operator.cluster.kinds import Reference
 from logpersister_operator.crd.rollout import record_of
@@ -28,12 +28,14 @@ CRASHING = [waiting("CrashLoopBackOff", restarts=4)]
 class Rollout:
     """A resource of three members that runs, and then gets another revision."""
 
+    changed: ClassVar[dict[str, Any]] = CHANGED
+
     def __init__(self, **rollout: Any) -> None:
         self.life = Life(resource(members=3, rollout=rollout))
         self.now = NOW
         self.settle(2)
         (self.old,) = self.life.revisions()
-        self.life.change(**CHANGED)
+        self.life.change(**self.changed)
         (self.new,) = self.settle(3).keys() - {self.old}
 
     def step(self, minutes: float = 0, **known: Any) -> Plan:

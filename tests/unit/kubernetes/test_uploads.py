@@ -13,30 +13,33 @@ EARLIER, LATER = "2026-11-21T11:00:00.000Z", "2026-11-21T13:00:00.000Z"
 
 def says(objects: int, *, failures: int = 0, started: str = LATER) -> MemberReport:
     counts = {"objects": objects, "bytes": objects * 10, "records": objects * 100, "last": None}
-    return report(startedAt=started, uploads={**counts, "failures": failures, "failuresLastHour": failures})
+    uploads = {**counts, "failures": failures, "failuresLastHour": failures}
+    return report(startedAt=started, uploads=uploads, quarantine={"records": objects * 3, "last": None, "recent": []})
 
 
 def objects(stored: Stored | None) -> int:
     assert stored is not None
     assert (stored.bytes, stored.records) == (stored.objects * 10, stored.objects * 100)
+    assert stored.quarantined == stored.objects * 3
     return stored.objects
 
 
 def told(total: int) -> dict[str, Any]:
-    return {"objects": total, "bytes": total * 10, "records": total * 100, "failures": 0}
+    uploads = {"objects": total, "bytes": total * 10, "records": total * 100, "failures": 0}
+    return {"uploads": uploads, "quarantine": {"records": total * 3}}
 
 
 def test_what_was_never_said_is_not_known() -> None:
-    assert UploadTally().observe({"a": SILENT}, None, NOW) is None
+    assert UploadTally().observe({"a": SILENT}, {}, NOW) is None
 
 
 def test_members_that_end_restart_and_fall_silent_still_count() -> None:
     tally = UploadTally()
-    assert objects(tally.observe({"a": says(5), "b": says(2)}, None, NOW)) == 7
-    assert objects(tally.observe({"a": SILENT, "b": says(3)}, None, NOW)) == 8
-    assert objects(tally.observe({"a": says(6), "b": says(1, started="2026-11-21T14:00:00.000Z")}, None, NOW)) == 10
-    assert objects(tally.observe({}, None, NOW)) == 10
-    assert objects(tally.observe({"a": says(1, started="2026-11-21T15:00:00.000Z")}, None, NOW)) == 11
+    assert objects(tally.observe({"a": says(5), "b": says(2)}, {}, NOW)) == 7
+    assert objects(tally.observe({"a": SILENT, "b": says(3)}, {}, NOW)) == 8
+    assert objects(tally.observe({"a": says(6), "b": says(1, started="2026-11-21T14:00:00.000Z")}, {}, NOW)) == 10
+    assert objects(tally.observe({}, {}, NOW)) == 10
+    assert objects(tally.observe({"a": says(1, started="2026-11-21T15:00:00.000Z")}, {}, NOW)) == 11
 
 
 def test_a_new_operator_goes_on_from_the_status() -> None:
@@ -52,7 +55,7 @@ def test_failures_of_the_last_hour_outlive_their_member_by_an_hour() -> None:
     tally = UploadTally()
 
     def failures(reports: dict[str, MemberReport], minutes: int) -> tuple[int, int]:
-        stored = tally.observe(reports, None, NOW + timedelta(minutes=minutes))
+        stored = tally.observe(reports, {}, NOW + timedelta(minutes=minutes))
         assert stored is not None
         return stored.failures, stored.failures_last_hour
 

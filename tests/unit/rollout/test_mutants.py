@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from logpersister_operator.rollout import analysis, course, moves, shadowing
+from logpersister_operator.rollout import analysis, course, evidence, moves, quarantine, shadowing
 from logpersister_operator.rollout import step as stepping
 from logpersister_operator.rollout.record import Record
 from logpersister_operator.rollout.transitions import Phase
@@ -53,6 +53,7 @@ def blind(_: Callable[..., Any]) -> Callable[..., Any]:
     return lambda record, situation: replace(situation.fleet(record.stable), sick="")
 
 
+NONE = quarantine.Share(0, 0)
 MUTANTS = {
     "old members leave at once": Mutant(moves, "_of_stable", at_once, WORLDS["a good revision"]),
     "the same, unchecked": Mutant(moves, "_of_stable", at_once, WORLDS["a good revision"], False),
@@ -61,6 +62,20 @@ MUTANTS = {
     "a failed canary stays": Mutant(moves, "_of_candidate", keeps, WORLDS["a crashing one"]),
     "sickness is overlooked": Mutant(analysis, "_cause", constant(""), WORLDS["one that cannot upload"]),
     "an outage is the canary's fault": Mutant(analysis, "is_shared", constant(False), WORLDS["an outage"]),
+    "quarantine is overlooked": Mutant(quarantine, "excess", constant(""), WORLDS["one that refuses records"]),
+    "the shadow's is overlooked": Mutant(quarantine, "excess", constant(""), WORLDS["a shadow that refuses records"]),
+    "what the old one refuses is the canary's fault": Mutant(
+        quarantine, "_usual", constant(NONE), WORLDS["one that refuses as the old one does"]),
+    "what the old one refuses is the shadow's fault": Mutant(
+        quarantine, "_usual", constant(NONE), WORLDS["a shadow that refuses as the old one"]),
+    "nothing may be refused": Mutant(quarantine.Share, "exceeds", lambda original: lambda mine, theirs, _: original(
+        mine, theirs, 0), WORLDS["one that refuses a few"]),
+    "refused records matter though no old one works": Mutant(quarantine, "_has_peers", constant(True),
+        WORLDS["the old one is broken, the new one refuses"]),
+    "all that members ever stored counts": Mutant(evidence, "_before", lambda _: lambda now, last, began: replace(
+        now, records=0, quarantined=0) if last is None else last, WORLDS["one that refuses as the old one does"]),
+    "no evidence is enough": Mutant(quarantine, "_is_evident", constant(False),
+        WORLDS["one that refuses records"]),
     "any canary passes": Mutant(analysis, "_has_passed", constant(True), WORLDS["one that hangs"]),
     "no canary passes": Mutant(analysis, "_has_passed", constant(False), WORLDS["a good revision"]),
     "superseded members stay": Mutant(moves, "_superseded", lambda _: everybody, WORLDS["a third one"]),

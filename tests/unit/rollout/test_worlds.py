@@ -26,9 +26,9 @@ def steady(kinds: Mapping[str, Kind], policy: Policy = POLICY, members: int = 2,
     return world
 
 
-def broken(**budget: int) -> World:
+def broken(kind: Kind = "good", **budget: int) -> World:
     """Return a world in which A ran, and crashes now."""
-    world = steady({"B": "good", "C": "good"})
+    world = steady({"B": kind, "C": "good"})
     world.budget = budget
     world.kinds["A"] = "crashing"
     world.pods = dict.fromkeys(world.pods, "starting")
@@ -40,6 +40,9 @@ WORLDS = {
     "a crashing one": steady({"B": "crashing"}, turn=2, time=3),
     "one that cannot upload": steady({"B": "failing"}, turn=1, time=3, death=1),
     "one that hangs": steady({"B": "hanging"}, turn=1, time=3),
+    "one that refuses records": steady({"B": "refusing"}, turn=1, time=3, death=1),
+    "one that refuses as the old one does": steady({"A": "refusing", "B": "refusing"}, turn=1, time=2, death=1),
+    "one that refuses a few": steady({"B": "tolerable"}, turn=1, time=2, outage=2),
     "a third one": steady({"B": "good", "C": "good"}, turn=2, time=1),
     "paused": steady({"B": "good"}, turn=1, pause=2),
     "a Secret is missing": steady({"B": "good"}, turn=1, block=2, time=1),
@@ -57,6 +60,8 @@ WORLDS = {
     "a shadow that cannot upload": steady({"B": "failing"}, SHADOW, turn=1, time=3),
     "a shadow of an outage": steady({"B": "good"}, SHADOW, turn=1, time=2, outage=2),
     "a shadow that hangs": steady({"B": "hanging"}, SHADOW, turn=1, time=3),
+    "a shadow that refuses records": steady({"B": "refusing"}, SHADOW, turn=1, time=3, death=1),
+    "a shadow that refuses as the old one": steady({"A": "refusing", "B": "refusing"}, SHADOW, turn=1, time=2),
     "a shadow that is promoted": steady({"B": "good"}, SHADOW, turn=2, promote=1),
     "a shadow meets a third one": steady({"B": "good", "C": "good"}, SHADOW, turn=2, time=1),
     "a shadow that pauses": steady({"B": "good"}, SHADOW, turn=1, pause=2, time=1),
@@ -65,6 +70,7 @@ WORLDS = {
     "new": World(kinds={"B": "good"}, budget={"turn": 1, "time": 1, "death": 1}),
     "new and broken": World(kinds={"A": "crashing", "B": "good"}, budget={"turn": 1, "time": 1, "pause": 1}),
     "the old one is broken": broken(turn=2, time=1),
+    "the old one is broken, the new one refuses": broken("refusing", turn=1, time=2),
 }
 
 
@@ -79,7 +85,8 @@ STRUCK = {
 
 
 def history(seed: int) -> World:
-    kinds: dict[str, Kind] = {"B": "good", "C": ("failing", "crashing", "hanging")[seed % 3], "D": "good"}
+    bad: tuple[Kind, ...] = ("failing", "crashing", "hanging", "refusing")
+    kinds: dict[str, Kind] = {"B": "good", "C": bad[seed % 4], "D": "tolerable" if seed % 2 else "good"}
     policy = (POLICY, STEPS, HALT, RECREATE, SHADOW)[seed % 5]
     start = steady(kinds, replace(policy, canary=1 + seed % 2), members=3 + seed % 3)
     start.budget, start.late = STRUCK | ({"old news": 3} if seed % 7 == 0 else {}), True

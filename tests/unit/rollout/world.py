@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from logpersister_operator.rollout.evidence import Evidence, GroupLag
+from logpersister_operator.rollout.evidence import Evidence, GroupLag, Tally, Told
 from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import Record, Trial
@@ -24,9 +24,14 @@ OLDEST = 5
 """Minutes after which nothing changes any more."""
 POLICY = Policy(duration=MINUTE, deadline=3 * MINUTE, min_ranges=1)
 
-Kind = Literal["good", "crashing", "failing", "hanging", "differing"]
+Kind = Literal["good", "crashing", "failing", "hanging", "differing", "tolerable", "refusing"]
 """What a revision is like: its members work, never get ready, fail to upload, only look as if they did something, or
-store something else than the old ones, which nobody but a shadow notices."""
+store something else than the old ones, which nobody but a shadow notices; or they put as many records into quarantine
+as they may, or all."""
+RECORDS = 100
+"""That a member stores in a minute."""
+HISTORY = 1_000_000
+"""Records that each member of the first revision had stored before, all of them good."""
 Pods = dict[tuple[str, int], str]
 """``starting``, ``ready`` or ``leaving`` by owner and ordinal; owners are revisions, and their shadows."""
 SHADOW = "'"
@@ -76,6 +81,8 @@ class World:
             waiting=record.waiting and self._aged(record.waiting),
             rested=record.rested and self._aged(record.rested),
             trial=record.trial and self._aged_trial(record.trial),
+            candidate_stored=self._aged_tally(record.candidate_stored),
+            stable_stored=self._aged_tally(record.stable_stored),
             suspicion=record.suspicion and replace(record.suspicion, since=self._aged(record.suspicion.since)),
             failures=tuple(replace(one, time=EPOCH) for one in record.failures),
         )
@@ -91,8 +98,20 @@ class World:
     def _aged_trial(self, trial: Trial) -> Trial:
         minutes = self._minutes()
         return Trial(
-            self._aged(trial.since), min(OLDEST, minutes - trial.ranges), min(OLDEST, minutes - trial.upload_failures)
+            self._aged(trial.since),
+            min(OLDEST, minutes - trial.ranges),
+            min(OLDEST, minutes - trial.upload_failures),
         )
+
+    def _aged_tally(self, tally: Tally) -> Tally:
+        """What was told counts as an age, too, and of much that was stored only the share matters."""
+        most = OLDEST * RECORDS
+        quarantined = tally.quarantined * most // tally.records if tally.records > most else tally.quarantined
+        return Tally(min(most, tally.records), quarantined, tuple(self._aged_told(one) for one in tally.told))
+
+    def _aged_told(self, told: Told) -> Told:
+        age = min(OLDEST, self._minutes() - told.records % HISTORY // RECORDS)
+        return replace(told, records=age, quarantined=min(1, told.quarantined))
 
     def _minutes(self) -> int:
         return int((self.now - EPOCH) / MINUTE)
@@ -138,17 +157,24 @@ class World:
         return Fleet(wanted, frozenset(mine), ready, sick)
 
     def _evidence(self, revision: str, pods: Pods) -> Evidence:
-        ready = sum(state == "ready" for (owner, _), state in pods.items() if owner == revision)
-        if not ready:
+        members = [number for (owner, number), state in sorted(pods.items()) if (owner, state) == (revision, "ready")]
+        if not members:
             return Evidence()
+        ready = len(members)
         kind = self.kind(revision)
         fails = kind == "failing" or self.outage
-        works = kind in ("good", "differing") and not self.outage
+        works = kind not in ("crashing", "failing", "hanging") and not self.outage
+        refused = {"tolerable": RECORDS * self.policy.max_quarantine_ratio // 100, "refusing": RECORDS}.get(kind, 0)
+        history = HISTORY if revision == "A" else 0
         minutes = self._minutes()  # something happens each minute
         return Evidence(
             answers=ready,
             partitions=ready,
             ranges=minutes if works else 0,
+            stored=tuple(
+                Told(str(number), EPOCH - MINUTE, RECORDS * minutes * works + history, refused * minutes * works)
+                for number in members
+            ),
             upload_failures=minutes if fails else 0,
             last_upload_failure=self.now if fails else None,
             behind=0 if works else 9,
@@ -156,7 +182,13 @@ class World:
         )
 
     def kind(self, revision: str) -> Kind:
+        """Return what a revision, or its shadow, is like."""
         return self.kinds.get(revision.removesuffix(SHADOW), "good")
+
+    def is_good(self, revision: str) -> bool:
+        """Whether a revision has to be let in: it may refuse what the first one does, or anything if that crashes."""
+        kind, first = self.kind(revision), self.kind("A")
+        return kind in ("good", "tolerable") or (kind == "refusing" and first in ("refusing", "crashing"))
 
     def decide(self) -> Outcome:
         return step(self.record, self.situation())
@@ -205,7 +237,7 @@ class World:
         failed = self.record and self.record.failure_of(revision, self.policy.attempt)
         if number > old and failed and self.record and revision != self.record.stable:
             raise BrokenError(f"{revision} has failed and gets members")
-        if number > old and self.kind(revision) != "good" and self.is_shadowed and not is_shadow(revision):
+        if number > old and not self.is_good(revision) and self.is_shadowed and not is_shadow(revision):
             raise BrokenError(f"{revision} is {self.kind(revision)}, and joins the group")
         self.sets[revision] = number
         for (owner, ordinal), state in list(self.pods.items()):
@@ -260,6 +292,11 @@ class World:
     def may_get_ready(self, pod: tuple[str, int]) -> bool:
         return self.pods[pod] == "starting" and self.kind(pod[0]) != "crashing"
 
+    def what_rests(self) -> object:
+        """What no longer changes in the end: records go on being stored, and counted while somebody is waited for."""
+        counting = self.record and replace(self.record, candidate_stored=Tally(), stable_stored=Tally())
+        return counting, self.sets, self.pods
+
     def settle(self) -> "World":
         """Let everything take its course without adversity, until nothing changes; return the world of then."""
         *_, last = self.course()
@@ -282,7 +319,7 @@ class World:
             for pod in world.missing():
                 world.start(pod)
             world.now += MINUTE
-            same = (before.record, before.sets, before.pods) == (world.record, world.sets, world.pods)
+            same = before.what_rests() == world.what_rests()
             quiet = quiet + 1 if same else 0
             if quiet > OLDEST + 1:
                 yield world
@@ -310,20 +347,21 @@ def check_end(end: World) -> None:
     if end.blocked:
         return
     desired, stable = end.kind(end.revision), end.kind(record.stable or "")
+    is_good = end.is_good(end.revision)
     match record.phase:
         case Phase.STEADY:
             _must(running == {end.revision: end.members}, f"steady on {end.revision}, with {running}")
             unseen = end.policy.recreate or bool({"policy", "promote"} & end.budget.keys())
-            _must(unseen or desired == "good" or end.revision == "A", f"{end.revision} is {desired}, and was let in")
+            _must(unseen or is_good or end.revision == "A", f"{end.revision} is {desired}, and was let in")
         case Phase.HALTED:
             _must(record.has_failed(end.revision), f"halted for no reason: {record}")
-            _must(end.late or desired != "good", f"{end.revision} is good, and was not let in: {record}")
+            _must(end.late or not is_good, f"{end.revision} is {desired}, and was not let in: {record}")
             at_rest = running == {record.stable: end.members}
             _must(at_rest or not end.policy.rolls_back, f"halted, with {running}: {record}")
         case Phase.STARTING:
             _must(desired == "crashing", f"never started: {record}")
         case Phase.SHADOWING | Phase.CANARY:
-            _must(end.outage or (desired != "good" and stable != "good"), f"a canary for ever: {record}")
+            _must(end.outage or (not is_good and stable != "good"), f"a canary for ever: {record}")
         case Phase.WAITING:
             _must(not end.promote.startswith(end.revision), f"waits though promoted: {record}")
         case _:
