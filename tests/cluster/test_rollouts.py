@@ -17,7 +17,8 @@ from tests.cluster.node import images
 from tests.cluster.persister import MEMBERS, Persister
 from tests.integration.harness.verification import Verify
 from tests.integration.harness.workload import Workload
-from tests.stack import MinioServer
+from tests.stack import KafkaBroker, MinioServer
+from tests.stack.topics import Record, produce
 
 TOPIC = "rollouts"
 _MEMBERS = 3
@@ -30,6 +31,10 @@ _SHORT = {"canary": {"analysis": {"duration": "5s", "minRanges": 1_000_000}}, "p
 """What it has stored before it hangs does not let it pass."""
 _HANGS = "it has not told what it does|no progress for|stopped being ready|it committed .* ranges"
 """What is noticed first."""
+_QUARANTINED = (
+    r"[\d,]+ of [\d,]+ records \([\d.]+%\) that it stored went into quarantine, and 0 of .* of the old revision; "
+    rf"for example {TOPIC}-\d@\d+: "
+)
 _on_our_node = pytest.mark.skipif(OWN_NODE not in os.environ, reason="the node of another's cluster is not ours")
 
 
@@ -54,7 +59,7 @@ def persister(_resource: Persister, workload: Workload, verify: Verify) -> Itera
 
 def test_a_new_generation_though_the_operator_is_killed_at_each_phase(persister: Persister) -> None:
     before, members = persister.status()["revision"], persister.restarts()
-    persister.apply(generation=2, output={"compression": "zstd"}, rollout=_CANARY | {"shadow": _SHADOW})
+    persister.apply(generation=2, output={"format": "sequencefile"}, rollout=_CANARY | {"shadow": _SHADOW})
     compared = persister.eventually("its shadow stores the same", lambda: _compared(persister))
     assert compared["records"]["stable"] == compared["records"]["shadow"]
     assert compared["checksums"]
@@ -106,6 +111,31 @@ def test_a_canary_whose_objects_are_refused_is_withdrawn(persister: Persister, m
     assert persister.restarts() == members
 
 
+def test_a_canary_that_puts_into_quarantine_what_the_others_store_is_withdrawn(
+    persister: Persister, kafka: KafkaBroker
+) -> None:
+    """Not all that comes is JSON, though its parser takes it for that."""
+    stable, members = persister.status()["revision"], persister.restarts()
+    texts = [Record(b"no JSON", partition=partition) for partition in PARTITIONS for _ in range(50)]
+
+    def withdrawn() -> bool:
+        produce(kafka.bootstrap, TOPIC, texts)
+        return persister.condition("Stalled").get("reason") == "RolloutFailed"
+
+    persister.apply(parser={"type": "json"}, rollout=_PATIENT)
+    try:
+        persister.eventually("it is withdrawn", withdrawn)
+        assert re.search(_QUARANTINED, persister.condition("Stalled")["message"])
+        persister.eventually("it is gone", lambda: persister.restarts().keys() == members.keys())
+        persister.wait("RecordsParsing", "False", "RecordsQuarantined")
+        newest = persister.status()["quarantine"]["latest"][0]
+        assert f"/{TOPIC}/_quarantine/" in newest["key"]
+    finally:
+        persister.apply(parser={"type": "bytes"}, rollout=_CANARY)
+    assert _wait_steady(persister) == stable
+    assert persister.restarts() == members, "what it stored stays where it is, and is stored once"
+
+
 @_on_our_node
 def test_a_canary_that_hangs_is_withdrawn(persister: Persister) -> None:
     stable, members, interval = persister.status()["revision"], persister.restarts(), persister.spec["cycleInterval"]
@@ -115,6 +145,7 @@ def test_a_canary_that_hangs_is_withdrawn(persister: Persister) -> None:
         (canary,) = (name for name, pod in persister.pods().items() if pod["metadata"]["uid"] not in members)
         persister.eventually("it stores", lambda: persister.member_status(canary)["uploads"]["ranges"])
         with _standing_still(canary):
+            persister.eventually("what it told last is no news any more", lambda: _is_silent(persister, canary))
             persister.apply(rollout=_SHORT)
             found = persister.wait("Stalled", "True", "RolloutFailed")
             assert re.search(_HANGS, found["message"])
@@ -184,6 +215,12 @@ def _standing_still(pod: str) -> Iterator[None]:
 def _is_member(process: Mapping[str, Any], pod: str) -> bool:
     """Whether a process is a pod's member: what has started it in there has the same arguments."""
     return process["name"] == "logpersister" and pod in (process["cmdline"] or ())
+
+
+def _is_silent(persister: Persister, pod: str) -> bool:
+    """Whether a member was asked how it does, and did not answer."""
+    found = {one["name"]: one for one in persister.status()["members"]["list"]}
+    return pod in found and "partitions" not in found[pod]
 
 
 def _phase(persister: Persister) -> str:
