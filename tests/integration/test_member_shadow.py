@@ -50,7 +50,7 @@ def test_a_shadow_is_compared_with_what_it_shadows(scene: Scene, topic: CreateTo
     report = compared(shadow)
     assert (report["partitions"], report["offsets"], report["differences"]) == (2, 1_604, 0)
     assert (report["error"], report["examples"]) == (None, [])
-    assert report["checksums"]["compared"] >= 4
+    assert report["checksums"]["compared"] >= 2  # once per partition, if it looked when all was there
     assert report["checksums"]["impossible"] == 0
     assert report["objects"]["shadow"] >= report["ranges"] > report["objects"]["stable"]
     assert shadow.metrics()['logpersister_shadow_records{side="shadow"}'] == 1_604

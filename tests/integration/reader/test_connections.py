@@ -1,6 +1,7 @@
 """How the reader connects, and what it leaves behind."""
 
 import gc
+import logging
 import os
 import socket
 import threading
@@ -127,7 +128,10 @@ def test_a_forked_process_has_its_own_connections(kafka: KafkaBroker, topic: Mak
     assert after == before
 
 
-def test_hundreds_of_reads_leave_nothing_behind(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open) -> None:
+def test_hundreds_of_reads_leave_nothing_behind(
+    kafka: KafkaBroker, topic: MakeTopic, open_reader: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "kafka")  # lines below it are kept until the end, with the connections they name
     name = topic(partitions=2)
     produce(kafka.bootstrap, name, [Record(b"v" * 900, partition=number % 2) for number in range(400)])
     requests = whole(kafka.bootstrap, name, estimated_bytes=200_000)
