@@ -82,6 +82,16 @@ class Persister:
         self.group.wait_current(self.topic, seconds=PATIENCE_SECONDS, explain=self.explain)
         self.eventually("no lag", lambda: self.status().get("lag", {}).get("records") == 0)
 
+    def wait_shared(self, members: int, partitions: int) -> None:
+        """Wait until so many members have so many partitions among them, and each has some."""
+
+        def shared() -> bool:
+            found = self.status()["members"]
+            shares = [one.get("partitions", 0) for one in found["list"]]
+            return found["ready"] == len(shares) == members and all(shares) and sum(shares) == partitions
+
+        self.eventually(f"{members} members share {partitions} partitions", shared)
+
     def stored(self) -> int:
         """Return how many records its members have stored since they started, by the status."""
         return int(self.status().get("uploads", {}).get("records", 0))

@@ -31,7 +31,7 @@ def persister(_resource: Persister, workload: Workload, verify: Verify) -> Itera
 
 
 def test_members_that_restart_in_time_move_nothing(persister: Persister) -> None:
-    _wait_shared(persister, _MEMBERS)
+    persister.wait_shared(_MEMBERS, len(PARTITIONS))
     before = _group_generations(persister)
     first, *others = sorted(persister.pods())
     for names in ([first], others):  # one of them leads the group
@@ -46,7 +46,7 @@ def test_partitions_stand_still_for_seconds_when_members_go_and_come(persister: 
     with Service(kafka.bootstrap, persister.name, TOPIC) as service:
         for members in (1, _MEMBERS):
             persister.apply(members=members)
-            _wait_shared(persister, members)
+            persister.wait_shared(members, len(PARTITIONS))
         service.wait_moved()
     assert service.longest < _LONGEST_SECONDS, f"{service.gaps}, {service.gap}"
 
@@ -59,14 +59,3 @@ def _ready(persister: Persister) -> dict[str, str]:
 def _group_generations(persister: Persister) -> set[int | None]:
     """Return how often Kafka has shared out the partitions, as each member knows it; None before it has joined."""
     return {persister.member_status(name)["rebalance"]["groupGeneration"] for name in persister.pods()}
-
-
-def _wait_shared(persister: Persister, number: int) -> None:
-    """Wait until so many members have all partitions among them, and each has some."""
-
-    def shared() -> bool:
-        members = persister.status()["members"]
-        shares = [one.get("partitions", 0) for one in members["list"]]
-        return members["ready"] == len(shares) == number and all(shares) and sum(shares) == len(PARTITIONS)
-
-    persister.eventually(f"{number} members share the partitions", shared)

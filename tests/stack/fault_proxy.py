@@ -11,6 +11,7 @@ import contextlib
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -51,6 +52,13 @@ class Stall(Fault):
     """Nothing more is forwarded after so many bytes, without closing anything, until the fault is removed."""
 
     after: int = 0
+
+
+@dataclass(kw_only=True, eq=False)
+class Delay(Fault):
+    """The server gets the request so many seconds later, as if it was slow (HTTP only)."""
+
+    seconds: float
 
 
 @dataclass(kw_only=True, eq=False)
@@ -230,6 +238,8 @@ class _Connection:
                 if asks_first:
                     return
             else:
+                if isinstance(fault, Delay):
+                    time.sleep(fault.seconds)
                 pending = self._forward_request(head, pending, fault)
 
     def _head(self, pending: bytes) -> tuple[bytes | None, bytes]:
