@@ -1,7 +1,7 @@
 """Programs that set-up builds from Go modules: each pinned, each a single static binary.
 
-A module that ``go install`` takes is named with its version. etcd and Kubernetes have replace directives, which it
-refuses: they are built in a module of our own, whose go.mod and go.sum pin everything.
+A module that ``go install`` takes is named with its version. It refuses those with replace or exclude directives, as
+etcd, Kubernetes and Prometheus have: they are built in a module of our own, whose go.mod and go.sum pin everything.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[1]
 _MODULES = _ROOT / "tests" / "stack" / "kubernetes" / "go"
+_PROMTOOL = _ROOT / "tests" / "chart" / "promtool"
 
 KUBERNETES = "v1.34.4"
 HELM = "v3.19.5"
@@ -43,6 +44,8 @@ class GoBuild:
     """Folder of our own go.mod."""
     variables: str = ""
     """``-X`` options of the linker: versions that the program tells."""
+    tags: str = ""
+    """What of the source is built, and what is not."""
     group: str = "setup"
     """What needs it: ``make setup``, or only the node of the cluster's tests."""
 
@@ -57,11 +60,11 @@ class GoBuild:
     @property
     def facts(self) -> list[str]:
         """What else the result depends on."""
-        return [self.package, self.variables]
+        return [self.package, self.variables, self.tags]
 
     def command(self, folder: Path) -> list[str]:
         """Return the command that writes the program into ``folder``; it runs in `module`, with `environment`."""
-        flags = ["-v", "-trimpath", f"-ldflags=-s -w {self.variables}".rstrip()]
+        flags = ["-v", "-trimpath", f"-tags={self.tags}", f"-ldflags=-s -w {self.variables}".rstrip()]
         if self.module is None:
             return ["go", "install", *flags, self.package]
         return ["go", "build", "-mod=readonly", *flags, "-o", str(folder / self.name), self.package]
@@ -103,6 +106,13 @@ GO_BUILDS = (
         "kubeconform, a Go build of some seconds",
         f"github.com/yannh/kubeconform/cmd/kubeconform@{KUBECONFORM}",
         variables=f"-X main.version={KUBECONFORM}",
+    ),
+    GoBuild(
+        "promtool",
+        "promtool of Prometheus, a Go build of a minute",
+        "github.com/prometheus/prometheus/cmd/promtool",
+        _PROMTOOL,
+        tags="remove_all_sd",
     ),
     *(
         GoBuild(

@@ -1,11 +1,10 @@
-"""docs/operations.md says what the code does: metrics (test_metrics.py), reasons, kinds, fields, exit codes, alerts."""
+"""docs/operations.md says what the code does: metrics (test_metrics.py), reasons, kinds, fields, exit codes."""
 
 import re
 from pathlib import Path
 from typing import get_args
 
 import pytest
-import yaml
 
 from logpersister.cli.exits import Exit
 from logpersister.plan.holds import HoldReason
@@ -70,17 +69,6 @@ def test_every_state_is_described() -> None:
 def test_every_exit_code_is_described() -> None:
     codes = {int(code) for code in re.findall(r"^\| (\d+) \|", section("Commands"), re.MULTILINE)}
     assert codes == {int(code) for code in Exit}
-
-
-def test_alerts_are_a_resource_with_expressions() -> None:
-    (block,) = re.findall(r"```yaml\n(.*?)```", section("Alerts"), re.DOTALL)
-    rules = yaml.safe_load(block)["spec"]["groups"][0]["rules"]
-    names = [rule["alert"] for rule in rules]
-    assert len(set(names)) == len(names) >= 8
-    for rule in rules:
-        assert "logpersister_" in rule["expr"]
-        assert rule["annotations"]["summary"]
-        assert rule["labels"]["severity"] in ("warning", "critical")
 
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(#([a-z0-9-]+)\)", TEXT))))

@@ -1,0 +1,33 @@
+"""Which metrics there are, and which of them expressions and panels ask for."""
+
+import re
+from collections.abc import Iterator
+
+from logpersister.report.facts import Identity
+from logpersister.report.metrics import Metrics as MemberMetrics
+from logpersister_operator.metrics import Metrics as OperatorMetrics
+from tests.chart.helm import CHART, Document
+
+OPERATIONS = (CHART.parents[1] / "docs" / "operations.md").read_text()
+
+
+def metric_names() -> set[str]:
+    """Return every series that members and the operator can have."""
+    member = MemberMetrics(Identity(group="g", generation=1, revision="r", member="m", version="v")).registry
+    documented = set(re.findall(r"^\| `(logpersister_\w+)` \|", OPERATIONS, re.MULTILINE))
+    names: set[str] = set()
+    for registry in (member, OperatorMetrics().registry):
+        for metric in registry.collect():
+            suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"], "info": ["_info"]}
+            names |= {metric.name + suffix for suffix in suffixes.get(metric.type, [""])}
+    return names | documented
+
+
+def used(expression: str) -> set[str]:
+    return set(re.findall(r"\blogpersister_\w+", expression))
+
+
+def targets(dashboard: Document) -> Iterator[Document]:
+    """Yield what each panel of a dashboard asks for."""
+    for panel in dashboard["panels"]:
+        yield from panel.get("targets", ())

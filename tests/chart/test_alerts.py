@@ -1,0 +1,85 @@
+"""Alerts as Prometheus sees them: promtool plays series and tells which alerts fire."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.chart.combinations import MONITORED
+from tests.chart.helm import render
+from tests.chart.monitoring import metric_names, targets, used
+from tests.stack import artifacts
+
+SCENES = Path(__file__).parent / "alerts.yaml"
+
+
+def promtool(*arguments: str | Path) -> str:
+    """Return what promtool finds wrong; empty when nothing is."""
+    command = [artifacts.go_program("promtool"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0 or done.stdout + done.stderr
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def alerts() -> str:
+    """The rules as the chart installs them, with pages and numbers as they are by default."""
+    rendered = render({"metrics": {"prometheusRule": {"enabled": True}}}, namespace="operators")
+    return yaml.safe_dump(rendered.one("PrometheusRule", "logpersister")["spec"])
+
+
+def play(folder: Path, alerts: str) -> str:
+    """Play all scenes with the alerts given."""
+    (folder / "rules.yaml").write_text(alerts)
+    (folder / SCENES.name).write_text(SCENES.read_text())
+    return promtool("test", "rules", folder / SCENES.name)
+
+
+def test_alerts_tell_what_they_are_for_and_nothing_else(alerts: str, tmp_path: Path) -> None:
+    assert play(tmp_path, alerts) == ""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("logpersister_lag_seconds", "logpersister_lag_second"),
+        ("> 3 * 900", "> 4 * 900"),
+        ("for: 12h", "for: 14h"),
+        ("{{ $labels.kind }}", "{{ $labels.kinds }}"),
+        ("offset 1h", "offset 2h"),
+    ],
+)
+def test_the_scenes_find_what_is_wrong(alerts: str, tmp_path: Path, right: str, wrong: str) -> None:
+    assert right in alerts
+    assert play(tmp_path, alerts.replace(right, wrong)) != ""
+
+
+def test_each_alert_is_played_where_it_tells_and_where_not(alerts: str) -> None:
+    names = {rule["alert"] for group in yaml.safe_load(alerts)["groups"] for rule in group["rules"]}
+    scenes = yaml.safe_load(SCENES.read_text())["tests"]
+    played = [look for scene in scenes for look in scene["alert_rule_test"]]
+    assert {look["alertname"] for look in played if look["exp_alerts"]} == names
+    assert {look["alertname"] for look in played if not look["exp_alerts"]} == names
+    series = [one["series"] for scene in scenes for one in scene["input_series"]]
+    assert used(" ".join(series)) <= metric_names()
+
+
+def test_expressions_of_the_dashboard_are_promql(tmp_path: Path) -> None:
+    dashboard = json.loads(render(MONITORED).one("ConfigMap", "logpersister-dashboard")["data"]["logpersister.json"])
+    found = [_with_values(target["expr"]) for target in targets(dashboard)]
+    assert len(found) > 20
+    records = [{"record": f"panel:{number}", "expr": expression} for number, expression in enumerate(found)]
+    file = tmp_path / "rules.yaml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": records}]}))
+    assert promtool("check", "rules", "--lint=all", "--lint-fatal", file) == ""
+    records[0]["expr"] += ")"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": records}]}))
+    assert "panel:0" in promtool("check", "rules", file)
+
+
+def _with_values(expression: str) -> str:
+    """Replace Grafana's variables, as it does before it asks Prometheus."""
+    return re.sub(r"\$\w+", ".*", expression.replace("$__rate_interval", "1m"))
