@@ -40,17 +40,21 @@ def test_a_shadow_is_compared_with_what_it_shadows(scene: Scene, topic: CreateTo
     assert {number: entry.offset for number, entry in begun.committed(name).items()} == {0: 100, 1: 100}
     begun.close()
 
-    for _ in range(2):
+    def wait_compared(records: int) -> None:
+        both = {"stable": records, "shadow": records}
+        shadow.wait("all of it is compared", lambda: compared(shadow).get("records") == both)
+
+    for written in (800, 1_600):
         scene.workload.write(name, 400, partitions=[0, 1], size=1_000)
         scene.group.wait_current(name, explain=stable.tail)
+        wait_compared(written)
     produce(scene.kafka.bootstrap, name, [Record(b"no JSON", partition=number) for number in (0, 1, 0, 1)])
     scene.group.wait_current(name, explain=stable.tail)
-    both = {"stable": 1_604, "shadow": 1_604}
-    shadow.wait("all of it is compared", lambda: compared(shadow).get("records") == both)
+    wait_compared(1_604)  # by themselves: beside others, those in quarantine leave no payload to compare
     report = compared(shadow)
     assert (report["partitions"], report["offsets"], report["differences"]) == (2, 1_604, 0)
     assert (report["error"], report["examples"]) == (None, [])
-    assert report["checksums"]["compared"] >= 2  # once per partition, if it looked when all was there
+    assert report["checksums"]["compared"] >= 6
     assert report["checksums"]["impossible"] == 0
     assert report["objects"]["shadow"] >= report["ranges"] > report["objects"]["stable"]
     assert shadow.metrics()['logpersister_shadow_records{side="shadow"}'] == 1_604
