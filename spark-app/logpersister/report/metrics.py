@@ -92,7 +92,7 @@ class Metrics:
 
     def _make_those_of_the_group(self) -> None:
         counter, gauge = self._counter, self._gauge
-        self._rebalances = counter("rebalances", "Group generations that this member went through.")
+        self._rebalances = counter("rebalances", "Changes of this member's assignment.")
         self._lost_partitions = counter("lost_partitions", "Partitions taken away without a revocation.")
         self._assigned = gauge("assigned_partitions", "Partitions that this member owns.")
         self._jobs = gauge("jobs_in_flight", "Spark jobs that run now.")
