@@ -22,7 +22,7 @@ from bench import machine
 from bench.spread import Spread
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
-from logpersister.records.paths import Assignment
+from logpersister.pipeline.persist import by_path
 from logpersister.records.quarantine import layout_of
 from logpersister.records.schema import RECORDS
 
@@ -65,8 +65,8 @@ class Case:
     results: list[float] = field(default_factory=list)
 
 
-def batches(case: Case, megabytes: int) -> list[pa.RecordBatch]:
-    """Return batches of the case, of so much payload; the same in every run."""
+def sample(case: Case) -> pa.RecordBatch:
+    """Return a batch of the case; the same in every run."""
     chance = random.Random(case.size)
     values = [CONTENTS[case.content](chance, case.size) for _ in range(BATCH_BYTES // case.size)]
     values = [value[:-1] if chance.random() < case.bad else value for value in values]
@@ -77,25 +77,19 @@ def batches(case: Case, megabytes: int) -> list[pa.RecordBatch]:
         pa.nulls(rows, pa.binary()),
         pa.array(values, pa.binary()),
     ]
-    batch = pa.RecordBatch.from_arrays(columns, schema=RECORDS)
-    return [batch] * max(1, megabytes * 10**6 // sum(map(len, values)))
+    return pa.RecordBatch.from_arrays(columns, schema=RECORDS)
 
 
-def measure(case: Case, megabytes: int) -> float:
-    """Return MB of values per CPU second of this process."""
-    work = batches(case, megabytes)
+def measure(batch: pa.RecordBatch, megabytes: int) -> float:
+    """Look at a batch until it is so much payload; return MB of values per CPU second of this process."""
     layout = layout_of(OutputSpec(), ParserSpec(type="json"))
-    payload = sum(sum(len(value) for value in batch.column("value").to_pylist() if value) for batch in work[:1])
+    payload = sum(len(value) for value in batch.column("value").to_pylist() if value is not None)
+    times = max(1, megabytes * 10**6 // payload)
     began = time.process_time()
-    for batch in work:
-        spread(batch, layout.assign(batch))
-    return payload * len(work) / (time.process_time() - began) / 1e6
-
-
-def spread(batch: pa.RecordBatch, assignment: Assignment) -> None:
-    """Put the rows of each path together, as a range is written."""
-    if len(assignment.paths) > 1:
-        batch.take(np.argsort(assignment.indices, kind="stable"))
+    for _ in range(times):
+        for _path, _rows in by_path(batch, layout.assign(batch)):
+            pass
+    return payload * times / (time.process_time() - began) / 1e6
 
 
 def table(cases: Sequence[Case]) -> Table:
@@ -118,7 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     print(machine.describe(), flush=True)
     cases = [Case(content, size, bad) for content in CONTENTS for size in options.sizes for bad in (0.0, 0.01)]
+    samples = [sample(case) for case in cases]
     for _ in range(options.rounds):
-        for case in cases:
-            case.results.append(measure(case, options.megabytes))
+        for case, batch in zip(cases, samples, strict=True):
+            case.results.append(measure(batch, options.megabytes))
     Console(width=WIDTH).print(table(cases))

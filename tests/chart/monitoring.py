@@ -1,12 +1,14 @@
 """Which metrics there are, and which of them expressions and panels ask for."""
 
+import json
 import re
 from collections.abc import Iterator
 
 from logpersister.report.facts import Identity
 from logpersister.report.metrics import Metrics as MemberMetrics
 from logpersister_operator.metrics import Metrics as OperatorMetrics
-from tests.chart.helm import CHART, Document
+from tests.chart.combinations import MONITORED
+from tests.chart.helm import CHART, Document, render
 
 OPERATIONS = (CHART.parents[1] / "docs" / "operations.md").read_text()
 
@@ -25,6 +27,14 @@ def metric_names() -> set[str]:
 
 def used(expression: str) -> set[str]:
     return set(re.findall(r"\blogpersister_\w+", expression))
+
+
+def installed_dashboard() -> Document:
+    """Return the dashboard as the chart installs it."""
+    config_map = render(MONITORED).one("ConfigMap", "logpersister-dashboard")
+    assert config_map["metadata"]["labels"]["grafana_dashboard"] == "1"
+    found: Document = json.loads(config_map["data"]["logpersister.json"])
+    return found
 
 
 def targets(dashboard: Document) -> Iterator[Document]:

@@ -1,27 +1,16 @@
 """Alerts as Prometheus sees them: promtool plays series and tells which alerts fire."""
 
-import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.chart.combinations import MONITORED
+from tests.chart.checking import complaints
 from tests.chart.helm import render
-from tests.chart.monitoring import metric_names, targets, used
-from tests.stack import artifacts
+from tests.chart.monitoring import installed_dashboard, metric_names, targets, used
 
 SCENES = Path(__file__).parent / "alerts.yaml"
-
-
-def promtool(*arguments: str | Path) -> str:
-    """Return what promtool finds wrong; empty when nothing is."""
-    command = [artifacts.go_program("promtool"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0 or done.stdout + done.stderr
-    return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +24,7 @@ def play(folder: Path, alerts: str) -> str:
     """Play all scenes with the alerts given."""
     (folder / "rules.yaml").write_text(alerts)
     (folder / SCENES.name).write_text(SCENES.read_text())
-    return promtool("test", "rules", folder / SCENES.name)
+    return complaints("promtool", "test", "rules", folder / SCENES.name)
 
 
 def test_alerts_tell_what_they_are_for_and_nothing_else(alerts: str, tmp_path: Path) -> None:
@@ -68,16 +57,15 @@ def test_each_alert_is_played_where_it_tells_and_where_not(alerts: str) -> None:
 
 
 def test_expressions_of_the_dashboard_are_promql(tmp_path: Path) -> None:
-    dashboard = json.loads(render(MONITORED).one("ConfigMap", "logpersister-dashboard")["data"]["logpersister.json"])
-    found = [_with_values(target["expr"]) for target in targets(dashboard)]
+    found = [_with_values(target["expr"]) for target in targets(installed_dashboard())]
     assert len(found) > 20
     records = [{"record": f"panel:{number}", "expr": expression} for number, expression in enumerate(found)]
     file = tmp_path / "rules.yaml"
     file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": records}]}))
-    assert promtool("check", "rules", "--lint=all", "--lint-fatal", file) == ""
+    assert complaints("promtool", "check", "rules", "--lint=all", "--lint-fatal", file) == ""
     records[0]["expr"] += ")"
     file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": records}]}))
-    assert "panel:0" in promtool("check", "rules", file)
+    assert "panel:0" in complaints("promtool", "check", "rules", file)
 
 
 def _with_values(expression: str) -> str:

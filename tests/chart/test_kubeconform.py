@@ -1,15 +1,14 @@
 """What the chart renders is what Kubernetes knows, field by field."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.chart import schemas
+from tests.chart.checking import complaints
 from tests.chart.combinations import COMBINATIONS
 from tests.chart.helm import template
-from tests.stack import artifacts
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check(folder: Path, text: str) -> str:
     """Return what kubeconform finds wrong; empty when nothing is."""
     locations = [f"-schema-location={one / schemas.LOCATION}" for one in (folder, schemas.OWN)]
-    command = [str(artifacts.go_program("kubeconform")), "-strict", "-output=text", *locations, "-"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0 or done.stdout + done.stderr
-    return "" if done.returncode == 0 else done.stdout + done.stderr
+    return complaints("kubeconform", "-strict", "-output=text", *locations, "-", text=text)
 
 
 @pytest.mark.parametrize("values", COMBINATIONS.values(), ids=COMBINATIONS)

@@ -11,7 +11,7 @@ import yaml
 from logpersister_operator.decide.conditions import Aspect
 from tests.chart.combinations import MONITORED
 from tests.chart.helm import CHART, Document, render
-from tests.chart.monitoring import OPERATIONS, metric_names, targets, used
+from tests.chart.monitoring import OPERATIONS, installed_dashboard, metric_names, targets, used
 
 DOCS = CHART.parents[1] / "docs"
 
@@ -24,10 +24,7 @@ def rules() -> list[Document]:
 
 @pytest.fixture(scope="module")
 def dashboard() -> Document:
-    config_map = render(MONITORED).one("ConfigMap", "logpersister-dashboard")
-    assert config_map["metadata"]["labels"]["grafana_dashboard"] == "1"
-    found: Document = json.loads(config_map["data"]["logpersister.json"])
-    return found
+    return installed_dashboard()
 
 
 def test_alerts_are_about_metrics_that_exist(rules: list[Document]) -> None:

@@ -1,7 +1,7 @@
 """What members have stored in all. A member counts since it started; what earlier ones stored is not forgotten."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Self
 
@@ -33,8 +33,7 @@ class _Counts:
         return _Counts(*(max(0, ours - theirs) for ours, theirs in self._beside(other)))
 
     def _beside(self, other: "_Counts") -> Iterable[tuple[int, int]]:
-        names = ("objects", "bytes", "records", "failures", "quarantined")
-        return [(getattr(self, name), getattr(other, name)) for name in names]
+        return zip(astuple(self), astuple(other), strict=True)
 
 
 @dataclass(frozen=True, slots=True)

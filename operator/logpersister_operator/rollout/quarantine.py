@@ -8,10 +8,10 @@ bad records mostly are in few of them: so revisions that refuse the same records
 """
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Self
 
 from logpersister.report.human import number, plural
-from logpersister_operator.rollout.evidence import Evidence, gained
+from logpersister_operator.rollout.evidence import Evidence, Tally, Told, gained
 from logpersister_operator.rollout.policy import Policy, ShadowPolicy
 from logpersister_operator.rollout.record import Record, Trial
 from logpersister_operator.rollout.situation import Situation
@@ -26,6 +26,10 @@ class Share:
 
     quarantined: int
     records: int
+
+    @classmethod
+    def of(cls, *counts: Tally | Told) -> Self:
+        return cls(sum(one.quarantined for one in counts), sum(one.records for one in counts))
 
     def __str__(self) -> str:
         percent = 100 * self.quarantined / self.records if self.records else 0.0
@@ -62,7 +66,7 @@ def excess(
     trial, most = record.trial, situation.policy.max_quarantine_ratio
     if trial is None or not _is_evident(trial, mine, situation, tried) or not _is_comparable(record, situation):
         return ""
-    ours, usual = Share(record.candidate_stored.quarantined, record.candidate_stored.records), _usual(record, situation)
+    ours, usual = Share.of(record.candidate_stored), _usual(record, situation)
     if not ours.exceeds(usual, most) or (most > 0 and ours.quarantined < _FEWEST):
         return ""
     example = f"; for example {mine.example}" if mine.example else ""
@@ -85,6 +89,5 @@ def _has_peers(record: Record, situation: Situation) -> bool:
 def _usual(record: Record, situation: Situation) -> Share:
     """Return the share of the stable revision in the same time; of all that it tells of when it stored nothing then."""
     if record.stable_stored.records:
-        return Share(record.stable_stored.quarantined, record.stable_stored.records)
-    told = situation.evidence_of(record.stable).stored
-    return Share(sum(one.quarantined for one in told), sum(one.records for one in told))
+        return Share.of(record.stable_stored)
+    return Share.of(*situation.evidence_of(record.stable).stored)

@@ -14,3 +14,8 @@ class ParserSpec(Model):
     """`bytes`: anything, values are not looked at. `json`: each value is one JSON document (RFC 8259, UTF-8, nested at
     most 128 deep); a record whose value is not is stored as it is, in the folder `_quarantine` below the topic's
     (docs/parsers.md). Null values are never parsed."""
+
+    @property
+    def has_quarantine(self) -> bool:
+        """Whether it may refuse records."""
+        return self.type != "bytes"

@@ -163,11 +163,11 @@ class Cycle:
             known = self.book.topic_id(range_.partition)
             self._hold(range_.partition, holds.topic_recreated(range_.partition, known, "another one"))
         elif error.upload and error.kind in REFUSALS:
-            self._refused(range_.partition, error)
+            self._refused(range_, error)
 
-    def _refused(self, partition: TopicPartition, error: WorkError) -> None:
+    def _refused(self, range_: Range, error: WorkError) -> None:
         """Decide anew about a partition when its intent is for another place than ours, and that refuses it."""
-        intent = self.book.pending_of(partition)
+        intent, partition = self.book.intent_of(range_), range_.partition
         if intent is None or not self.arrivals.revisions.stores_elsewhere(intent) or self.book.running([partition]):
             return
         if self.book.failures(partition) >= MOST_REFUSALS:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
@@ -71,10 +71,7 @@ class Reports(Listener):
         for reason, count in outcome.retries.items():
             self._metrics.retried(reason, count)
         return {
-            "topic": outcome.range.partition.topic,
-            "partition": outcome.range.partition.partition,
-            "start": outcome.range.start,
-            "end": outcome.range.end,
+            **_where(outcome.range),
             "objects": len(objects),
             "records": written.records,
             "bytes": written.bytes,
@@ -88,10 +85,7 @@ class Reports(Listener):
         self._board.range_failed(failed)
         log.warning(
             "range.failed",
-            topic=range_.partition.topic,
-            partition=range_.partition.partition,
-            start=range_.start,
-            end=range_.end,
+            **_where(range_),
             kind=error.kind,
             message=error.message,
         )
@@ -155,13 +149,20 @@ class Reports(Listener):
             self._board.lag(summary)
 
 
-def _quarantined(range_: Range, quarantined: Quarantined) -> Mapping[str, object]:
-    """Return what the log says of the refused records of a range; never what is in them."""
+def _where(range_: Range) -> dict[str, Any]:
+    """Return how the log names a range."""
     return {
         "topic": range_.partition.topic,
         "partition": range_.partition.partition,
         "start": range_.start,
         "end": range_.end,
+    }
+
+
+def _quarantined(range_: Range, quarantined: Quarantined) -> Mapping[str, object]:
+    """Return what the log says of the refused records of a range; never what is in them."""
+    return {
+        **_where(range_),
         "records": quarantined.records,
         "first_offset": quarantined.first,
         "reason": quarantined.reason,

@@ -90,7 +90,7 @@ def _equipment(group: str, revision: str, document: str) -> Equipment:
             "start": str(work.range.start),
             "end": str(work.range.end),
         }
-        if parser.type != "bytes":
+        if parser.has_quarantine:
             metadata["parser"] = parser.type
         if work.partly_lost:
             metadata["read-from"] = str(work.read_from)

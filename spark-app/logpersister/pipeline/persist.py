@@ -141,7 +141,7 @@ class RangeWriter:
         if assignment.refused is not None and self._first_refused is None:
             first = batch.column("offset")[int(assignment.refused.rows[0])].as_py()
             self._first_refused = first, assignment.refused.reason
-        for path, part in _by_path(batch, assignment):
+        for path, part in by_path(batch, assignment):
             target = self._object(path)
             if target is not None:
                 target.add(part)
@@ -194,7 +194,7 @@ class RangeWriter:
         self._open.clear()
 
 
-def _by_path(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[tuple[str, pa.RecordBatch]]:
+def by_path(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield the rows of each path, in offset order."""
     if len(assignment.paths) == 1:
         yield assignment.paths[0], batch

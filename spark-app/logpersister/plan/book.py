@@ -111,10 +111,6 @@ class Book:
     def pending(self) -> list[Intent]:
         return [e.intent for e in self._entries.values() if e.intent is not None]
 
-    def pending_of(self, partition: TopicPartition) -> Intent | None:
-        entry = self._entries.get(partition)
-        return entry.intent if entry else None
-
     def failures(self, partition: TopicPartition) -> int:
         """Return how often in a row the execution of its ranges has failed."""
         return self._entries[partition].failures

@@ -152,6 +152,6 @@ def _party(resource: LogPersister, storage: StorageSpec, secrets: Secrets, stack
     store = stack.enter_context(open_store(storage, secrets))
     partition_by, parser = _layout(resource.spec)
     shelf = Shelf(
-        store, resource.group_id, in_folders=bool(partition_by), most=most, has_quarantine=parser.type != "bytes"
+        store, resource.group_id, in_folders=bool(partition_by), most=most, has_quarantine=parser.has_quarantine
     )
     return Party(resource.spec.generation, progress, shelf, lambda: list(list_losses(store, resource.group_id)))
