@@ -104,7 +104,9 @@ COPY --from=java /opt/java /opt/java
 COPY --from=spark-app-files /opt/logpersister /opt/logpersister
 COPY --chmod=0755 images/entrypoint.sh /opt/logpersister/bin/entrypoint
 COPY --chmod=0755 images/decommission.sh /opt/logpersister/bin/decommission
+# A member whose servers are away when its pod starts waits for them: less than the startup probe allows.
 ENV JAVA_HOME=/opt/java \
+    LOGPERSISTER_WAIT=2m \
     PYSPARK_PYTHON=/opt/logpersister/bin/python \
     SPARK_HOME=/opt/logpersister/spark
 USER 10001:10001

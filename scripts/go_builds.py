@@ -1,7 +1,7 @@
 """Programs that set-up builds from Go modules: each pinned, each a single static binary.
 
 A module that ``go install`` takes is named with its version. It refuses those with replace or exclude directives, as
-etcd, Kubernetes and Prometheus have: they are built in a module of our own, whose go.mod and go.sum pin everything.
+etcd and Kubernetes have: they are built in a module of our own, whose go.mod and go.sum pin everything.
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ class GoBuild:
     """``-X`` options of the linker: versions that the program tells."""
     tags: str = ""
     """What of the source is built, and what is not."""
-    group: str = "setup"
-    """What needs it: ``make setup``, or only the node of the cluster's tests."""
+    group: str = "test"
+    """The smallest group of parts that needs it."""
+    after: tuple[str, ...] = ()
+    """Builds to wait for: what they have compiled is not compiled again."""
 
     @property
     def files(self) -> list[Path]:
@@ -93,6 +95,7 @@ GO_BUILDS = (
         "k8s.io/kubernetes/cmd/kubectl",
         _MODULES / "kubernetes",
         _KUBERNETES_VERSION,
+        after=("kube-apiserver",),
     ),
     GoBuild("etcd", "etcd, a Go build of half a minute", "go.etcd.io/etcd/server/v3", _MODULES / "etcd"),
     GoBuild(
@@ -109,8 +112,8 @@ GO_BUILDS = (
     ),
     GoBuild(
         "promtool",
-        "promtool of Prometheus, a Go build of a minute",
-        "github.com/prometheus/prometheus/cmd/promtool",
+        "what plays alerts, a Go build of a minute",
+        ".",
         _PROMTOOL,
         tags="remove_all_sd",
     ),
@@ -122,6 +125,7 @@ GO_BUILDS = (
             _MODULES / "kubernetes",
             _KUBERNETES_VERSION,
             group="cluster",
+            after=("kube-apiserver",),
         )
         for name in ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
     ),

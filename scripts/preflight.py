@@ -1,4 +1,4 @@
-"""Checks that a machine has what set-up builds with, and says in one sentence what is missing."""
+"""Checks that a machine has what the parts of set-up are made with, and says in one sentence what is missing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class MissingError(Exception):
@@ -25,7 +29,7 @@ class Tool:
     """Packages of Debian and Ubuntu, or how else to get it."""
 
 
-TOOLS = (
+JAVA, MAVEN, GO, RUST, C_COMPILER = TOOLS = (
     Tool("Java", ("java", "-version"), (17,), "openjdk-17-jdk-headless"),
     Tool("Maven", ("mvn",), (), "maven"),
     Tool("Go", ("go", "version"), (1, 24), "golang-go (from backports if need be)"),
@@ -36,9 +40,9 @@ TOOLS = (
 _OLDEST_PYTHON = (3, 11)
 
 
-def check() -> None:
-    """Raise `MissingError` unless everything is there."""
-    problems = [problem for problem in (_python(), *map(_problem, TOOLS)) if problem]
+def check(tools: Iterable[Tool]) -> None:
+    """Raise `MissingError` unless Python and these tools are there; each is asked once."""
+    problems = [problem for problem in (_python(), *map(_problem, dict.fromkeys(tools))) if problem]
     if problems:
         raise MissingError(
             f"Missing: {'; '.join(what for what, _ in problems)}. "
@@ -75,6 +79,6 @@ def _problem(tool: Tool) -> tuple[str, str] | None:
 
 if __name__ == "__main__":
     try:
-        check()
+        check(TOOLS)
     except MissingError as error:
         sys.exit(str(error))

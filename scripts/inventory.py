@@ -1,0 +1,236 @@
+"""Every part that set-up can make, and how.
+
+Results are made aside and then renamed, so an interrupted run leaves nothing half made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import logged
+import preflight
+from go_builds import GO_BUILDS, GoBuild
+from logged import CACHE, ROOT
+from part import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+UV = CACHE / "uv" / "uv"
+NATIVE = ROOT / "spark-app" / "native"
+NATIVE_WHEEL = CACHE / "native"
+BUILD_LOCK = ROOT / "images" / "build.lock"
+STACK = ROOT / "tests" / "stack"
+
+OLDEST_KAFKA = "2.8.2"
+"""The oldest release that is promised: the first one with ids of topics."""
+MAVEN = ("mvn", "--batch-mode", "--strict-checksums", "--no-transfer-progress")
+_JARS = (preflight.JAVA, preflight.MAVEN)
+
+
+def parts() -> dict[str, Part]:
+    """Every part by name; of those that could be made now, the first is made first."""
+    found = [
+        Part("uv", "uv, the package installer", "code", UV.with_name(".stamp"), _uv, [ROOT / "requirements-uv.lock"]),
+        Part(
+            "python",
+            "Python environment in .venv, some 40 packages",
+            "code",
+            VENV / ".stamp",
+            _python,
+            [ROOT / "requirements.lock", ROOT / "pyproject.toml"],
+            [str(ROOT), sys.version],
+            after=["uv"],
+        ),
+        Part(
+            "native-wheel",
+            "native decoder, a Rust build of about a minute",
+            "unit",
+            NATIVE_WHEEL / ".stamp",
+            _native_wheel,
+            [NATIVE / "Cargo.toml", NATIVE / "pyproject.toml", NATIVE / "src", NATIVE / "python", BUILD_LOCK],
+            after=["uv"],
+            tools=[preflight.RUST, preflight.C_COMPILER],
+        ),
+        Part(
+            "native",
+            "native decoder into .venv",
+            "unit",
+            VENV / ".stamp-native",
+            _native,
+            [NATIVE_WHEEL / ".stamp"],
+            [str(ROOT), sys.version],
+            after=["python", "native-wheel"],
+        ),
+        Part(
+            "kafka",
+            "Kafka, 45 MB of jars",
+            "stack",
+            CACHE / "kafka" / ".stamp",
+            _kafka,
+            [STACK / "pom.xml"],
+            tools=_JARS,
+        ),
+        Part(
+            "seaweedfs",
+            "SeaweedFS, the S3 server of the demo, 45 MB",
+            "stack",
+            CACHE / "seaweedfs" / ".stamp",
+            _seaweedfs,
+            [STACK / "seaweedfs.lock"],
+            after=["uv"],
+        ),
+        *(_go_part(build) for build in GO_BUILDS),
+        Part(
+            "bytecode",
+            "compiled modules of the Python environment",
+            "test",
+            VENV / ".stamp-bytecode",
+            _bytecode,
+            [VENV / ".stamp"],
+            after=["python"],
+        ),
+        Part(
+            "spark-kafka",
+            "Spark's own Kafka source, for comparison in tests",
+            "test",
+            CACHE / "spark-kafka" / ".stamp",
+            _spark_kafka,
+            [STACK / "spark-kafka.pom.xml"],
+            tools=_JARS,
+        ),
+        Part(
+            "oldest-kafka",
+            f"Kafka {OLDEST_KAFKA}, the oldest that is promised, 45 MB of jars",
+            "soak",
+            CACHE / "oldest-kafka" / ".stamp",
+            _oldest_kafka,
+            [STACK / "pom.xml"],
+            [OLDEST_KAFKA],
+            tools=_JARS,
+        ),
+    ]
+    return {part.name: part for part in found}
+
+
+def _uv() -> None:
+    with _aside(UV.parent) as new:
+        _run("uv", [sys.executable, "-m", "venv", str(new / "venv")])
+        install = [str(new / "venv" / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
+        _run("uv", [*install, "--require-hashes", "--requirement", str(ROOT / "requirements-uv.lock")])
+        (new / "venv" / "bin" / "uv").replace(new / "uv")  # stands alone: the environment around it can go
+        shutil.rmtree(new / "venv")
+
+
+def _python() -> None:
+    if not _healthy():
+        _run("python", [str(UV), "venv", "--clear", "--no-project", "--python", sys.executable, str(VENV)])
+    (VENV / ".stamp-native").unlink(missing_ok=True)  # the next step removes what is not in the lock
+    lock = str(ROOT / "requirements.lock")
+    _run("python", [str(UV), "pip", "sync", "--python", str(PYTHON), "--require-hashes", lock])
+    _install("python", "--no-build-isolation", "--editable", str(ROOT))
+
+
+def _bytecode() -> None:
+    """Compile all modules in .venv. Python compiles those that it imports, but keeps none where it is told not to."""
+    site_packages = next((VENV / "lib").glob("python3*/site-packages"))
+    _run("bytecode", [str(PYTHON), "-m", "compileall", "-q", "-j", "0", str(site_packages)])
+
+
+def _healthy() -> bool:
+    """Whether .venv is an environment of this Python, made at this place."""
+    probe = "import sys; print(sys.version); print(sys.prefix)"
+    with contextlib.suppress(OSError):
+        done = subprocess.run([str(PYTHON), "-c", probe], capture_output=True, text=True, check=False)
+        script = VENV / "bin" / "activate"
+        return done.stdout == f"{sys.version}\n{VENV}\n" and str(VENV) in script.read_text()
+    return False
+
+
+def _native_wheel() -> None:
+    """Build the wheel in an environment of its own, which is there long before .venv is."""
+    with _aside(NATIVE_WHEEL) as new:
+        pinned = ["--build-constraint", str(BUILD_LOCK), "--require-hashes"]
+        command = [str(UV), "build", "--wheel", *pinned, "--python", sys.executable, "--out-dir", str(new)]
+        _run("native-wheel", [*command, "--no-create-gitignore", str(NATIVE)])
+
+
+def _native() -> None:
+    _install("native", "--reinstall", *map(str, NATIVE_WHEEL.glob("*.whl")))
+
+
+def _install(name: str, *what: str) -> None:
+    """Install something of ours into .venv."""
+    _run(name, [str(UV), "pip", "install", "--python", str(PYTHON), "--no-deps", *what])
+
+
+def _kafka() -> None:
+    _kafka_jars("kafka", CACHE / "kafka")
+
+
+def _seaweedfs() -> None:
+    with _aside(CACHE / "seaweedfs") as new:
+        pinned = ["--require-hashes", "--no-deps", "--requirement", str(STACK / "seaweedfs.lock")]
+        _run("seaweedfs", [str(UV), "pip", "install", "--python", sys.executable, "--target", str(new), *pinned])
+
+
+def _oldest_kafka() -> None:
+    _kafka_jars("oldest-kafka", CACHE / "oldest-kafka", f"-Dkafka.version={OLDEST_KAFKA}")
+
+
+def _kafka_jars(name: str, place: Path, *options: str) -> None:
+    with _aside(place) as new:
+        goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={new}"]
+        _run(name, [*MAVEN, "--file", str(STACK / "pom.xml"), *options, *goal])
+
+
+def _spark_kafka() -> None:
+    with _aside(CACHE / "spark-kafka") as new:
+        pom = str(STACK / "spark-kafka.pom.xml")
+        _run("spark-kafka", [*MAVEN, "--file", pom, "dependency:copy", f"-DoutputDirectory={new}"])
+
+
+def _go_part(build: GoBuild) -> Part:
+    def make() -> None:
+        with _aside(CACHE / build.name) as new:
+            # Nice: it takes all cores for minutes, and the machine may be somebody's desk.
+            command = ["nice", *build.command(new)]
+            _run(build.name, command, build.environment(new), build.module or ROOT)
+
+    return Part(
+        build.name,
+        build.title,
+        build.group,
+        CACHE / build.name / ".stamp",
+        make,
+        build.files,
+        build.facts,
+        build.after,
+        [preflight.GO],
+    )
+
+
+@contextlib.contextmanager
+def _aside(place: Path) -> Iterator[Path]:
+    """Yield an empty folder that takes the place of ``place`` when the block ends well."""
+    new = place.with_name(place.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    yield new
+    shutil.rmtree(place, ignore_errors=True)
+    new.rename(place)
+
+
+def _run(name: str, command: Sequence[str], environment: Mapping[str, str] | None = None, folder: Path = ROOT) -> None:
+    """Run a command with its output in the part's log, showing that it goes on."""
+    # --no-build-isolation takes build tools from the environment.
+    path = f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    logged.run(name, command, {"PATH": path, "UV_PYTHON_DOWNLOADS": "never", **(environment or {})}, folder)

@@ -1,0 +1,135 @@
+"""Set-up by groups: what a target waits for, in which order, and which programs of the machine it asks for."""
+
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import preflight
+import pytest
+from inventory import parts
+from logged import ROOT
+from part import GROUPS, Part, next_part, selected
+from prepare import prepare_all
+
+
+def names_of(*names: str) -> set[str]:
+    return {part.name for part in selected(parts(), names)}
+
+
+def tools_of(*names: str) -> set[str]:
+    return {tool.name for part in selected(parts(), names) for tool in part.tools}
+
+
+def part(name: str, *after: str) -> Part:
+    return Part(name, name, "code", Path(name), lambda: None, after=after)
+
+
+def test_each_group_is_made_with_no_more_than_it_needs() -> None:
+    assert names_of("code") == {"uv", "python"}
+    assert names_of("unit") - names_of("code") == {"native-wheel", "native"}
+    assert names_of("stack") - names_of("unit") == {"kafka", "seaweedfs"}
+    assert names_of("stack") < names_of("test")
+    assert {"minio", "kube-apiserver", "promtool", "spark-kafka", "bytecode"} <= names_of("test")
+    assert names_of("soak") - names_of("test") == {"oldest-kafka"}
+    assert {"kubelet", "coredns"} <= names_of("cluster") - names_of("test")
+    assert set(GROUPS) == {part.group for part in parts().values()}
+
+
+def test_machines_are_asked_only_for_what_a_group_is_made_with() -> None:
+    assert tools_of("code") == set()
+    assert tools_of("unit") == {"Rust", "a C compiler"}
+    assert tools_of("stack") == {"Rust", "a C compiler", "Java", "Maven"}
+    assert tools_of("test") == {tool.name for tool in preflight.TOOLS}
+
+
+@pytest.mark.parametrize(
+    ("target", "prepared"),
+    [
+        *((target, "code") for target in ("lint", "types", "layers")),
+        *((target, "unit") for target in ("quick", "unit", "model", "crds")),
+        *((target, "stack") for target in ("demo", "stack")),
+        *((f"{target} ARGS=--s3=minio", "stack minio") for target in ("demo", "stack")),
+        ("chaos", "stack minio"),
+        ("bench", "stack minio"),
+        ("bench ARGS=operator", "stack minio kube-apiserver etcd"),
+        *((target, "test") for target in ("setup", "pytest")),
+        ("soak", "soak"),
+        ("cluster-up", "cluster"),
+    ],
+)
+def test_a_target_asks_for_its_group(target: str, prepared: str) -> None:
+    shown = subprocess.run(["make", "--dry-run", *target.split()], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert f"scripts/prepare.py {prepared}" in [line.strip().partition(" ")[2] for line in shown.stdout.splitlines()]
+
+
+def test_a_part_brings_what_it_needs() -> None:
+    assert names_of("native") == {"uv", "python", "native-wheel", "native"}
+    assert names_of("unit", "helm") == names_of("unit") | {"helm"}
+
+
+def test_preflight_names_each_missing_tool_once_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    preflight.check([])
+    with pytest.raises(preflight.MissingError) as caught:
+        preflight.check([preflight.MAVEN, preflight.GO, preflight.MAVEN])
+    message = str(caught.value)
+    assert message.count("Maven (no mvn on the PATH)") == message.count("Go 1.24 or newer (no go on the PATH)") == 1
+    assert "install maven, golang-go" in message
+    assert "Java" not in message
+
+
+def test_a_part_waits_for_those_it_needs_while_they_are_made() -> None:
+    python, wheel, native, kafka = part("python"), part("wheel"), part("native", "python", "wheel"), part("kafka")
+    assert next_part([python, wheel, native, kafka], []) is python
+    assert next_part([native, kafka], [python, wheel]) is kafka
+    assert next_part([native], [wheel]) is None
+    assert next_part([native], []) is native
+
+
+def test_every_part_can_be_made_in_its_turn() -> None:
+    waiting, made = list(parts().values()), set[str]()
+    while waiting:
+        found = next_part(waiting, [])
+        assert found is not None
+        assert made.issuperset(found.after)
+        made.add(found.name)
+        waiting.remove(found)
+
+
+def meeting(made: list[str]) -> Callable[[Part], None]:
+    """Make parts so that each of the first two ends only when the other has begun."""
+    both = threading.Barrier(2)
+
+    def make(one: Part) -> None:
+        if one.name in {"python", "wheel"}:
+            both.wait(timeout=60)
+        made.append(one.name)
+
+    return make
+
+
+def never() -> None:
+    raise AssertionError("nothing failed")
+
+
+def test_parts_are_made_at_the_same_time_and_after_what_they_need() -> None:
+    made: list[str] = []
+    chosen: Sequence[Part] = [part("uv"), part("python", "uv"), part("wheel", "uv"), part("native", "python", "wheel")]
+    prepare_all(chosen, meeting(made), never)
+    assert (made[0], set(made[1:3]), made[3:]) == ("uv", {"python", "wheel"}, ["native"])
+
+
+def test_a_part_that_fails_ends_what_is_being_made_and_nothing_else_begins() -> None:
+    made: list[str] = []
+    stopped = threading.Event()
+
+    def make(one: Part) -> None:
+        if one.name == "broken":
+            raise ValueError("no compiler")
+        assert stopped.wait(60)
+        made.append(one.name)
+
+    with pytest.raises(ValueError, match="no compiler"):
+        prepare_all([part("long"), part("broken"), part("later"), part("last", "long")], make, stopped.set)
+    assert made == ["long"]
