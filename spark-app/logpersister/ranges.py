@@ -5,11 +5,15 @@ Pure: imports nothing of the project, nothing that does I/O.
 
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 Offset = int
 """A position in a topic partition, from 0; what Kafka calls an offset."""
+
+Cause = Literal["lost", "skipped"]
+"""Why offsets are in no object. ``lost``: Kafka's log start had passed them. ``skipped``: somebody set the committed
+offset forward."""
 
 
 class TopicPartition(NamedTuple):

@@ -1,12 +1,15 @@
-"""The command line: commands, options, their help. Imports nothing but the standard library."""
+"""The command line: commands, options, their help. Loads nothing but the standard library."""
 
 import argparse
-import math
+import os
 from typing import Final
+
+from logpersister import __version__
 
 LOG_FORMATS: Final = ("auto", "console", "json", "logfmt")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
+WAIT_VARIABLE: Final = "LOGPERSISTER_WAIT"
 _EPILOG: Final = """\
 exit codes:
   0  done
@@ -16,6 +19,7 @@ exit codes:
   4  run --until-current: what is left is held until someone decides
   5  run: another process has taken this member's name
   6  verify: something contradicts the promise, or cannot be proven
+  130, 143  ended by Ctrl-C or SIGTERM; a member that runs ends its work first, and exits with 0
 """
 
 
@@ -27,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    root.add_argument("--version", action="version", version=f"logpersister {__version__}")
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _check(_command(commands, "check", "validate a manifest; reach its brokers and its bucket"))
     _run(_command(commands, "run", "run a member of the group until it is stopped"))
@@ -38,17 +43,24 @@ def parser() -> argparse.ArgumentParser:
 
 
 def seconds(text: str) -> float:
-    """Parse ``10``, ``10s``, ``500ms``, ``2m`` or ``1h`` into seconds; an error is one of the command line."""
-    for suffix, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)):
-        if text.endswith(suffix):
-            try:
-                value = float(text.removesuffix(suffix)) * factor
-            except ValueError:
-                break
-            if math.isfinite(value) and value > 0:
-                return value
-            break
-    raise argparse.ArgumentTypeError(f'"{text}" is not a duration; write for example 10s or 2m')
+    """Parse a duration as manifests have it (``10s``, ``1m30s``) into seconds; an error is one of the command line."""
+    # Only here: the manifest's package loads pydantic, which --help needs not.
+    from logpersister.manifest.problems import RefusedError  # noqa: PLC0415
+    from logpersister.manifest.quantity import parse_duration  # noqa: PLC0415
+
+    try:
+        value = parse_duration(text).total_seconds()
+    except RefusedError as error:
+        remedy = f"write {text}s" if text.isascii() and text.isdigit() else error.findings[0].remedy
+        raise argparse.ArgumentTypeError(f'"{text}" {error.findings[0].expectation}; {remedy}') from None
+    if value == 0:
+        raise argparse.ArgumentTypeError(f'"{text}" is no time at all; write for example 10s')
+    return value
+
+
+def patience(text: str) -> float:
+    """Parse a duration that may be nothing, ``0s``."""
+    return 0.0 if text in {"0", "0s"} else seconds(text)
 
 
 def cores(text: str) -> int:
@@ -71,7 +83,13 @@ def _command(
 ) -> argparse.ArgumentParser:
     sentence = f"{summary[0].upper()}{summary[1:]}."
     command = commands.add_parser(name, help=summary, description=sentence)
-    command.add_argument("-f", "--file", required=True, metavar="FILE", help="the LogPersister manifest (YAML)")
+    command.add_argument(
+        "-f",
+        "--file",
+        required=True,
+        metavar="FILE",
+        help="the LogPersister manifest (YAML); - reads it from standard input",
+    )
     command.add_argument(
         "--secrets-dir",
         metavar="DIR",
@@ -90,11 +108,24 @@ def _command(
 
 def _check(command: argparse.ArgumentParser) -> None:
     _json(command)
+    command.add_argument(
+        "--print-policy",
+        action="store_true",
+        help="print the IAM policy and the kafka-acls commands that members of this manifest need, and ask nobody",
+    )
 
 
 def _run(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--until-current", action="store_true", help="end when everything that was in the topics at the start is stored"
+    )
+    command.add_argument(
+        "--wait",
+        type=patience,
+        default=os.environ.get(WAIT_VARIABLE),
+        metavar="DURATION",
+        help="how long to wait at the start for servers that are away, instead of ending with 3; wrong settings end at "
+        f"once (default: ${WAIT_VARIABLE}, which is 2m in the image, else 0s: not at all)",
     )
     command.add_argument(
         "--shadow-of",

@@ -8,7 +8,7 @@ from kafka.errors import KafkaError
 
 from logpersister.cli.context import invalid
 from logpersister.cli.deadline import Call
-from logpersister.cli.exits import UnreachableError
+from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.kafka_client import BrokerReport, KafkaCheckError, check_broker, client_config
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.secrets import Secrets
@@ -28,15 +28,24 @@ def reach(resource: LogPersister, secrets: Secrets, seconds: float) -> BrokerRep
             lambda: check_broker(kafka, secrets, resource.group_id, seconds=seconds),
         ).result()
     except KafkaCheckError as error:
-        raise UnreachableError(str(error)) from error
+        if error.wrong_secret:
+            raise CommandError(str(error), Exit.INVALID) from error
+        raise UnreachableError(str(error), may_pass=error.may_pass) from error
     except ManifestError as error:
         raise invalid(error) from None
 
 
-def config(resource: LogPersister, secrets: Secrets, seconds: float) -> dict[str, Any]:
-    """Return kafka-python's arguments for clients of a command, which give up after `seconds`."""
+def config(resource: LogPersister, secrets: Secrets, seconds: float, found: BrokerReport) -> dict[str, Any]:
+    """Return kafka-python's arguments for clients of a command, which give up after `seconds`.
+
+    They begin at the bootstrap server that has answered: kafka-python takes any, and stays with one that is frozen.
+    """
     milliseconds = max(1000, int(seconds * 1000))
-    limits = {"bootstrap_timeout_ms": milliseconds, "request_timeout_ms": milliseconds}
+    limits = {
+        "bootstrap_servers": [found.address],
+        "bootstrap_timeout_ms": milliseconds,
+        "request_timeout_ms": milliseconds,
+    }
     try:
         return client_config(resource.spec.kafka, secrets) | limits
     except ManifestError as error:
@@ -60,5 +69,5 @@ def patiently(
             return ask()
         except KafkaError as error:
             if not error.retriable or clock() >= deadline:
-                raise UnreachableError(f"spec.kafka: {doing} ({error})") from error
+                raise UnreachableError(f"spec.kafka: {doing} ({error})", may_pass=bool(error.retriable)) from error
         sleep(PAUSE_SECONDS)

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from logpersister.cli.context import invalid
-from logpersister.cli.exits import UnreachableError
+from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.secrets import Secrets
-from logpersister.storage.errors import StorageError
+from logpersister.storage.errors import PLAIN_SERVER, TLS_SERVER, WRONG_KEYS, StorageError
 from logpersister.storage.store import ObjectStore, open_store
 
 
@@ -21,7 +21,10 @@ def opened(resource: LogPersister, secrets: Secrets) -> Iterator[ObjectStore]:
         finally:
             store.close()
     except StorageError as error:
-        raise UnreachableError(f"spec.storage: {error}") from error
+        if error.code in WRONG_KEYS and resource.spec.storage.secret_name is not None:
+            raise CommandError(f"spec.storage.secretName: {error}", Exit.INVALID) from error
+        may_pass = error.retriable and error.code not in (PLAIN_SERVER, TLS_SERVER)
+        raise UnreachableError(f"spec.storage: {error}", may_pass=may_pass) from error
     except ManifestError as error:
         raise invalid(error) from None
 

@@ -3,21 +3,29 @@
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import structlog
+
 from logpersister import __version__
-from logpersister.cli import brokers, bucket, context
+from logpersister.cli import brokers, bucket, context, policy
 from logpersister.cli.exits import CommandError, Exit
-from logpersister.cli.group import describe_group
+from logpersister.cli.group import NEW, describe_group
 from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
+from logpersister.pipeline.rules import rules_of
 from logpersister.report import logs
 from logpersister.report.human import plural
 
+log = structlog.get_logger(__name__)
+
+PAUSE_SECONDS = 1.0
+"""Between two looks at servers that are waited for."""
 Verdict = Literal["ok", "warning", "failed"]
 _MOST_TOPICS = 10
 
@@ -40,40 +48,67 @@ def run(arguments: argparse.Namespace) -> int:
     logs.configure(level="error")
     resource = context.manifest(arguments)
     secrets = context.secrets(arguments, logs.redactor)
-    codes: list[Exit] = []
+    if arguments.print_policy:
+        sys.stdout.write(policy.write(resource, secrets, as_json=arguments.json))
+        return Exit.OK
+    failures: list[CommandError] = []
     findings: list[Finding] = []
-    for finding in findings_of(resource, secrets, arguments.timeout, codes.append):
+    for finding in findings_of(resource, secrets, arguments.timeout, failures.append):
         findings.append(finding)
         if not arguments.json:
             print(finding, flush=True)
     if arguments.json:
         document = [{"subject": one.subject, "verdict": one.verdict, "message": one.message} for one in findings]
-        print(json.dumps({"ok": not codes, "findings": document}))
-    return max(codes, default=Exit.OK)
+        print(json.dumps({"ok": not failures, "findings": document}))
+    return max((error.code for error in failures), default=Exit.OK)
 
 
-def before_start(resource: LogPersister, secrets: Secrets, seconds: float) -> None:
-    """Do the same for ``run``: print only what is wrong, and raise `CommandError` for what prevents the start."""
-    codes: list[Exit] = []
-    for finding in findings_of(resource, secrets, seconds, codes.append):
+def before_start(
+    resource: LogPersister,
+    secrets: Secrets,
+    seconds: float,
+    until: float = 0.0,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Do the same for ``run``: print only what is wrong, and raise `CommandError` for what prevents the start.
+
+    What may pass by itself is waited for `until` then (by the clock). What no waiting can mend ends at once.
+    """
+    told = ""
+    while True:
+        failures: list[CommandError] = []
+        findings = list(findings_of(resource, secrets, seconds, failures.append))
+        left = until - clock()
+        if not failures or left <= 0 or not all(error.may_pass for error in failures):
+            break
+        reasons = "; ".join(map(str, failures))
+        if reasons != told:
+            told = reasons
+            log.warning("start.waits", reason=reasons, at_most_seconds=round(left))
+        sleep(min(PAUSE_SECONDS, left))
+    for finding in findings:
         if finding.verdict != "ok":
             print(finding, file=sys.stderr, flush=True)
-    if codes:
-        raise CommandError("nothing was started; correct the above and try again", max(codes))
+    if failures:
+        code = max(error.code for error in failures)
+        raise CommandError("nothing was started; correct the above and try again", code)
+    if told:
+        log.info("start.goes_on")
 
 
 def findings_of(
-    resource: LogPersister, secrets: Secrets, seconds: float, fail: Callable[[Exit], object]
+    resource: LogPersister, secrets: Secrets, seconds: float, fail: Callable[[CommandError], object]
 ) -> Iterator[Finding]:
-    """Yield the findings as they come; `fail` is told the exit code of each that is a failure."""
-    revision = revision_of(resource, __version__).hash
+    """Yield the findings as they come; `fail` is told the error of each that is a failure."""
+    revision = revision_of(resource, __version__, rules_of(resource)).hash
     generation = resource.spec.generation
     yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
     for subject, look in (("kafka", _kafka), ("bucket", _bucket)):
         try:
             yield from look(resource, secrets, seconds)
         except CommandError as error:
-            fail(error.code)
+            fail(error)
             yield Finding(subject, "failed", str(error))
 
 
@@ -93,8 +128,8 @@ def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator
         pattern = resource.spec.kafka.topic_pattern
         message = f'spec.kafka.topicPattern: "{pattern}" matches no topic yet; topics that match join by themselves'
         yield Finding("topics", "warning", message)
-    group = describe_group(brokers.config(resource, secrets, seconds), resource.group_id, seconds)
-    if group.state == "Dead":
+    group = describe_group(brokers.config(resource, secrets, seconds, report), resource.group_id, seconds)
+    if group.state == NEW:
         yield Finding("group", "ok", f"{resource.group_id}: new, nothing is committed")
     else:
         yield Finding("group", "ok", f"{resource.group_id}: {group.state}, {plural(len(group.members), 'member')}")

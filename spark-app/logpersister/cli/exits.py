@@ -21,18 +21,22 @@ class Exit(IntEnum):
     """``verify``: something contradicts the promise, or cannot be proven."""
     INTERRUPTED = 130
     """By Ctrl-C (128 + SIGINT)."""
+    TERMINATED = 143
+    """By SIGTERM (128 + SIGTERM), where there was nothing to stop in order."""
 
 
 class CommandError(Exception):
     """Ends the command with a message for the user and an exit code, without a traceback."""
 
-    def __init__(self, message: str, code: Exit) -> None:
+    def __init__(self, message: str, code: Exit, *, may_pass: bool = False) -> None:
         super().__init__(message)
         self.code = code
+        self.may_pass = may_pass
+        """Whether the same command may work a little later, without anybody changing anything."""
 
 
 class UnreachableError(CommandError):
     """A server could not be reached or did not answer as it should."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, Exit.UNREACHABLE)
+    def __init__(self, message: str, *, may_pass: bool = False) -> None:
+        super().__init__(message, Exit.UNREACHABLE, may_pass=may_pass)

@@ -1,7 +1,8 @@
 """The consumer group as its coordinator describes it, asked with a deadline."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from kafka import KafkaAdminClient
 
@@ -9,12 +10,17 @@ from logpersister.cli.brokers import patiently
 from logpersister.group.answers import GroupDescription
 from logpersister.group.description import describe
 
+NEW: Final = "new"
+"""State of a group that nobody has joined yet, and that has committed nothing."""
+
 
 def describe_group(config: Mapping[str, Any], group_id: str, seconds: float) -> GroupDescription:
     """Ask the group's coordinator. Raises `UnreachableError` when it does not tell."""
 
     def ask() -> GroupDescription:
         with KafkaAdminClient(**config) as admin:
-            return describe(admin, group_id)
+            found = describe(admin, group_id)
+        # Kafka says "Dead" of a group that it does not know. An operator would look for what has died.
+        return replace(found, state=NEW) if found.state == "Dead" else found
 
     return patiently(f"group {group_id} cannot be described", seconds, ask)

@@ -42,9 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     logs.configure(level="error")
     resource = context.manifest(arguments)
     secrets = context.secrets(arguments, logs.redactor)
-    config = brokers.config(resource, secrets, arguments.timeout)
     while True:
         found = brokers.reach(resource, secrets, arguments.timeout)
+        config = brokers.config(resource, secrets, arguments.timeout, found)
         lag = _observe(resource, config, found, arguments.timeout)
         if arguments.watch is not None and sys.stdout.isatty() and not arguments.json:
             sys.stdout.write("\033[H\033[2J")  # to the top of an empty screen

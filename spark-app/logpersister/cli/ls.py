@@ -2,9 +2,11 @@
 
 import argparse
 import json
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
-from typing import Any, TextIO, TypeVar
+from typing import IO, Any, TextIO, TypeVar
 
 from logpersister.cli import bucket, context
 from logpersister.cli.exits import Exit
@@ -20,6 +22,9 @@ from logpersister.storage.store import ObjectStore
 Document = dict[str, Any]
 Line = TypeVar("Line", Entry, Folder)
 
+MOST_IN_MEMORY = 4 << 20
+"""Bytes of a JSON document; a longer one waits in a temporary file until it is whole."""
+
 
 def run(arguments: argparse.Namespace) -> int:
     """List folders or objects, and the totals of what was listed."""
@@ -29,7 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
     with bucket.opened(resource, secrets) as store:
         listing = Listing(resource, store, arguments)
         if arguments.json:
-            listing.write_json(sys.stdout)
+            # Whole or not at all: half a document is of no use to who reads it.
+            with tempfile.SpooledTemporaryFile(MOST_IN_MEMORY, "w+", encoding="utf-8") as written:
+                listing.write_json(written)
+                written.seek(0)
+                shutil.copyfileobj(written, sys.stdout)
         else:
             listing.write_table(sys.stdout)
     return Exit.OK
@@ -66,7 +75,7 @@ class Listing:
         if self._truncated:
             out.write(f"only the first {plural(self._limit, 'line')}; there is more (--limit)\n")
 
-    def write_json(self, out: TextIO) -> None:
+    def write_json(self, out: IO[str]) -> None:
         """Write one document, piece by piece."""
         storage = self._resource.spec.storage
         out.write(
@@ -109,12 +118,12 @@ FACTS_COLUMNS = [Column("RECORDS", right=True), Column("REVISION")]
 FOLDER_COLUMNS = [
     Column("TOPIC"),
     Column("PATH"),
-    Column("GENERATION", right=True),
+    Column("GEN", right=True),
     Column("OBJECTS", right=True),
     Column("BYTES", right=True),
     FACTS_COLUMNS[0],
-    Column("FIRST START", right=True),
-    Column("LAST START", right=True),
+    Column("FROM", right=True),
+    Column("LAST FROM", right=True),
 ]
 OBJECT_COLUMNS = [
     Column("STORED"),
@@ -141,7 +150,7 @@ def _folder_row(folder: Folder) -> list[str]:
 def _object_row(entry: Entry) -> list[str]:
     facts = entry.facts
     return [
-        rfc3339(entry.listed.last_modified) or "",
+        f"{entry.listed.last_modified:%Y-%m-%d %H:%M}",
         size(entry.listed.size),
         number(facts.records if facts else None),
         facts.revision if facts else "?",

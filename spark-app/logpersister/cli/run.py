@@ -1,7 +1,9 @@
 """``logpersister run``: check, then be a member of the group."""
 
 import argparse
+import time
 
+import structlog
 from kafka.errors import KafkaError
 
 from logpersister.cli import brokers, check, context
@@ -13,6 +15,8 @@ from logpersister.member.process import MemberOptions, run_member
 from logpersister.report import logs
 from logpersister.report.server import BindError
 
+log = structlog.get_logger(__name__)
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a member until it is stopped, or until everything is stored; return its exit code."""
@@ -20,7 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
     logs.configure(arguments.log_format, arguments.log_level, context={"group": resource.group_id})
     shadow_of = None if arguments.shadow_of is None else stable_manifest(arguments, resource)
     secrets = context.secrets(arguments, logs.redactor)
-    check.before_start(resource, secrets, arguments.timeout)
+    until = time.monotonic() + (arguments.wait or 0.0)
+    check.before_start(resource, secrets, arguments.timeout, until)
     if shadow_of is not None:
         reach_stable(arguments, shadow_of, secrets)
     options = MemberOptions(
@@ -30,8 +35,22 @@ def run(arguments: argparse.Namespace) -> int:
         cores=arguments.cores,
         shadow_of=shadow_of,
     )
+    while True:
+        try:
+            return start(resource, secrets, options)
+        except KafkaError as error:  # before the first round, which would have tried again
+            if time.monotonic() >= until:
+                raise UnreachableError(
+                    f"spec.kafka: the brokers have gone since they were checked ({error})"
+                ) from error
+            log.warning("start.again", reason=f"the brokers have gone since they were checked ({error})")
+        check.before_start(resource, secrets, arguments.timeout, until)
+
+
+def start(resource: LogPersister, secrets: Secrets, options: MemberOptions) -> int:
+    """Run the member; raises KafkaError when the brokers go before it has begun."""
     try:
-        if not arguments.until_current:
+        if not options.until_current:
             return run_member(resource, secrets, options)
         with ProgressReporter() as progress:
             return run_member(resource, secrets, options, progress.watch)
@@ -39,8 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise context.invalid(error) from None
     except BindError as error:
         raise CommandError(str(error), Exit.INVALID) from error
-    except KafkaError as error:  # before the first round, which would have tried again
-        raise UnreachableError(f"spec.kafka: the brokers have gone since they were checked ({error})") from error
 
 
 def stable_manifest(arguments: argparse.Namespace, resource: LogPersister) -> LogPersister:

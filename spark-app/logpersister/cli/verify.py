@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, TextIO
 
 from logpersister.cli import brokers, bucket, context
-from logpersister.cli.exits import Exit
+from logpersister.cli.exits import Exit, UnreachableError
 from logpersister.cli.progress import counted
 from logpersister.cli.tables import Column, printable, table
 from logpersister.group.offsets import OffsetReader
@@ -20,6 +20,7 @@ from logpersister.manifest.revision import RevisionError, resource_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.equipment import open_reader
 from logpersister.pipeline.reader import KafkaReader
+from logpersister.pipeline.rules import other_rules
 from logpersister.report import logs
 from logpersister.report.human import number, plural, size
 from logpersister.storage.errors import StorageError
@@ -31,7 +32,7 @@ from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.inventory import stored_topics, with_facts
 from logpersister.verify.streams import ContentError
-from logpersister.verify.verification import Subject, TopicResult, Verification
+from logpersister.verify.verification import Subject, TopicResult, Verification, waiting
 
 Document = dict[str, Any]
 
@@ -45,7 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
     resource = context.manifest(arguments)
     secrets = context.secrets(arguments, logs.redactor)
     found = brokers.reach(resource, secrets, arguments.timeout)
-    with bucket.opened(resource, secrets) as store, _kafka(resource, secrets, arguments.timeout) as (offsets, reader):
+    with (
+        bucket.opened(resource, secrets) as store,
+        _kafka(resource, secrets, arguments.timeout, found) as (offsets, reader),
+    ):
         topics = _topics(resource, store, found, arguments.topic)
         verification = Verification(
             Subject(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
@@ -55,6 +59,12 @@ def run(arguments: argparse.Namespace) -> int:
             list(list_losses(store, resource.group_id)),
             _deep(resource, store, reader) if arguments.deep else None,
         )
+        if not topics:
+            pattern = resource.spec.kafka.topic_pattern
+            raise UnreachableError(
+                f'spec.kafka.topicPattern: "{pattern}" matches no topic of Kafka and none in the bucket, so there is '
+                "nothing to verify; correct the pattern"
+            )
         results = []
         for topic, partitions in topics:
             result = brokers.patiently(
@@ -75,16 +85,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def exit_code(results: Sequence[TopicResult]) -> Exit:
     """Return the worst of what was found."""
-    if any(result.problems for result in results):
+    if any(result.problems for result in results) or waiting(results):
         return Exit.BROKEN
     return Exit.UNREACHABLE if any(result.errors for result in results) else Exit.OK
 
 
 @contextmanager
-def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[tuple[OffsetReader, KafkaReader]]:
+def _kafka(
+    resource: LogPersister, secrets: Secrets, seconds: float, found: BrokerReport
+) -> Iterator[tuple[OffsetReader, KafkaReader]]:
     """Open what asks for offsets, and what reads records."""
     kafka = resource.spec.kafka
-    config = brokers.config(resource, secrets, seconds)
+    config = brokers.config(resource, secrets, seconds, found)
 
     def connect() -> OffsetReader:
         return OffsetReader(config, resource.group_id, read_committed=kafka.isolation_level == "read_committed")
@@ -117,8 +129,8 @@ def _deep(resource: LogPersister, store: ObjectStore, reader: KafkaReader) -> De
         if snapshot is None:
             return f"the snapshot of its revision {revision} is not in the bucket, so its format is not known"
         try:
-            spec = resource_of(snapshot).spec
-            return Writing(spec.output, spec.parser)
+            written = resource_of(snapshot)
+            return Writing(written.spec.output, written.spec.parser, other_rules(snapshot, written))
         except RevisionError as error:
             return f"its revision {revision} cannot be read ({error})"
 
@@ -140,7 +152,7 @@ def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document
         "group": resource.group_id,
         "bucket": storage.bucket,
         "prefix": storage.prefix,
-        "ok": not any(result.problems or result.errors for result in results),
+        "ok": exit_code(results) == Exit.OK,
         "complete": not any(result.errors for result in results),
         "topics": [
             {"topic": result.topic, "partitions": result.partitions, "objects": result.objects, "bytes": result.bytes,
@@ -217,5 +229,10 @@ def _verdict(group_id: str, results: Sequence[TopicResult]) -> Iterator[str]:
         yield "not the whole: some of it could not be asked, see the errors"
     if problems:
         yield f"group {group_id}: {plural(problems, 'problem')}"
-    else:
+    elif offsets := waiting(results):
+        yield (
+            f"group {group_id}: nothing is stored, and {plural(offsets, 'record')} wait in Kafka; there is nothing to "
+            "verify. Check spec.kafka.groupId, and that a member runs (logpersister lag)"
+        )
+    elif not any(result.errors for result in results):
         yield f"group {group_id}: no problem; every stored offset is in one object, or explained"

@@ -6,6 +6,7 @@ A new format is a module of its own, its options from the manifest, and an entry
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from logpersister.formats import sequencefile, text
 from logpersister.formats.base import Format
 from logpersister.formats.compression import Compression
 from logpersister.formats.sequencefile import SequenceFileFormat
@@ -44,6 +45,9 @@ def _sequencefile(output: OutputSpec) -> Format:
         )
     )
 
+
+RULES: Final[Mapping[str, int]] = {"text": text.RULES, "sequencefile": sequencefile.RULES}
+"""Of each format: the version of what it makes of records."""
 
 _FACTORIES: Final[Mapping[str, Callable[[OutputSpec], Format]]] = {
     "text": _text,

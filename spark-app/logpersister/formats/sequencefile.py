@@ -5,6 +5,7 @@ Kept: offset and value; with MessagePack keys also timestamp and key. Headers ar
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import pyarrow as pa
 
@@ -13,6 +14,9 @@ from logpersister.formats.base import Bytes, Encoder, ObjectIdentity
 from logpersister.formats.sequencefile_blocks import Blocks
 from logpersister.formats.sequencefile_layout import Body, SequenceFileOptions, header, sync_marker
 from logpersister.formats.sequencefile_records import Records
+
+RULES: Final = 1
+"""Raise it when an object gets another extension, or a record becomes another key or value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.compression import Compression, Compressor, compressor
 from logpersister.formats.tombstones import Tombstones
 
+RULES: Final = 1
+"""Raise it when an object gets another extension, or a record becomes other bytes before they are compressed."""
+
 _BACKSLASH: Final = 0x5C
 _NAMED_ESCAPES: Final = {0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r"}
 _CONTENT_TYPES: Final = {

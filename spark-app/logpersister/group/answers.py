@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from logpersister.plan.intents import Committed, UnknownMarkError
 from logpersister.ranges import TopicPartition
+
+Registered = Committed | UnknownMarkError | None
+"""What stands in the register of a partition; None: nothing."""
 
 Value = TypeVar("Value")
 

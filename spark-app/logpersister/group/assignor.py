@@ -1,6 +1,8 @@
-"""The group's assignor: kafka-python's cooperative-sticky one, with claims that are true."""
+"""The group's assignor: kafka-python's cooperative-sticky one, with true claims, and with what it was computed from."""
 
-from collections.abc import Callable, Iterable, Sequence
+import hashlib
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kafka import TopicPartition as KafkaTopicPartition
@@ -10,20 +12,58 @@ from logpersister.ranges import TopicPartition
 
 
 class TruthfulAssignor(CooperativeStickyAssignor):  # type: ignore[misc]  # kafka-python has no types
-    """Claims, when it joins, exactly what this member owns now.
+    """Claims, when it joins, exactly what this member owns now; says with each assignment what it was computed from.
 
     A partition moves in two rounds: whoever claims it gives it up in the first, the next owner has it in the second.
     That rests on the claims. kafka-python claims what was *assigned* last, also after the group has expelled the member
     and given it all to others. A process that was paused and wakes up would claim what others own, and the leader may
     give it such a partition in the first round, while its owner is still committing for it in the same group
     generation, where the broker does not refuse it.
+
+    Only the leader watches for new partitions, and a leader that restarts as a static member is not told that it leads
+    (KIP-814). So the leader leaves a digest of the partition counts that it has gone by in each member's share; the
+    broker hands it to whoever gets the share, after a restart too, and every member can compare it with what it sees.
     """
 
     def __init__(self, owned: Callable[[], Iterable[TopicPartition]]) -> None:
         """Take `owned`, which gives the partitions that this member may commit for."""
         super().__init__()
         self._owned = owned
+        self._nonce = b""
+        self.computed_from: bytes | None = None
+        """The digest that came with our share; None when it had none: a member of an older release leads."""
 
     def metadata(self, topics: Sequence[str]) -> Any:
         self.member_assignment = [KafkaTopicPartition(p.topic, p.partition) for p in sorted(self._owned())]
-        return super().metadata(topics)
+        subscription = super().metadata(topics)
+        subscription.user_data = self._nonce
+        return subscription
+
+    def assign(self, cluster: Any, members: Sequence[Any]) -> Any:
+        shares = super().assign(cluster, members)
+        digests: dict[frozenset[str], bytes] = {}
+        for member in members:
+            topics = frozenset(member.metadata.topics)
+            if topics not in digests:
+                digests[topics] = counts_digest(partition_counts(cluster, topics))
+            shares[member.member_id].user_data = digests[topics]
+        return shares
+
+    def on_assignment(self, assignment: Any, generation: int) -> None:
+        super().on_assignment(assignment, generation)
+        self.computed_from = bytes(assignment.user_data or b"") or None
+
+    def insist(self) -> None:
+        """Make the next join one that the broker cannot answer with the shares that it has."""
+        self._nonce = secrets.token_bytes(8)
+
+
+def partition_counts(cluster: Any, topics: Iterable[str]) -> dict[str, int]:
+    """Return how many partitions each topic has, as far as a client's view of the cluster tells; 0 for unknown ones."""
+    return {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in topics}
+
+
+def counts_digest(counts: Mapping[str, int]) -> bytes:
+    """Return eight bytes that stand for these topics with these partition counts."""
+    text = "\n".join(f"{topic} {count}" for topic, count in sorted(counts.items()))
+    return hashlib.sha256(text.encode()).digest()[:8]

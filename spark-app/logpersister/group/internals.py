@@ -4,10 +4,19 @@ Written against kafka-python 3.0.12; to be looked at again with each new version
 """
 
 import contextlib
+from collections.abc import Iterable
 from typing import Any
 
-from kafka import KafkaConsumer
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaTimeoutError, RebalanceInProgressError
+from kafka.structs import OffsetAndMetadata
 from kafka.util import WeakMethod
+
+from logpersister.group.assignor import partition_counts
+
+
+class UnfencedError(Exception):
+    """Committed offsets were read, or were to be read, from a broker that may not be the group's coordinator now."""
 
 
 def keep_rejoining(consumer: KafkaConsumer) -> bool:
@@ -111,6 +120,78 @@ def refresh_metadata(consumer: KafkaConsumer, timeout_seconds: float) -> None:
         consumer._net.run(consumer._manager.wait_for, update, int(timeout_seconds * 1000))  # noqa: SLF001
 
 
+def give_up_heartbeats(consumer: KafkaConsumer, seconds: float) -> None:
+    """Let a heartbeat wait so long for its answer, then look for another coordinator. To be called once.
+
+    kafka-python waits for ``request_timeout_ms``, half a minute by default: a coordinator that stands still would keep
+    the member until its session has ended. A longer wait is right for requests that the group answers when it likes.
+    """
+    coordinator, manager = consumer._coordinator, consumer._manager  # noqa: SLF001
+    send = coordinator._send_heartbeat_request  # noqa: SLF001
+
+    async def send_heartbeat_request() -> None:
+        try:
+            await manager.wait_for(manager.call_soon(send), int(seconds * 1000))
+        except KafkaTimeoutError as error:
+            coordinator.coordinator_dead(error)
+            raise
+
+    coordinator._send_heartbeat_request = send_heartbeat_request  # noqa: SLF001
+
+
+def partition_counts_of(consumer: KafkaConsumer) -> dict[str, int]:
+    """Return how many partitions each subscribed topic has, as this member sees it now."""
+    return partition_counts(consumer._cluster, consumer.subscription() or ())  # noqa: SLF001
+
+
+def metadata_number(consumer: KafkaConsumer) -> int:
+    """Return a number that changes with each answer about topics."""
+    return int(consumer._cluster._last_successful_refresh_ms)  # noqa: SLF001
+
+
+def ask_for_metadata(consumer: KafkaConsumer) -> None:
+    """Ask for the metadata of the subscribed topics now, without waiting."""
+    consumer._cluster.request_update()  # noqa: SLF001
+
+
+def join_again(consumer: KafkaConsumer) -> None:
+    """Let the next poll join the group again."""
+    consumer._coordinator.request_rejoin()  # noqa: SLF001
+
+
 async def pause(consumer: KafkaConsumer, seconds: float) -> None:
     """Sleep inside a rebalance listener: there is no public way to do that on the library's own event loop."""
     await consumer._net.sleep(seconds)  # noqa: SLF001
+
+
+def read_fenced(
+    consumer: KafkaConsumer, partitions: Iterable[TopicPartition], timeout_seconds: float
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Read committed offsets from this session's coordinator, and have our membership confirmed by it afterwards.
+
+    kafka-python's own ways ask whoever was the coordinator once (admin client), or do not tell who has answered
+    (``committed``). Partitions without an offset are missing from the result. group/register.py says why it is so.
+
+    Raises UnfencedError, KafkaError.
+    """
+    coordinator = consumer._coordinator  # noqa: SLF001
+    asked = list(partitions)
+
+    async def read() -> dict[TopicPartition, OffsetAndMetadata]:
+        node, generation = coordinator.coordinator(), coordinator.generation_if_stable()
+        if node is None or generation is None:
+            raise UnfencedError("no coordinator is known, or this member is joining the group")
+        found: dict[TopicPartition, OffsetAndMetadata] = await coordinator._send_offset_fetch_request(asked)  # noqa: SLF001
+        if coordinator.coordinator() == node:
+            with contextlib.suppress(RebalanceInProgressError):  # one begins: the generation is still the present one
+                await coordinator._send_heartbeat_request()  # noqa: SLF001
+        now = coordinator.generation_if_stable()
+        if coordinator.coordinator() != node or now is None or now != generation:
+            raise UnfencedError("the coordinator or the group's generation has changed meanwhile")
+        return found
+
+    manager = consumer._manager  # noqa: SLF001
+    result: dict[TopicPartition, OffsetAndMetadata] = consumer._net.run(  # noqa: SLF001
+        manager.wait_for, manager.call_soon(read), int(timeout_seconds * 1000)
+    )
+    return result

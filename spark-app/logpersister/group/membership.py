@@ -1,4 +1,4 @@
-"""Membership in the consumer group: assignment, heartbeats, rebalances, and the only way to commit.
+"""Membership in the consumer group: assignment, heartbeats, rebalances, and the register (group/register.py).
 
 A ``kafka-python`` consumer with every partition paused gives all of it; no data flows through it.
 
@@ -16,13 +16,12 @@ import structlog
 from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
-from kafka.structs import OffsetAndMetadata
 
 from logpersister.group import internals
-from logpersister.group.answers import CommitOutcome
-from logpersister.group.assignor import TruthfulAssignor
+from logpersister.group.assignor import TruthfulAssignor, counts_digest
+from logpersister.group.coverage import Advice, Coverage
 from logpersister.group.ownership import Ownership
-from logpersister.plan.book import Commit
+from logpersister.group.register import COMMIT_SECONDS, GroupRegister
 from logpersister.ranges import TopicPartition
 
 log = structlog.get_logger(__name__)
@@ -33,7 +32,6 @@ IDLE_SECONDS = 0.8
 LONGEST_POLL_SECONDS = 300.0
 """How long the poll thread may be away before the group goes on without this member; grace of revocations apart."""
 LONGEST_PAUSE_SECONDS = 10.0
-COMMIT_SECONDS = 10.0
 METADATA_SECONDS = 15.0
 """How soon new topics and partitions are seen."""
 METADATA_TIMEOUT_SECONDS = 5.0
@@ -84,14 +82,18 @@ class Membership:
         self._ownership = Ownership()
         self._fatal: Exception | None = None
         self._stopping = threading.Event()
-        assignor = TruthfulAssignor(self._ownership.tokens)
-        self._consumer = KafkaConsumer(**{**client_config, **_consumer_config(settings, assignor)})
+        self._assignor = TruthfulAssignor(self._ownership.tokens)
+        self._coverage = Coverage(time.monotonic)
+        self._consumer = KafkaConsumer(**{**client_config, **_consumer_config(settings, self._assignor)})
         internals.always_tell_losses(self._consumer)
         internals.take_late_answers(self._consumer)
         internals.go_on_without_hidden_topics(self._consumer)
+        internals.give_up_heartbeats(self._consumer, settings.session_timeout_seconds / 3)
         self._listener = _Listener(
             self._consumer, self._ownership, settings.revocation_grace_seconds, on_change=on_change, on_wait=on_poll
         )
+        self.register = GroupRegister(self._consumer, self._ownership, on_fenced=self._end_fenced)
+        """Reads and writes committed offsets, through this session only."""
         self._thread = threading.Thread(target=self._poll_forever, name="membership", daemon=True)
 
     def start(self) -> None:
@@ -165,54 +167,6 @@ class Membership:
         """Tell that nothing of these partitions is being executed, and what was stored is committed."""
         self._ownership.let_go(partitions)
 
-    # commits
-
-    def commit(self, commits: Mapping[TopicPartition, Commit], *, promise: bool) -> CommitOutcome:
-        """Commit for partitions that are still ours; blocks until the broker has answered.
-
-        Args:
-            commits: by partition.
-            promise: whether these are new intents, which are refused once a revocation has begun.
-        """
-        outcome = CommitOutcome()
-        with self._ownership.committing(commits, outcome, promise=promise) as allowed:
-            if allowed:
-                self._send(allowed, outcome)
-        return outcome
-
-    def _send(self, commits: Mapping[TopicPartition, Commit], outcome: CommitOutcome) -> None:
-        error = self._try_send(commits)
-        if error is None:
-            outcome.committed |= commits.keys()
-            return
-        if isinstance(error, kafka.errors.RebalanceInProgressError):  # of the client itself; what is stored stays so
-            log.info("commit.postponed", partitions=len(commits))
-            outcome.refused |= commits.keys()
-            return
-        topics = sorted({partition.topic for partition in commits})
-        about_the_group = isinstance(error, kafka.errors.CommitFailedError | kafka.errors.KafkaTimeoutError)
-        if len(topics) == 1 or about_the_group or self._fatal is not None:
-            outcome.failed.update(dict.fromkeys(commits, error))
-            return
-        half = len(topics) // 2
-        for part in (set(topics[:half]), set(topics[half:])):  # one bad topic must not take the others with it
-            self._send({p: c for p, c in commits.items() if p.topic in part}, outcome)
-
-    def _try_send(self, commits: Mapping[TopicPartition, Commit]) -> Exception | None:
-        offsets = {
-            KafkaTopicPartition(p.topic, p.partition): OffsetAndMetadata(
-                c.committed.offset, c.committed.mark.text() if c.committed.mark else "", -1
-            )
-            for p, c in commits.items()
-        }
-        try:
-            self._consumer.commit(offsets, timeout_ms=int(COMMIT_SECONDS * 1000))
-        except Exception as error:
-            if isinstance(error, kafka.errors.FencedInstanceIdError):
-                self._end_fenced()
-            return error
-        return None
-
     # the poll thread
 
     def _poll_forever(self) -> None:
@@ -223,9 +177,11 @@ class Membership:
                 joining = internals.keep_rejoining(self._consumer)
                 self._consumer.poll(timeout_ms=int(POLL_SECONDS * 1000))
                 self._on_poll()
+                self._listener.compare_with_assignment()
                 self._listener.look_for_an_empty_share()
                 pause = POLL_SECONDS
                 if self.joined and not joining:
+                    self._look_for_new_partitions()
                     self._stopping.wait(IDLE_SECONDS)
             except kafka.errors.FencedInstanceIdError:
                 self._end_fenced()
@@ -234,6 +190,18 @@ class Membership:
                 log.warning("group.poll_failed", error=repr(error), retry_seconds=pause)
                 self._stopping.wait(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+
+    def _look_for_new_partitions(self) -> None:
+        """Ask for a new assignment when topics have other partitions than the present one was computed from."""
+        seen = counts_digest(internals.partition_counts_of(self._consumer))
+        number = internals.metadata_number(self._consumer)
+        match self._coverage.look(seen, self._assignor.computed_from, number):
+            case Advice.REFRESH:
+                internals.ask_for_metadata(self._consumer)
+            case Advice.REJOIN:
+                log.info("group.asks_for_assignment", reason="the present one was computed from other partitions")
+                self._assignor.insist()
+                internals.join_again(self._consumer)
 
     def _end_fenced(self) -> None:
         self._fatal = FencedError(
@@ -287,21 +255,19 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-
         self.lost_partitions = 0
 
     async def on_partitions_assigned(self, assigned: Iterable[KafkaTopicPartition]) -> None:
-        self._consumer.pause(*assigned)
-        for partition in assigned:
-            self._consumer.seek(partition, 0)  # nothing is fetched, so no committed offset need be asked for
-        partitions = _ours(assigned)
-        self._ownership.gain(partitions)
+        self._take(assigned)
         self.joined = True
-        self._changed("group.assigned", partitions)
+        self._changed("group.assigned", _ours(assigned))
 
     async def on_partitions_revoked(self, revoked: Iterable[KafkaTopicPartition]) -> None:
         partitions = _ours(revoked)
         self._ownership.begin_revocation(partitions)
         deadline = time.monotonic() + self._grace_seconds
-        while self._ownership.is_busy(partitions) and time.monotonic() < deadline:
-            await self._pause()
-        await self._give_up(partitions)
+        try:
+            while self._ownership.is_busy(partitions) and time.monotonic() < deadline:
+                await self._pause()
+        finally:
+            await self._give_up(partitions)
         self._changed("group.revoked", partitions)
 
     async def on_partitions_lost(self, lost: Iterable[KafkaTopicPartition]) -> None:
@@ -310,6 +276,25 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-
         self.lost_partitions += len(partitions)
         await self._give_up(partitions)
         self._changed("group.lost", partitions)
+
+    def compare_with_assignment(self) -> None:
+        """Let tokens be those of the assignment, whatever became of a callback. To be called between polls.
+
+        kafka-python drops a partition before it calls us, and goes on when a callback raises.
+        """
+        if not internals.has_answer(self._consumer):
+            return
+        assigned, owned = self._consumer.assignment(), self._ownership.tokens().keys()
+        outlived = owned - _ours(assigned)
+        if outlived:
+            self._ownership.lose(outlived)
+            while self._ownership.is_committing():
+                time.sleep(LISTENER_PAUSE_SECONDS)
+            self._changed("group.dropped", outlived)
+        missing = [partition for partition in assigned if TopicPartition(*partition) not in owned]
+        if missing:
+            self._take(missing)
+            self._changed("group.found", _ours(missing))
 
     def look_for_an_empty_share(self) -> None:
         """Notice that the group has answered, or has expelled this member, although it has no partitions.
@@ -322,6 +307,12 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-
         if answered is not None and answered is not self.joined:
             self.joined = answered
             self._on_change()
+
+    def _take(self, assigned: Iterable[KafkaTopicPartition]) -> None:
+        self._consumer.pause(*assigned)
+        for partition in assigned:
+            self._consumer.seek(partition, 0)  # nothing is fetched, so no committed offset need be asked for
+        self._ownership.gain(_ours(assigned))
 
     async def _give_up(self, partitions: set[TopicPartition]) -> None:
         self._ownership.lose(partitions)

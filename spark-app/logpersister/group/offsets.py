@@ -1,4 +1,7 @@
-"""Where the offsets are: committed, log start, end, by time; and the ids of topics. Read through Kafka's admin API.
+"""Where the offsets are: log start, end, by time, committed; and the ids of topics. Read through Kafka's admin API.
+
+Committed offsets are read here for reports only (lag, verify, the operator, shadows): an admin client may ask a broker
+that is no longer the group's coordinator. What members do rests on their register (group/register.py).
 
 One topic that cannot be asked (deleted, without a leader, not authorised) never hides the others: its partitions are
 missing from the answer, with the reason beside it.
@@ -8,15 +11,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 from uuid import UUID
 
+import kafka.errors
 import structlog
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
-from logpersister.group.answers import Answer, GroupDescription, TopicDescription
+from logpersister.group.answers import Answer, GroupDescription, Registered, TopicDescription
 from logpersister.group.description import describe
-from logpersister.kafka_client.admin import admin_client
-from logpersister.plan.intents import Committed, UnknownMarkError, parse
+from logpersister.kafka_client.admin import admin_client, forget_coordinator, refresh_brokers
+from logpersister.plan.intents import UnknownMarkError, parse
 from logpersister.ranges import Offset, TopicPartition, topic_id_text
 
 log = structlog.get_logger(__name__)
@@ -26,33 +30,15 @@ Value = TypeVar("Value")
 ASK_SECONDS = 10.0
 
 
-class OffsetReader:
-    """Asks the cluster; blocking, with deadlines; for one thread at a time."""
+class LogReader:
+    """Asks the cluster about topics and their logs; blocking, with deadlines; for one thread at a time."""
 
-    def __init__(self, client_config: Mapping[str, Any], group_id: str, *, read_committed: bool) -> None:
-        self._group_id = group_id
+    def __init__(self, client_config: Mapping[str, Any], *, read_committed: bool) -> None:
         self._isolation = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
         self._admin = admin_client(client_config)
 
     def close(self) -> None:
         self._admin.close()
-
-    def committed(
-        self, partitions: Iterable[TopicPartition]
-    ) -> dict[TopicPartition, Committed | UnknownMarkError | None]:
-        """Return the group's committed offsets with their intents; None where there is none."""
-        asked = [_kafka(partition) for partition in partitions]
-        if not asked:
-            return {}
-        found = self._admin.list_group_offsets({self._group_id: asked})[self._group_id]
-        result: dict[TopicPartition, Committed | UnknownMarkError | None] = {}
-        for partition, entry in found.items():
-            result[_ours(partition)] = None if entry.offset < 0 else _parse(entry.offset, entry.metadata or "")
-        return result
-
-    def describe_group(self) -> GroupDescription:
-        """Return the group's state and members; raises KafkaError."""
-        return describe(self._admin, self._group_id)
 
     def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
         return self._offsets(dict.fromkeys(partitions, int(OffsetSpec.EARLIEST)))
@@ -97,11 +83,13 @@ class OffsetReader:
     def _ask_all(
         self, specs: Mapping[TopicPartition, int], value: Callable[[Any], Value], answer: Answer[Value]
     ) -> None:
+        asked = {_kafka(partition): spec for partition, spec in specs.items()}
+        milliseconds = int(ASK_SECONDS * 1000)
         try:
-            found = self._admin.list_partition_offsets(
-                {_kafka(partition): spec for partition, spec in specs.items()},
-                isolation_level=self._isolation,
-                timeout_ms=int(ASK_SECONDS * 1000),
+            found = self._of_any_broker(
+                lambda: self._admin.list_partition_offsets(
+                    asked, isolation_level=self._isolation, timeout_ms=milliseconds
+                )
             )
         except Exception as error:
             topics = sorted({partition.topic for partition in specs})
@@ -114,12 +102,53 @@ class OffsetReader:
         for partition, entry in found.items():
             answer.values[_ours(partition)] = value(entry)
 
+    def _of_any_broker(self, ask: Callable[[], Value]) -> Value:
+        """Ask, once more when the broker to be asked was away at the time when the client learnt its brokers."""
+        try:
+            return ask()
+        except kafka.errors.UnknownBrokerIdError:
+            refresh_brokers(self._admin)
+            return ask()
+
+
+class OffsetReader(LogReader):
+    """Asks about a group as well."""
+
+    def __init__(self, client_config: Mapping[str, Any], group_id: str, *, read_committed: bool) -> None:
+        super().__init__(client_config, read_committed=read_committed)
+        self._group_id = group_id
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Registered]:
+        """Return the group's committed offsets with their intents; None where there is none. For reports only."""
+        asked = [_kafka(partition) for partition in partitions]
+        if not asked:
+            return {}
+        found = self._ask_group(lambda: self._admin.list_group_offsets({self._group_id: asked})[self._group_id])
+        result: dict[TopicPartition, Registered] = {}
+        for partition, entry in found.items():
+            result[_ours(partition)] = None if entry.offset < 0 else _parse(entry.offset, entry.metadata or "")
+        return result
+
+    def describe_group(self) -> GroupDescription:
+        """Return the group's state and members; raises KafkaError."""
+        return self._ask_group(lambda: describe(self._admin, self._group_id))
+
+    def _ask_group(self, ask: Callable[[], Value]) -> Value:
+        """Ask the coordinator; after an error it is looked for anew, at once when the broker says that it is not."""
+        try:
+            return self._of_any_broker(ask)
+        except kafka.errors.KafkaError as error:
+            forget_coordinator(self._admin, self._group_id)
+            if not isinstance(error, kafka.errors.NotCoordinatorError):
+                raise
+            return ask()
+
 
 def _topic_id(described: object) -> str | None:
     return topic_id_text(UUID(str(described))) if described else None
 
 
-def _parse(offset: Offset, metadata: str) -> Committed | UnknownMarkError:
+def _parse(offset: Offset, metadata: str) -> Registered:
     try:
         return parse(offset, metadata)
     except UnknownMarkError as error:

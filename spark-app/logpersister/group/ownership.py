@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from logpersister.group.answers import CommitOutcome
-from logpersister.plan.book import Commit
+from logpersister.plan.partitions import Commit
 from logpersister.ranges import TopicPartition
 
 

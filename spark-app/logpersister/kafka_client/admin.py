@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka import KafkaAdminClient
+from kafka.protocol.metadata import CoordinatorType
 
 
 def admin_client(config: Mapping[str, Any]) -> KafkaAdminClient:
@@ -21,3 +22,16 @@ def admin_client(config: Mapping[str, Any]) -> KafkaAdminClient:
             client.close()
         raise
     return client
+
+
+def forget_coordinator(client: KafkaAdminClient, group_id: str) -> None:
+    """Let the client ask again who coordinates a group: kafka-python never does that by itself."""
+    client._manager.cluster._coordinators.pop((CoordinatorType.GROUP, group_id), None)  # noqa: SLF001
+
+
+def refresh_brokers(client: KafkaAdminClient) -> None:
+    """Let the client learn the brokers anew; raises KafkaError.
+
+    kafka-python does that by itself every five minutes, and knows no broker meanwhile that was away when it did.
+    """
+    client._manager.run(client._manager.cluster.refresh_metadata)  # noqa: SLF001

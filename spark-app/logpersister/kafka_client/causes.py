@@ -16,25 +16,34 @@ class Failure:
 
     cause: str
     remedy: str
+    may_pass: bool = False
+    """Whether it may pass without anybody changing a setting: servers restart, names come with them."""
+    wrong_secret: bool = False
+    """Whether what the Secret holds is wrong, as far as the broker tells."""
 
 
 SILENT = Failure(
-    "no answer within the time", "check address and port, and whether a firewall drops the connection on its way"
+    "no answer within the time",
+    "check address and port, and whether a firewall drops the connection on its way",
+    may_pass=True,
 )
 
 
 def explain_connection(error: OSError) -> Failure:
     """Say why no connection, or no TLS, came about."""
-    failure = Failure(error.strerror or type(error).__name__, "check address, port and network")
+    failure = Failure(error.strerror or type(error).__name__, "check address, port and network", may_pass=True)
     match error:
         case ssl.SSLCertVerificationError():
             failure = _explain_verification(error)
         case TimeoutError():
             failure = SILENT
         case socket.gaierror():
-            failure = Failure(f"the name has no address ({error.strerror})", "check its spelling, and DNS")
+            failure = Failure(
+                f"the name has no address ({error.strerror})", "check its spelling, and DNS", may_pass=True
+            )
         case ConnectionRefusedError():
-            failure = Failure("connection refused: nothing listens there", "check the port, and that the broker runs")
+            remedy = "check the port, and that the broker runs"
+            failure = Failure("connection refused: nothing listens there", remedy, may_pass=True)
         case ssl.SSLError() if "ALERT" in (error.reason or ""):
             failure = Failure(
                 f"the broker ended the TLS handshake ({_words(error.reason)})",
@@ -43,19 +52,21 @@ def explain_connection(error: OSError) -> Failure:
         case ssl.SSLError():
             failure = Failure(f"the TLS handshake failed ({_words(error.reason)})", _CHECK_PROTOCOL)
         case ConnectionResetError() | BrokenPipeError():
-            failure = Failure("the broker ended the connection", _CHECK_PROTOCOL)
+            failure = Failure("the broker ended the connection", _CHECK_PROTOCOL, may_pass=True)
     return failure
 
 
 def explain_inquiry(error: Exception, security: SecuritySpec) -> Failure:
     """Say why a broker that can be reached gave no answer."""
-    failure = Failure(f"{type(error).__name__}: {_message(error)}", "look into the broker's log")
+    retriable = isinstance(error, errors.KafkaError) and bool(error.retriable)
+    failure = Failure(f"{type(error).__name__}: {_message(error)}", "look into the broker's log", retriable)
     match error:
         case errors.SaslAuthenticationFailedError():
             failure = Failure(
                 f"the login was refused ({_message(error)})",
                 f"check the credentials in the Secret {security.secret_name}, and that the user exists for "
                 f"{security.mechanism}",
+                wrong_secret=True,
             )
         case errors.UnsupportedSaslMechanismError():
             failure = Failure(
@@ -68,12 +79,13 @@ def explain_inquiry(error: Exception, security: SecuritySpec) -> Failure:
         case errors.IncompatibleBrokerVersion() | errors.UnsupportedVersionError():
             failure = Failure("it does not speak Kafka's client protocol", "name a broker's listener, no controller's")
         case errors.KafkaTimeoutError() | errors.RequestTimedOutError():
-            failure = Failure("it takes the connection, and then nothing answers", _CHECK_PROTOCOL)
+            failure = Failure("it takes the connection, and then nothing answers", _CHECK_PROTOCOL, may_pass=True)
         case errors.KafkaProtocolError():
             failure = Failure("what it answers is not Kafka's protocol: TLS, or another server", _CHECK_PROTOCOL)
         case errors.KafkaConnectionError():
             certificate = ", and whether it wants a client certificate (tls.crt, tls.key)" if security.uses_tls else ""
-            failure = Failure(f"the broker ended the connection ({_message(error)})", _CHECK_PROTOCOL + certificate)
+            cause = f"the broker ended the connection ({_message(error)})"
+            failure = Failure(cause, _CHECK_PROTOCOL + certificate, may_pass=True)
         case ValueError() if security.uses_sasl:
             failure = Failure("the broker could not prove that it knows the password", "check which broker this is")
     return failure

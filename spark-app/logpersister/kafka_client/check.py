@@ -18,7 +18,7 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
-from logpersister.kafka_client.causes import Failure, explain_inquiry
+from logpersister.kafka_client.causes import SILENT, Failure, explain_inquiry
 from logpersister.kafka_client.config import client_config
 from logpersister.kafka_client.probe import probe
 from logpersister.manifest.kafka import Address, KafkaSpec
@@ -34,9 +34,13 @@ _MOST_PROBED_BROKERS = 50
 class KafkaCheckError(Exception):
     """The brokers cannot be used as the manifest says; one line a problem."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Problem], *, may_pass: bool = False, wrong_secret: bool = False) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = list(problems)
+        self.may_pass = may_pass
+        """Whether to wait may be enough: a server is away, and no setting is known to be wrong."""
+        self.wrong_secret = wrong_secret
+        """Whether it is what the Secret holds that is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +66,34 @@ def check_broker(kafka: KafkaSpec, secrets: Secrets, group_id: str, *, seconds: 
     deadline = time.monotonic() + seconds
     config = client_config(kafka, secrets)
     failures = probe(kafka.addresses, config.get("ssl_context"), seconds / 3)
-    for address in (address for address in kafka.addresses if address not in failures):
+    candidates = [address for address in kafka.addresses if address not in failures]
+    for address in _silent_last(candidates, config.get("ssl_context"), seconds / 3):
         try:
             answers = _inquire(kafka, group_id, address, config, deadline)
         except (errors.KafkaError, OSError, ValueError) as error:
             failures[address] = explain_inquiry(error, kafka.security)
             continue
         others = tuple(_address_problem(other, failure) for other, failure in failures.items())
-        problems = list(_authorization_problems(answers, kafka))
-        problems += _advertised_problems(answers, address, config.get("ssl_context"), deadline)
-        if problems:
-            raise KafkaCheckError(problems)
+        refused = list(_authorization_problems(answers, kafka))
+        advertised = list(_advertised_problems(answers, address, config.get("ssl_context"), deadline))
+        if refused or advertised:
+            # A cluster that starts knows brokers that do not answer yet.
+            raise KafkaCheckError(refused + advertised, may_pass=not refused)
         return _report(answers, kafka, address, others)
-    raise KafkaCheckError([_address_problem(address, failures[address]) for address in kafka.addresses])
+    problems = [_address_problem(address, failures[address]) for address in kafka.addresses]
+    raise KafkaCheckError(
+        problems,
+        may_pass=any(failure.may_pass for failure in failures.values()),
+        wrong_secret=any(failure.wrong_secret for failure in failures.values()),
+    )
+
+
+def _silent_last(addresses: Sequence[Address], tls: ssl.SSLContext | None, seconds: float) -> Sequence[Address]:
+    """Return the addresses with those at the end where nothing answers: a frozen broker would take all the time."""
+    if len(addresses) < 2:
+        return addresses
+    failures = probe(addresses, tls, seconds, greet=True)
+    return sorted(addresses, key=lambda address: failures.get(address) is SILENT)
 
 
 def _address_problem(address: Address, failure: Failure) -> Problem:

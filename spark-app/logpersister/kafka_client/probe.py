@@ -9,14 +9,22 @@ from collections.abc import Sequence
 from logpersister.kafka_client.causes import SILENT, Failure, explain_connection
 from logpersister.manifest.kafka import Address
 
+API_VERSIONS = bytes([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 0, 255, 255])
+"""A whole ApiVersions request of version 0, without a client id: brokers answer it before any login."""
 
-def probe(addresses: Sequence[Address], tls: ssl.SSLContext | None, seconds: float) -> dict[Address, Failure]:
-    """Try all addresses side by side; return those that failed. Takes at most ``seconds``, even when DNS hangs."""
+
+def probe(
+    addresses: Sequence[Address], tls: ssl.SSLContext | None, seconds: float, *, greet: bool = False
+) -> dict[Address, Failure]:
+    """Try all addresses side by side; return those that failed. Takes at most ``seconds``, even when DNS hangs.
+
+    With `greet` each must also answer as a broker does: one that stands still takes connections all the same.
+    """
     results: dict[Address, Failure | None] = {}
     deadline = time.monotonic() + seconds
 
     def try_one(address: Address) -> None:
-        results[address] = _probe(address, tls, deadline)
+        results[address] = _probe(address, tls, deadline, greet=greet)
 
     # Daemon threads, because nothing can interrupt a name lookup.
     threads = [threading.Thread(target=try_one, args=[address], daemon=True) for address in addresses]
@@ -28,16 +36,22 @@ def probe(addresses: Sequence[Address], tls: ssl.SSLContext | None, seconds: flo
     return {address: failure for address, failure in outcomes.items() if failure is not None}
 
 
-def _probe(address: Address, tls: ssl.SSLContext | None, deadline: float) -> Failure | None:
+def _probe(address: Address, tls: ssl.SSLContext | None, deadline: float, *, greet: bool) -> Failure | None:
     try:
         with socket.create_connection((address.host, address.port), timeout=_left(deadline)) as connection:
-            if tls is not None:
-                connection.settimeout(_left(deadline))
-                with tls.wrap_socket(connection, server_hostname=address.host):
-                    pass
+            connection.settimeout(_left(deadline))
+            if tls is None:
+                return _greet(connection, deadline) if greet else None
+            with tls.wrap_socket(connection, server_hostname=address.host) as secured:
+                return _greet(secured, deadline) if greet else None
     except OSError as error:  # which ssl.SSLError is too
         return explain_connection(error)
-    return None
+
+
+def _greet(connection: socket.socket, deadline: float) -> Failure | None:
+    connection.settimeout(_left(deadline))
+    connection.sendall(API_VERSIONS)
+    return None if connection.recv(1) else explain_connection(ConnectionResetError())
 
 
 def _left(deadline: float) -> float:

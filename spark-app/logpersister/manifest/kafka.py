@@ -254,9 +254,9 @@ class KafkaSpec(Model):
     """Topics that `topicPattern` matches and that are not wanted; found anywhere in the name unless anchored."""
 
     start_from: StartFrom = "earliest"
-    """Where a partition without a committed offset begins: `earliest`, `latest`, or an RFC 3339 time (the first record
-    at or after it). Partitions that come later, of new topics too, begin here as well; with `latest` what was produced
-    before a member saw them is not stored."""
+    """Where the group begins: `earliest`, `latest`, or an RFC 3339 time (the first record at or after it). It is
+    decided once for each topic. Partitions and topics that are made later begin at their first record, whatever is said
+    here."""
 
     isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
     """Whether records of aborted transactions are left out. `read_uncommitted` stores them too, and does not wait

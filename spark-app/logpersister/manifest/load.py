@@ -1,5 +1,6 @@
 """From a YAML file, or a document that the API server gave, to the model."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -8,19 +9,27 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from logpersister.manifest import document as yaml_document
-from logpersister.manifest.problems import LineOf, ManifestError, PathStep, Problem, problems_of
-from logpersister.manifest.resource import LogPersister
+from logpersister.manifest.problems import LineOf, ManifestError, PathStep, Problem, problems_of, unknown_field
+from logpersister.manifest.resource import OBJECT_META, LogPersister
 
 LARGEST_MANIFEST = 1_000_000
 """Bytes; about what etcd takes, and more than any manifest has."""
 
+STANDARD_INPUT = "-"
+
 
 def load(path: str | Path) -> LogPersister:
-    """Read a manifest from a YAML (or JSON) file; raise `ManifestError` with file and line of all that is wrong."""
-    source = str(path)
+    """Read a manifest from a YAML (or JSON) file, or from standard input when it is called ``-``.
+
+    Raises `ManifestError` with file and line of all that is wrong.
+    """
+    source = "standard input" if str(path) == STANDARD_INPUT else str(path)
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(LARGEST_MANIFEST + 1)
+        if str(path) == STANDARD_INPUT:
+            content = sys.stdin.buffer.read(LARGEST_MANIFEST + 1)
+        else:
+            with Path(path).open("rb") as file:
+                content = file.read(LARGEST_MANIFEST + 1)
     except OSError as error:
         problem = Problem(
             "", f"cannot be read ({error.strerror or error})", "name a manifest that exists and is readable"
@@ -34,7 +43,7 @@ def parse_text(content: str | bytes, source: str | None = None) -> LogPersister:
     if len(content) > LARGEST_MANIFEST:
         raise ManifestError([Problem("", f"is larger than {LARGEST_MANIFEST} bytes", "name a manifest")], source)
     document = yaml_document.read(content, source)
-    return _validate(document.value, source, document.line_of)
+    return _validate(document.value, source, document.line_of, _unknown_metadata(document))
 
 
 def parse(document: Any) -> LogPersister:
@@ -42,14 +51,28 @@ def parse(document: Any) -> LogPersister:
     return _validate(document, None, lambda _: None)
 
 
-def _validate(document: Any, source: str | None, line_of: LineOf) -> LogPersister:
+def _unknown_metadata(document: yaml_document.Document) -> list[Problem]:
+    """Return the fields of ``metadata`` that Kubernetes does not have: the model lets all through, for its sake."""
+    metadata = document.value.get("metadata") if isinstance(document.value, dict) else None
+    if not isinstance(metadata, dict):
+        return []
+    unknown = [("metadata", str(name)) for name in metadata if name not in OBJECT_META]
+    return [unknown_field(steps, OBJECT_META, document.line_of(steps)) for steps in unknown]
+
+
+def _validate(document: Any, source: str | None, line_of: LineOf, found: Sequence[Problem] = ()) -> LogPersister:
+    """Validate; `found` is what is known to be wrong already."""
     if not isinstance(document, dict):
         problem = Problem("", "is not a mapping", "begin with apiVersion, kind, metadata and spec")
         raise ManifestError([problem], source)
+    problems = list(found)
     try:
-        return LogPersister.model_validate(_without_nulls(document, LogPersister), by_alias=True, by_name=False)
+        resource = LogPersister.model_validate(_without_nulls(document, LogPersister), by_alias=True, by_name=False)
+        if not problems:
+            return resource
     except ValidationError as error:
-        problems = problems_of(error.errors(include_url=False), fields_at, line_of)
+        problems += problems_of(error.errors(include_url=False), fields_at, line_of)
+        problems.sort(key=lambda problem: problem.line or 0)
     # Outside the except block: pydantic's error holds the values, and must not be the context of ours.
     raise ManifestError(problems, source)
 

@@ -29,3 +29,9 @@ class PodTemplate(Model):
     spec: Annotated[dict[String, Any], WithJsonSchema(_PRESERVED)] = Field(default_factory=dict)
     """Any part of a pod's spec (docs.k8s.io: PodSpec). Lists such as containers, volumes and environment variables
     are merged by name, as `kubectl patch` does; the rest replaces what is there."""
+
+    def sets_image(self, name: str) -> bool:
+        """Whether it says something about the image of a container."""
+        containers = self.spec.get("containers")
+        found = containers if isinstance(containers, list) else []
+        return any(isinstance(one, dict) and one.get("name") == name and "image" in one for one in found)

@@ -220,6 +220,11 @@ _WORDINGS = {
 _WITHOUT_VALUE = frozenset({"missing", "too_short", "too_long"})
 
 
+def unknown_field(steps: tuple[PathStep, ...], known: Sequence[str], line: int | None) -> Problem:
+    """Return the problem of a field that does not exist where it is, with the field that was probably meant."""
+    return replace(_unknown_field(Problem(path_text(steps), "", ""), steps, lambda _: known), line=line)
+
+
 def _unknown_field(problem: Problem, steps: tuple[PathStep, ...], known_fields: KnownFields) -> Problem:
     name = str(steps[-1])
     known = known_fields(steps[:-1])

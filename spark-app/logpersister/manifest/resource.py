@@ -17,7 +17,7 @@ from logpersister.manifest.problems import Finding, Problem, path_text
 from logpersister.manifest.quantity import format_size
 from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.rollout import RolloutSpec
-from logpersister.manifest.rule import cel_literal, change_rule, rule, rules_of
+from logpersister.manifest.rule import NotInCel, cel_literal, change_rule, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
 from logpersister.manifest.upload import UploadSpec
@@ -31,8 +31,8 @@ LONGEST_NAME = 39
 Name = Annotated[
     str,
     Text(
-        r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-        "is not a name that Kubernetes allows (lower-case letters, digits and -)",
+        r"^[a-z]([-a-z0-9]*[a-z0-9])?$",  # that of a Service, which begins with it, begins with a letter
+        "is not a name that Kubernetes allows (lower-case letters, digits and -, a letter first)",
         "write for example clicks-backup",
         LONGEST_NAME,
     ),
@@ -48,8 +48,29 @@ Namespace = Annotated[
 ]
 
 
+OBJECT_META = (
+    "name", "namespace", "labels", "annotations", "generateName", "finalizers", "ownerReferences", "uid", "generation",
+    "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields",
+    "selfLink",
+)  # fmt: skip
+"""The fields that Kubernetes has in ``metadata``: those that people write come first."""
+
+Image = Annotated[
+    str,
+    Text(
+        r"^[^\s@]+(@sha256:[0-9a-f]{64})?$",
+        "is not the reference of an image",
+        "write for example registry.example.org/data/logpersister:1.2.3",
+        512,
+    ),
+]
+
+
 class Metadata(Model):
-    """Kubernetes' own part of the resource. Fields that the API server adds are let through."""
+    """Kubernetes' own part of the resource. Fields that the API server adds are let through.
+
+    What a person writes in a file is compared with `OBJECT_META` besides (`manifest.load`).
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -156,9 +177,33 @@ class Spec(Model):
     """What is done about a member that has partitions and makes no progress with them. For Kubernetes:
     `logpersister run` ignores it."""
 
+    image: Image | None = None
+    """Image of members and executors; that of the operator's setting unless set. Another one is a new revision, which
+    is tried like any other. For Kubernetes: `logpersister run` ignores it."""
+
     pod_template: PodTemplate | None = None
     """Merged over the members' pods; their container is named `member`. A change replaces the pods and makes no new
-    revision of what is written. For Kubernetes: `logpersister run` ignores it."""
+    revision of what is written, so the image is not set here but by `image`. For Kubernetes: `logpersister run`
+    ignores it."""
+
+    @rule(
+        NotInCel("the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"),
+        "sets the image of our container",
+        "remove it, and write spec.image",
+        "podTemplate",
+    )
+    def _members_have_the_image_of_their_revision(self) -> bool:
+        return self.pod_template is None or not self.pod_template.sets_image("member")
+
+    @rule(
+        NotInCel("the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"),
+        "sets the image of our container",
+        "remove it, and write spec.image",
+        *("spark", "executorPodTemplate"),
+    )
+    def _executors_have_the_image_of_their_revision(self) -> bool:
+        template = self.spark.executor_pod_template
+        return template is None or not template.sets_image("executor")
 
     @rule(
         f"{_bytes('$upload.maxBytes')} <= {_LARGEST} && (!has(self.upload) || !has(self.upload.overrides)"

@@ -1,8 +1,9 @@
 """The revision: what identifies a running application, and what a member of another version needs to finish its work.
 
-The hash is over the canonical JSON of the resolved spec, the resource's name and the version of our code. The document
-is stored in the bucket before the first intent of the revision, so that whoever takes over executes the intent as it
-was meant (design: exactly once by intents). It never holds a secret: the spec only names them.
+The hash is over the canonical JSON of what the spec says beside its defaults, the resource's name, the version of our
+code and of the rules that decide which object a record is in. The document is stored in the bucket before the first
+intent of the revision, so that whoever takes over executes the intent as it was meant (design: exactly once by
+intents). It never holds a secret: the spec only names them.
 """
 
 import hashlib
@@ -14,12 +15,14 @@ from typing import Any
 from logpersister.manifest.load import parse
 from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.resource import API_VERSION, KIND, LogPersister
+from logpersister.manifest.sparse import sparse
 
 HASH_DIGITS = 12
 
 EXCLUDED = (
     ("autoRepair",),
     ("autoscale",),
+    ("image",),
     ("members",),
     ("networkPolicy",),
     ("podTemplate",),
@@ -36,12 +39,15 @@ Kafka. (A changed pod template replaces the pods all the same: the operator comp
 be in a revision's document for another reason: it is stored in the bucket, and environment variables hold what they
 hold.
 
+``image`` is what runs the revision: to the operator it is the version of the code, which counts apart.
+
 Everything else is part of the revision, also what names no object and fills no byte (``upload``, ``spark``,
 ``cycleInterval``): a running process takes it up only by being replaced, and replacing is what a new revision is.
 Of the metadata only the name counts: it is the default of the group. Labels and annotations change nothing, and a
 rotated Secret keeps its name.
 """
 
+_NOT_OF_THE_MANIFEST = ("codeVersion", "rules", "original")
 _PLACE = ("bucket", "prefix")
 _OF_THE_PLACE = (*_PLACE, "encryption", "partSize", "storageClass")
 """What a revision that stores elsewhere asks for there; the rest of ``storage`` says how to reach it."""
@@ -59,16 +65,22 @@ class Revision:
     hash: str
     """First 12 hexadecimal digits of the SHA-256 of `canonical_json` of the document."""
     document: dict[str, Any]
-    """``{"apiVersion", "kind", "metadata": {"name"}, "spec", "codeVersion"}`` of JSON values, defaults filled in."""
+    """``{"kind", "metadata": {"name"}, "spec", "codeVersion", "rules"}`` of JSON values, without what equals its
+    default (`sparse`); and perhaps ``original``, see `under_rules`. A version of the API is none of what is written."""
 
     def canonical_json(self) -> bytes:
         """The document as it is hashed and stored."""
         return _canonical_json(self.document)
 
 
-def revision_of(resource: LogPersister, code_version: str) -> Revision:
-    """Return the revision of a resource that is run by a version of our code."""
-    spec = resource.spec.model_dump(mode="json", by_alias=True, exclude_none=True)
+def revision_of(resource: LogPersister, code_version: str, rules: Mapping[str, int | str] | None = None) -> Revision:
+    """Return the revision of a resource that is run by a version of our code.
+
+    Args:
+        rules: of the build that runs it (`pipeline.rules`); None where nothing is executed, as in the operator, whose
+            own rules must not change what it thinks of members.
+    """
+    spec = sparse(resource.spec)
     for path in EXCLUDED:
         _remove(spec, path)
     # Defaults that depend on another part: resolved here, so that the document means the same without it.
@@ -76,13 +88,31 @@ def revision_of(resource: LogPersister, code_version: str) -> Revision:
     spec["storage"]["pathStyle"] = resource.spec.storage.uses_path_style
     return revision_of_document(
         {
-            "apiVersion": API_VERSION,
             "kind": KIND,
             "metadata": {"name": resource.name},
             "spec": spec,
             "codeVersion": code_version,
+            **({} if rules is None else {"rules": dict(rules)}),
         }
     )
+
+
+def under_rules(
+    document: Mapping[str, Any], revision: str, noted: Mapping[str, int | str], rules: Mapping[str, int | str]
+) -> Revision:
+    """Return what a revision, which has `noted` rules, becomes when a build with other rules promises its ranges anew.
+
+    ``original`` is the revision under which they were promised first, with its rules. It tells two things: some of
+    their objects may have been written under other rules, so that they are compared before anything is written; and
+    objects go on naming that revision as theirs, so that all objects of an intent name one.
+    """
+    original = document.get("original", {"revision": revision, "rules": dict(noted)})
+    return revision_of_document({**document, "rules": dict(rules), "original": original})
+
+
+def original_of(document: Mapping[str, Any], revision: str) -> str:
+    """Return the revision that objects name as theirs, of the document of a revision."""
+    return str(document.get("original", {}).get("revision", revision))
 
 
 def revision_of_document(document: Mapping[str, Any]) -> Revision:
@@ -109,7 +139,7 @@ def reached_like(document: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
 def resource_of(document: Mapping[str, Any]) -> LogPersister:
     """Rebuild the resource from the document of a revision, perhaps one that another version wrote.
 
-    Fields that were added since have their default, so a new field's default must mean what older versions did.
+    Fields that it does not name have their default: one that was added since must mean what older versions did.
     Raises `RevisionError` when the document has what this version does not know: executing it without would write
     other bytes than were promised.
     """
@@ -117,7 +147,8 @@ def resource_of(document: Mapping[str, Any]) -> LogPersister:
     if not isinstance(version, str):
         raise RevisionError("the revision has no codeVersion: it was not written by logpersister, or is damaged")
     try:
-        return parse({key: value for key, value in document.items() if key != "codeVersion"})
+        manifest = {key: value for key, value in document.items() if key not in _NOT_OF_THE_MANIFEST}
+        return parse({"apiVersion": API_VERSION, **manifest})
     except ManifestError as error:
         reason = str(error)
     raise RevisionError(
@@ -135,10 +166,12 @@ def _without(document: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any
 
 
 def _remove(document: dict[str, Any], path: Sequence[str]) -> None:
-    *above, name = path
-    for step in above:
-        document = document.get(step, {})
-    document.pop(name, None)
+    """Remove a field, and what is empty without it: that equals its default."""
+    name, *below = path
+    if below and name in document:
+        _remove(document[name], below)
+    if not below or document.get(name) == {}:
+        document.pop(name, None)
 
 
 def _canonical_json(document: Mapping[str, Any]) -> bytes:

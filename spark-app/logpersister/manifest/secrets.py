@@ -21,6 +21,8 @@ from logpersister.manifest.storage import StorageSpec
 
 DIRECTORY_VARIABLE = "LOGPERSISTER_SECRETS_DIR"
 VARIABLE_PREFIX = "LOGPERSISTER_SECRET_"
+HIDDEN = "[hidden]"
+"""What messages and logs have instead of a secret."""
 LARGEST_SECRET = 1_000_000
 """Bytes; Kubernetes limits a Secret to 1 MiB."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from logpersister.formats.registry import make_format
 from logpersister.group.membership import Membership, MembershipSettings
-from logpersister.group.offsets import OffsetReader
+from logpersister.group.offsets import LogReader
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
@@ -37,7 +37,7 @@ class Assembly:
     """A member's parts, connected; the group is not yet joined."""
 
     group: Membership
-    offsets: OffsetReader
+    offsets: LogReader
     jobs: SparkJobs
     cycle: Cycle
 
@@ -71,7 +71,7 @@ def assemble(
     config = client_config(spec.kafka, secrets)
     with ExitStack() as stack:
         read_committed = spec.kafka.isolation_level == "read_committed"
-        offsets = OffsetReader(config, resource.group_id, read_committed=read_committed)
+        offsets = LogReader(config, read_committed=read_committed)
         stack.callback(offsets.close)
         store = stack.enter_context(open_store(spec.storage, secrets))
         reader = open_reader(resource, secrets)
@@ -83,6 +83,7 @@ def assemble(
         stack.callback(group.stop)
         world = World(
             group=group,
+            register=group.register,
             offsets=offsets,
             memory=BucketMemory(
                 store,
@@ -90,6 +91,7 @@ def assemble(
                 spec.generation,
                 revision.hash,
                 lambda there: open_store(there, secrets, timeouts=FOR_A_SNAPSHOT),
+                in_folders=bool(spec.output.partition_by),
             ),
             jobs=jobs,
             sampler=FormatSampler(reader, make_format(spec.output)),

@@ -4,40 +4,80 @@ Kafka forgets offsets and intents of a topic that is deleted: only the bucket kn
 the middle of an upload (docs/design/intents.md).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
+import structlog
+
+from logpersister.backoff import Backoff
 from logpersister.member.ports import Memory
 from logpersister.plan import holds
 from logpersister.plan.holds import Hold
-from logpersister.plan.intents import Intent
-from logpersister.plan.recovery import same_topic
+from logpersister.plan.intents import Intent, same_topic
 from logpersister.ranges import TopicPartition
+from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
+from logpersister.storage.topics import TopicNote
+
+log = structlog.get_logger(__name__)
+
+_BACKOFF = Backoff(2.0, 60.0)
 
 
 class TopicClaims:
     """Claims each topic once for our generation; remembers what was found."""
 
-    def __init__(self, memory: Memory, generation: int) -> None:
+    def __init__(self, memory: Memory, generation: int, clock: Callable[[], float]) -> None:
+        """Claim for a generation; ``clock`` gives monotonic seconds."""
         self._memory = memory
         self._generation = generation
-        self._claimed: dict[str, str | ForeignObjectError] = {}
+        self._clock = clock
+        self._claimed: dict[str, TopicNote | ForeignObjectError] = {}
+        self._failures: dict[str, int] = {}
+        self._retry_at: dict[str, float] = {}
+        self.partitions: dict[str, int] = {}
+        """How many partitions each topic was seen to have."""
 
-    def foreign(self, intents: Iterable[Intent]) -> dict[TopicPartition, Hold]:
-        """Return what must be held, because the generation is about another topic of that name. Asks the bucket."""
+    def claim(self, notes: Mapping[str, TopicNote]) -> None:
+        """Claim topics that are not claimed yet; one whose note cannot be read now is tried again later."""
+        asked = {topic: note for topic, note in notes.items() if self._may_ask(topic)}
+        if not asked:
+            return
+        for topic, found in self._memory.claim_topics(asked, self._generation).items():
+            if isinstance(found, StorageError):
+                self._try_later(topic, found)
+            else:
+                self._claimed[topic] = found
+                self._failures.pop(topic, None)
+
+    def note(self, topic: str) -> TopicNote | ForeignObjectError | None:
+        """Return what was noted first; None: not claimed yet."""
+        return self._claimed.get(topic)
+
+    def judge(self, intents: Iterable[Intent]) -> tuple[set[TopicPartition], dict[TopicPartition, Hold]]:
+        """Return which intents may be promised, and which partitions must be held. The others wait for their note."""
         asked = list(intents)
-        unknown = {
-            intent.partition.topic: intent.topic_id
-            for intent in asked
-            if intent.topic_id is not None and intent.partition.topic not in self._claimed
-        }
-        if unknown:
-            self._claimed |= self._memory.claim_topics(unknown, self._generation)
+        ids = {intent.partition.topic: intent.topic_id for intent in asked}
+        notes = {topic: TopicNote(id_, self.partitions.get(topic)) for topic, id_ in ids.items() if id_ is not None}
+        self.claim(notes)
+        allowed: set[TopicPartition] = set()
         found: dict[TopicPartition, Hold] = {}
         for intent in asked:
-            claimed = self._claimed.get(intent.partition.topic)
-            if isinstance(claimed, ForeignObjectError):
-                found[intent.partition] = holds.unreadable_objects(intent.partition, str(claimed))
-            elif not same_topic(claimed, intent.topic_id):
-                found[intent.partition] = holds.topic_recreated(intent.partition, claimed, intent.topic_id)
-        return found
+            partition, claimed = intent.partition, self._claimed.get(intent.partition.topic)
+            if intent.topic_id is None:  # (brokers before 2.8)
+                allowed.add(partition)
+            elif isinstance(claimed, ForeignObjectError):
+                found[partition] = holds.unreadable_objects(partition, str(claimed))
+            elif claimed is not None and not same_topic(claimed.topic_id, intent.topic_id):
+                found[partition] = holds.topic_recreated(partition, claimed.topic_id, intent.topic_id)
+            elif claimed is not None:
+                allowed.add(partition)
+        return allowed, found
+
+    def _may_ask(self, topic: str) -> bool:
+        return topic not in self._claimed and self._clock() >= self._retry_at.get(topic, float("-inf"))
+
+    def _try_later(self, topic: str, error: StorageError) -> None:
+        failures = self._failures[topic] = self._failures.get(topic, 0) + 1
+        pause = _BACKOFF.pause(failures)
+        self._retry_at[topic] = self._clock() + pause
+        log.warning("topic.not_claimed", topic=topic, kind=error.kind, error=str(error), retry_seconds=round(pause, 1))

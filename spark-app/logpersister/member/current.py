@@ -1,27 +1,63 @@
 """``--until-current``: when everything that was in the topics at the start is stored, by this member or another."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
 
 from logpersister.manifest.kafka import KafkaSpec
-from logpersister.member.ports import Offsets
-from logpersister.plan.book import Book
-from logpersister.plan.intents import Committed
+from logpersister.member.ports import Offsets, Register
+from logpersister.plan.intents import Committed, same_topic
+from logpersister.plan.partitions import PartitionStates
 from logpersister.ranges import Offset, TopicPartition
+
+DESCRIBE_SECONDS: Final = 15.0
+"""How often topics that are behind are looked for: one that is missing twice in a row was deleted."""
 
 
 class NoTopicsError(Exception):
-    """The manifest names topics that do not exist."""
+    """The manifest names topics that do not exist, or a pattern that matches none."""
 
 
-def targets(
-    kafka: KafkaSpec, offsets: Offsets, topics_matching: Callable[[Callable[[str], bool]], Sequence[str]]
-) -> dict[TopicPartition, Offset]:
+@dataclass(slots=True)
+class Goal:
+    """Where each partition's work ends."""
+
+    ends: Mapping[TopicPartition, Offset]
+    topic_ids: Mapping[str, str | None]
+    clock: Callable[[], float]
+    _missing: set[str] = field(default_factory=set)
+    _looked_at: float = float("-inf")
+    deleted: set[str] = field(default_factory=set)
+    """Topics that were deleted since, or made again."""
+
+    def look_for_topics(self, topics: Collection[str], offsets: Offsets) -> None:
+        """Look, now and then, whether topics that are behind still exist; raises KafkaError."""
+        if not topics or self.clock() - self._looked_at < DESCRIBE_SECONDS:
+            return
+        self._looked_at = self.clock()
+        described = offsets.describe(topics)
+        missing = {
+            topic
+            for topic in topics
+            if topic not in described or not same_topic(self.topic_ids.get(topic), described[topic].topic_id)
+        }
+        self.deleted |= missing & self._missing
+        self._missing = missing
+
+
+def goal_of(kafka: KafkaSpec, offsets: Offsets, clock: Callable[[], float]) -> Goal:
     """Return the end of every partition of the group's topics, of empty ones too.
 
     Raises:
-        NoTopicsError: a topic of ``spec.kafka.topics`` does not exist, or its offsets cannot be read.
+        NoTopicsError: no topic matches ``spec.kafka.topicPattern``, a topic of ``spec.kafka.topics`` does not exist, or
+            its offsets cannot be read.
     """
-    topics = kafka.topics if kafka.topics is not None else topics_matching(kafka.selects)
+    topics = kafka.topics if kafka.topics is not None else offsets.topics_matching(kafka.selects)
+    if not topics:
+        raise NoTopicsError(
+            f'spec.kafka.topicPattern: "{kafka.topic_pattern}" matches no topic, so there is nothing to store; correct '
+            "the pattern, or create the topics first"
+        )
     described = offsets.describe(topics)
     missing = sorted(set(topics) - described.keys())
     if missing:
@@ -32,20 +68,22 @@ def targets(
     answer = offsets.ends(partitions)
     for topic, error in answer.errors.items():
         raise NoTopicsError(f"the offsets of topic {topic} cannot be read: {error}")
-    return answer.values
+    return Goal(answer.values, {name: topic.topic_id for name, topic in described.items()}, clock)
 
 
-def behind(targets: Mapping[TopicPartition, Offset], book: Book, offsets: Offsets) -> dict[TopicPartition, Offset]:
-    """Return the partitions that are not yet stored up to their target, with their position (-1: none known).
+def behind(
+    ends: Mapping[TopicPartition, Offset], states: PartitionStates, register: Register
+) -> dict[TopicPartition, Offset]:
+    """Return the partitions that are not yet stored up to their end, with their position (-1: none known).
 
     Kafka is asked only for partitions of other members, and only when ours are done.
     """
-    positions = book.positions()
-    ours = {p: positions.get(p, -1) for p in book.owned() if p in targets}
-    waiting = {p: position for p, position in ours.items() if position < targets[p]}
+    positions = states.positions()
+    ours = {p: positions.get(p, -1) for p in states.owned() if p in ends}
+    waiting = {p: position for p, position in ours.items() if position < ends[p]}
     if waiting:
         return waiting
-    others = [p for p in targets if p not in ours and targets[p] > 0]
-    committed = offsets.committed(others)
+    others = [p for p in ends if p not in ours and ends[p] > 0]
+    committed = register.read(others)
     positions_of_others = {p: c.offset if isinstance(c := committed.get(p), Committed) else -1 for p in others}
-    return {p: position for p, position in positions_of_others.items() if position < targets[p]}
+    return {p: position for p, position in positions_of_others.items() if position < ends[p]}

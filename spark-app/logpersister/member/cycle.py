@@ -1,35 +1,37 @@
-"""One round of a member: look, plan, promise, run, commit.
+"""One round of a member: take in, commit, resolve, look, plan, promise, run.
 
-Decisions are those of `logpersister.plan`; this module asks the world, tells it what was decided, and keeps the order
-that the promise rests on (docs/design/intents.md): the snapshot of a revision before its first intent, an intent before
-any byte of its ranges, the end of a range after all of its objects.
+Decisions are those of `logpersister.plan`; this module asks the world, tells the protocol of each partition what has
+happened, and does what that asks for (plan/protocol.py, docs/design/intents.md).
 """
 
+import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import structlog
 
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
-from logpersister.member.arrivals import Arrivals
 from logpersister.member.claims import TopicClaims
 from logpersister.member.execution import Ended, Execution
 from logpersister.member.listener import Listener
 from logpersister.member.look import Outlook
 from logpersister.member.ports import World
+from logpersister.member.resolver import Resolver
+from logpersister.member.sizing import Sizing
 from logpersister.member.telling import TellingMemory
+from logpersister.member.writes import Writer
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.plan import holds
-from logpersister.plan.book import Book, Commit
-from logpersister.plan.holds import Hold
-from logpersister.plan.intents import PLANNED_RANGES, Intent
+from logpersister.plan.intents import PLANNED_RANGES, Gap, Intent
+from logpersister.plan.partitions import Commit, PartitionStates
 from logpersister.plan.planner import Backlog, due
-from logpersister.plan.sizes import Sizes
+from logpersister.plan.protocol import Due, Gone, LookedAhead, Reconsider, Recorded, Stored, written
+from logpersister.plan.recovery import Tail
 from logpersister.ranges import Offset, Range, TopicPartition
-from logpersister.storage.errors import REFUSALS
+from logpersister.storage.errors import REFUSALS, StorageError
 
 log = structlog.get_logger(__name__)
 
@@ -39,10 +41,8 @@ QUEUED_RANGES_PER_CORE = 8
 """Full-size ranges that may be promised and not yet running: what a change of generation must wait for."""
 MOST_REFUSALS = 3
 """By another place than ours, in a row, until what was promised for it is kept in ours."""
-SAMPLE_HALF_LIFE = 1 << 40
-"""A sample is only a first guess: whatever is really written outweighs it."""
-SAMPLE_AGAIN_SECONDS = 60.0
-"""A topic that could not be sampled (no right to read it, no record yet) must not take the time of the others."""
+RECORD_AGAIN_SECONDS = 5.0
+"""After the bucket has refused the record of a loss."""
 
 
 class Cycle:
@@ -78,39 +78,46 @@ class Cycle:
         self._revision = revision
         self._world = world
         self._clock = clock
-        self.book = Book()
-        self.sizes = Sizes()
-        self.outlook = Outlook(resource, self.book, world.offsets, clock=clock, now=now)
-        self.arrivals = Arrivals(resource, revision, self.book, world, clock=clock)
+        generation = resource.spec.generation
+        self.states = PartitionStates(generation)
+        self.sizing = Sizing(resource.spec.upload, world.sampler, clock)
+        self.outlook = Outlook(resource, self.states, world.offsets, clock=clock, now=now)
+        self.claims = TopicClaims(world.memory, generation, clock)
+        self.writer = Writer(
+            self.states, world.register, world.memory, self.claims, revision, generation, self._listener
+        )
+        self.resolver = Resolver(resource, revision, self.states, world, self.writer, self.claims, clock=clock)
         self.execution = Execution(
-            resource.group_id, self.book, world, self.sizes, wake or threading.Event(), clock=clock
+            resource.group_id, self.states, world, self.sizing.sizes, wake or threading.Event(), clock=clock
         )
         self._outcomes: dict[Range, RangeOutcome] = {}
-        self._sample_at: dict[str, float] = {}
-        self._revision_stored = False
-        self._claims = TopicClaims(world.memory, resource.spec.generation)
+        self._record_at = float("-inf")
         self._looked_at = float("-inf")
         self._look_soon = True
+        self._told_held: set[TopicPartition] = set()
         self.targets: Mapping[TopicPartition, Offset] | None = None
         """With ``--until-current``: where each partition's work ends; everything before it is due at once."""
 
     def turn(self, *, promising: bool = True) -> None:
         """Do one round. Without ``promising`` nothing new begins: what runs is only taken in and committed."""
-        self._own()
-        self._take_ended()
-        self._commit_stored()
-        if not promising:
-            return
-        self._look_soon |= self.arrivals.resolve()
-        if self._clock() - self._looked_at >= self._look_interval():
-            self._look()
-            self._promise(self._plan())
-        self.execution.start(self.arrivals.revisions.documents)
+        try:
+            self._own()
+            self._take_ended()
+            self._keep()
+            if promising:
+                self._look_soon |= self.resolver.resolve()
+                self._record()
+                if self._clock() - self._looked_at >= self._look_interval():
+                    self._look()
+                    self._promise(self._plan())
+                self.execution.start(self.resolver.revisions.documents)
+        finally:
+            self._tell_holds()
 
     def seconds_to_next(self) -> float:
         """Return how long nothing needs to be done, unless a job ends."""
         until_look = self._looked_at + self._look_interval() - self._clock()
-        unfinished = self.book.unresolved() or self.book.pending()
+        unfinished = self.states.unresolved() or self.states.pending()
         return max(0.0, min(until_look, 1.0) if unfinished else until_look)
 
     def _look_interval(self) -> float:
@@ -120,14 +127,14 @@ class Cycle:
 
     def _own(self) -> None:
         tokens = self._world.group.ownership()
-        if tokens.keys() - set(self.book.owned()):
+        if tokens.keys() - set(self.states.owned()):
             self._look_soon = True
-        gone = set(self.book.own(tokens))
+        gone = set(self.states.own(tokens))
         if not gone:
             return
         for partition in gone:
             self.outlook.forget(partition)
-            self.execution.log_starts.pop(partition, None)
+        self._told_held -= gone
         self._outcomes = {r: outcome for r, outcome in self._outcomes.items() if r.partition not in gone}
         self._look_soon = True
 
@@ -137,73 +144,68 @@ class Cycle:
             if ended.outcome.error is None:
                 self._take_stored(ended)
             else:
-                self.book.ended(ended.outcome.range, ended.token, stored=False, retry_at=self.execution.backoff)
+                self.states.failed(ended.outcome.range, ended.token, self.execution.backoff)
                 failed.append((ended, ended.outcome.error))
-        self._let_go(except_for=self.book.commits())
-        for ended, error in failed:  # last, because a loss is recorded in the bucket, and that may fail
+        self._let_go(except_for=self.states.writes())
+        for ended, error in failed:  # last, because the bucket may have to be asked, and that may fail
             self._take_failed(ended, error)
 
     def _take_stored(self, ended: Ended) -> None:
-        range_, topic = ended.outcome.range, ended.outcome.range.partition.topic
-        limits = self._resource.spec.upload.for_topic(topic)
-        stored_bytes = ended.outcome.stored_bytes
-        self.sizes.learn(topic, offsets=range_.offsets, stored_bytes=stored_bytes, half_life_bytes=limits.max_bytes)
-        self.book.ended(range_, ended.token, stored=True)
-        if self.book.token(range_.partition) == ended.token:
+        range_ = ended.outcome.range
+        self.sizing.learn(range_, ended.outcome.stored_bytes)
+        self.states.succeeded(range_, ended.token)
+        if self.states.token(range_.partition) == ended.token:
             self._outcomes[range_] = ended.outcome
 
     def _take_failed(self, ended: Ended, error: WorkError) -> None:
         range_ = ended.outcome.range
         self._listener.failed(range_, error)
-        if self.book.token(range_.partition) != ended.token:
+        if self.states.token(range_.partition) != ended.token:
             return
         if error.kind == "data-lost" and error.log_start is not None:
-            self._lost_in_intent(range_.partition, error.log_start)
+            self._lost_in_promise(range_, error.log_start)
         elif error.kind == "topic-recreated":
-            known = self.book.topic_id(range_.partition)
-            self._hold(range_.partition, holds.topic_recreated(range_.partition, known, "another one"))
+            known = self.states.topic_id(range_.partition)
+            self.states.hold(range_.partition, holds.topic_recreated(range_.partition, known, "another one"))
+        elif error.kind == "other-rules":
+            self.states.hold(range_.partition, holds.other_rules(range_.partition, error.message))
         elif error.upload and error.kind in REFUSALS:
             self._refused(range_, error)
 
     def _refused(self, range_: Range, error: WorkError) -> None:
         """Decide anew about a partition when its intent is for another place than ours, and that refuses it."""
-        intent, partition = self.book.intent_of(range_), range_.partition
-        if intent is None or not self.arrivals.revisions.stores_elsewhere(intent) or self.book.running([partition]):
+        promise, partition, revisions = self.states.promise_of(range_), range_.partition, self.resolver.revisions
+        if promise is None or not revisions.stores_elsewhere(promise.intent) or self.states.running([partition]):
             return
-        if self.book.failures(partition) >= MOST_REFUSALS:
-            self.arrivals.revisions.give_up(intent, error.message)
-            self.book.doubt(partition)
+        if self.states.failures(partition) >= MOST_REFUSALS:
+            revisions.give_up(promise.intent, error.message)
+            self.states.step(partition, Reconsider())
 
-    def _commit_stored(self) -> None:
-        commits = self.book.commits()
+    def _keep(self) -> None:
+        """Commit how far partitions are."""
+        commits = self.states.writes()
         if not commits:
             return
-        started = time.perf_counter()
-        sent = self._world.group.commit(commits, promise=False)
-        self._listener.committing("keep", time.perf_counter() - started, sent.failed)
-        for partition in sent.committed:
-            self.book.committed(partition, commits[partition])
-            if self.book.is_of_higher_generation(partition, self._resource.spec.generation):
-                self.book.doubt(partition)  # an intent of theirs is done; whether we may go on, the bucket tells
-        self._tell_stored({partition: commits[partition].committed.offset for partition in sent.committed})
-        self._doubt(sent.failed)
-        self._let_go(except_for=self.book.commits())
+        kept = self.writer.keep(commits)
+        self._tell_stored({partition: commits[partition].committed.offset for partition in kept})
+        self._let_go(except_for=self.states.writes())
         self._look_soon = True
 
     def _tell_stored(self, positions: Mapping[TopicPartition, Offset]) -> None:
         final = sorted(r for r in self._outcomes if r.end <= positions.get(r.partition, 0))
         self._listener.stored([self._outcomes.pop(range_) for range_ in final])
 
-    def _doubt(self, failed: Mapping[TopicPartition, Exception]) -> None:
-        """Ask Kafka again where partitions stand: it is not known whether their commits arrived."""
-        for partition, error in failed.items():
-            log.warning("commit.failed", topic=partition.topic, partition=partition.partition, error=repr(error))
-            self.book.doubt(partition)
-
-    def _let_go(self, except_for: Mapping[TopicPartition, Commit] | None = None) -> None:
+    def _let_go(self, except_for: Mapping[TopicPartition, Commit]) -> None:
         """Let revocations go on that waited for ranges which have ended and are committed."""
-        keep = except_for or {}
-        self._world.group.let_go(p for p in self.book.owned() if p not in keep and not self.book.running([p]))
+        self._world.group.let_go(p for p in self.states.owned() if p not in except_for and not self.states.running([p]))
+
+    def _tell_holds(self) -> None:
+        held = self.states.held()
+        for partition in sorted(held.keys() - self._told_held):
+            hold = held[partition]
+            where = {"topic": partition.topic, "partition": partition.partition}
+            log.error("partition.held", **where, reason=hold.reason, message=hold.message)
+        self._told_held = set(held)
 
     # look, plan, promise
 
@@ -211,11 +213,11 @@ class Cycle:
         self._looked_at = self._clock()
         self._look_soon = False
         for partition, hold in self.outlook.look(ages=self.targets is None).items():
-            self._hold(partition, hold)
+            self.states.hold(partition, hold)
 
     def _plan(self) -> list[Intent]:
         """Return the intents that are due, oldest backlog first, no more than may wait for a place."""
-        idle = self.book.idle()
+        idle = self.states.idle()
         behind = [partition for partition, position in idle.items() if self.outlook.backlog(partition, position)]
         behind.sort(key=self.outlook.waiting_since)
         room = QUEUED_RANGES_PER_CORE * self._world.jobs.cores - self._full_ranges_waiting()
@@ -228,115 +230,137 @@ class Cycle:
             if ends:
                 planned[partition] = ends
                 room -= len(ends) - 1
-        return self._with_first_record(planned)
+        return self._with_first_record({p: planned[p] for p in self._looked_ahead(planned)})
 
     def _full_ranges_waiting(self) -> int:
         """Count promised ranges that are not the last of their intent: those were cut because they are full.
 
         What is held or fails may stay promised for ever, and must not keep the others from being promised.
         """
-        return sum(len(intent.ends) - 1 for intent in self.book.pending() if not self.book.is_stuck(intent.partition))
+        return sum(
+            len(intent.ends) - 1 for intent in self.states.pending() if not self.states.is_stuck(intent.partition)
+        )
 
     def _due(self, partition: TopicPartition, position: Offset, most: int) -> tuple[Offset, ...]:
-        boundaries = self.book.boundaries(partition)
-        if boundaries:
-            return boundaries
         end = self.outlook.ends[partition]
         if self.targets is not None:
             end = min(end, self.targets.get(partition, 0))
         aged = self.targets is not None or self.outlook.is_aged(partition)
-        wants_sample = self._clock() >= self._sample_at.get(partition.topic, 0.0)
-        if end > position and wants_sample and not self.sizes.knows(partition.topic):
-            self._sample(partition, position)
+        if end > position:
+            self.sizing.sample(partition, position)
         max_bytes = self._resource.spec.upload.for_topic(partition.topic).max_bytes
-        return due(Backlog(position, end, aged), max_bytes, self.sizes.bytes_per_offset(partition.topic), most)
+        bytes_per_offset = self.sizing.sizes.bytes_per_offset(partition.topic)
+        return due(Backlog(position, end, aged), max_bytes, bytes_per_offset, most)
 
-    def _sample(self, partition: TopicPartition, position: Offset) -> None:
-        self._sample_at[partition.topic] = self._clock() + SAMPLE_AGAIN_SECONDS
-        try:
-            sample = self._world.sampler.sample(partition, position)
-        except Exception as error:  # without a sample the first ranges are only sized less well
-            log.warning("topic.not_sampled", topic=partition.topic, error=repr(error))
-            return
-        if sample is not None:
-            offsets, stored_bytes = sample
-            self.sizes.learn(
-                partition.topic, offsets=offsets, stored_bytes=stored_bytes, half_life_bytes=SAMPLE_HALF_LIFE
-            )
+    def _looked_ahead(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Return the partitions behind whose position nothing is stored; ask the bucket where it was not asked yet."""
+        wanted = list(partitions)
+        idle = self.states.idle()
+        unknown = {partition: idle[partition] for partition in wanted if not self.states.looked(partition)}
+        found = self._world.memory.ahead(unknown, self._resource.spec.generation) if unknown else {}
+        suspicious = {
+            partition: self.states.value(partition) for partition, start in found.items() if start is not None
+        }
+        unmoved = self.resolver.still_standing(suspicious)
+        for partition, start in found.items():
+            if isinstance(start, StorageError):
+                log.warning("partition.not_looked_at", topic=partition.topic, error=str(start))
+            elif start is None or partition in unmoved:
+                self.states.step(partition, LookedAhead(start))
+        return [partition for partition in wanted if self.states.looked(partition)]
 
     def _with_first_record(self, planned: Mapping[TopicPartition, tuple[Offset, ...]]) -> list[Intent]:
-        """Make intents of planned ends where Kafka still has the first record; elsewhere it is lost.
-
-        What somebody has promised for another place stays promised as it is: its execution finds what is lost.
-        """
+        """Make intents of planned ends where Kafka still has the first record; elsewhere, of what is lost."""
         if not planned:
             return []
-        idle = self.book.idle()
-        generation = self._resource.spec.generation
+        idle, spec = self.states.idle(), self._resource.spec
+        log_starts = self._world.offsets.log_starts(planned).values
+        # Asked after the log starts: a topic that was made again may begin later, too, and that is no loss.
+        made_again = self.outlook.recreated([p for p, log_start in log_starts.items() if log_start > idle[p]])
         intents: list[Intent] = []
-        for partition, log_start in self._world.offsets.log_starts(planned).values.items():
-            position, ends = idle[partition], planned[partition]
-            if log_start > position and not self.book.boundaries(partition):
-                self._lost_before(partition, position, log_start)
-            else:
-                topic_id = self.book.topic_id(partition)
-                place = self._resource.spec.storage.place
-                intents.append(Intent(partition, topic_id, position, ends, self._revision.hash, generation, place))
+        for partition, log_start in log_starts.items():
+            position, ends, gap = idle[partition], planned[partition], None
+            if partition in made_again:
+                self.states.hold(partition, made_again[partition])
+                continue
+            if log_start > position:
+                if not self._accepts_loss(partition, position, log_start):
+                    continue
+                ends, gap = (log_start,), Gap(log_start, "lost")
+            topic_id = self.states.topic_id(partition)
+            place = spec.storage.place
+            intents.append(
+                Intent(partition, topic_id, position, ends, self._revision.hash, spec.generation, place, gap)
+            )
         return intents
 
     def _promise(self, intents: list[Intent]) -> None:
-        foreign = self._claims.foreign(intents)
-        for partition, hold in foreign.items():
-            self._hold(partition, hold)
-        intents = [intent for intent in intents if intent.partition not in foreign]
-        if not intents:
-            return
-        if not self._revision_stored:
-            self._world.memory.put_revision(self._revision.hash, self._revision.document)
-            self._revision_stored = True
-        promises = {intent.partition: intent for intent in intents}
-        commits = {partition: self.book.promise(intent) for partition, intent in promises.items()}
-        started = time.perf_counter()
-        sent = self._world.group.commit(commits, promise=True)
-        self._listener.committing("promise", time.perf_counter() - started, sent.failed)
-        for partition in sent.committed:
-            self.book.promised(promises[partition])
-        self._doubt(sent.failed)
+        values = {intent.partition: written(self.states.step(intent.partition, Due(intent))) for intent in intents}
+        self.writer.promise({partition: value for partition, value in values.items() if value is not None})
+        self._record()
 
-    def _lost_before(self, partition: TopicPartition, position: Offset, log_start: Offset) -> None:
-        """An idle partition's next records are gone."""
-        if not self._accept_loss(partition, position, log_start):
+    # what Kafka has lost, and what was skipped
+
+    def _lost_in_promise(self, range_: Range, log_start: Offset) -> None:
+        """Records of promised ranges are gone: what is left of the promise is made anew, with a gap."""
+        partition, promise = range_.partition, self.states.promise_of(range_)
+        if promise is None or not self._accepts_loss(partition, promise.settled(), log_start):
             return
-        sent = self._world.group.commit({partition: self.book.promise_position(partition, log_start)}, promise=True)
-        if partition in sent.committed:
-            self.book.move(partition, log_start)
-        self._doubt(sent.failed)
+        try:
+            self._find_stored(promise.intent)
+            value = written(self.states.step(partition, Gone(log_start)))
+            self.writer.promise({partition: value} if value is not None else {})
+        except StorageError as error:  # the range fails again, and others have nothing to do with it
+            log.warning("loss.not_promised", topic=partition.topic, partition=partition.partition, error=str(error))
         self._look_soon = True
 
-    def _lost_in_intent(self, partition: TopicPartition, log_start: Offset) -> None:
-        """Records of promised ranges are gone."""
-        position = self.book.positions().get(partition)
-        if position is not None and self._accept_loss(partition, position, log_start):
-            self.execution.log_starts[partition] = log_start
-            self.book.give_up_before(partition, log_start)
+    def _find_stored(self, intent: Intent) -> None:
+        """Look for ranges of an intent that somebody before us has stored as a whole: those are not lost."""
+        partition = intent.partition
+        if not self.states.may_run_again(partition) or self.resolver.revisions.stores_elsewhere(intent):
+            return
+        tail = self._world.memory.tails([partition], intent.generation)[partition]
+        if isinstance(tail, Tail) and tail.generation == intent.generation:
+            revision = self.resolver.revisions.named_by_objects(intent)
+            whole = {(it.start, it.end) for it in tail.ranges if it.whole and it.revision == revision}
+            for range_ in intent.ranges():
+                if (range_.start, range_.end) in whole:
+                    self.states.step(partition, Stored(range_))
 
-    def _accept_loss(self, partition: TopicPartition, start: Offset, end: Offset) -> bool:
-        """Hold the partition, or record the loss durably and return True: by ``onDataLoss``."""
-        skip = self._resource.spec.kafka.on_data_loss == "skip"
-        if skip:
-            self._world.memory.record_loss(partition, self.book.topic_id(partition), start, end, "lost")
-            log.error("data.lost", topic=partition.topic, partition=partition.partition, start=start, end=end)
-        else:
-            self._hold(partition, holds.data_lost(partition, start, end))
-        self._listener.lost(partition, start, end, skipped=skip)
-        return skip
+    def _accepts_loss(self, partition: TopicPartition, start: Offset, end: Offset) -> bool:
+        """Return whether a loss is to be recorded, and the work to go on behind it; else hold: by ``onDataLoss``."""
+        if self._resource.spec.kafka.on_data_loss == "skip":
+            return True
+        self.states.hold(partition, holds.data_lost(partition, start, end))
+        self._listener.lost(partition, start, end, skipped=False)
+        return False
 
-    def _hold(self, partition: TopicPartition, hold: Hold) -> None:
-        self.book.hold(partition, hold)
-        log.error(
-            "partition.held",
-            topic=partition.topic,
-            partition=partition.partition,
-            reason=hold.reason,
-            message=hold.message,
-        )
+    def _record(self) -> None:
+        """Record what promises say is lost or skipped; what the bucket does not take now is tried again."""
+        if self._clock() < self._record_at:
+            return
+        for intent in self.states.unrecorded():
+            try:
+                self._find_stored(intent)
+                self._record_gap(intent)
+            except StorageError as error:
+                where = {"topic": intent.partition.topic, "partition": intent.partition.partition}
+                log.warning("loss.not_recorded", **where, error=str(error))
+                self._record_at = self._clock() + RECORD_AGAIN_SECONDS * random.uniform(0.5, 1.5)
+            self._look_soon = True
+
+    def _record_gap(self, intent: Intent) -> None:
+        partition = intent.partition
+        record = self.states.record_of(partition)
+        if record is None:
+            return
+        for lost in record.ranges:
+            self._world.memory.record_loss(lost, intent.topic_id, record.gap.cause)
+        self.states.step(partition, Recorded(record.gap))
+        for lost in record.ranges:
+            where = {"topic": partition.topic, "partition": partition.partition, "start": lost.start, "end": lost.end}
+            if record.gap.cause == "lost":
+                log.error("data.lost", **where)
+                self._listener.lost(partition, lost.start, lost.end, skipped=True)
+            else:
+                log.warning("offsets.skipped", **where)

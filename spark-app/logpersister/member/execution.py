@@ -1,7 +1,6 @@
 """Executes promised ranges on Spark and takes in what became of them."""
 
 import queue
-import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +10,13 @@ from typing import Any
 
 import structlog
 
+from logpersister.backoff import Backoff
 from logpersister.member.ports import World
 from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec, WorkError
-from logpersister.plan.book import Book
 from logpersister.plan.packing import Job, Work, pack
+from logpersister.plan.partitions import PartitionStates
 from logpersister.plan.sizes import Sizes
-from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.ranges import Range
 
 log = structlog.get_logger(__name__)
 
@@ -25,6 +25,7 @@ MOST_JOBS = 4
 MOST_RETRIES = 2
 """How many of them may be of partitions that failed last time: what stalls there must not hold back the others."""
 LONGEST_BACKOFF_SECONDS = 60.0
+_BACKOFF = Backoff(2.0, LONGEST_BACKOFF_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Execution:
     def __init__(
         self,
         group_id: str,
-        book: Book,
+        states: PartitionStates,
         world: World,
         sizes: Sizes,
         wake: threading.Event,
@@ -55,7 +56,7 @@ class Execution:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._group_id = group_id
-        self._book = book
+        self._states = states
         self._group = world.group
         self._jobs = world.jobs
         self._sizes = sizes
@@ -63,8 +64,6 @@ class Execution:
         self._clock = clock
         self._ended: queue.SimpleQueue[tuple[_Running, Future[list[RangeOutcome]]]] = queue.SimpleQueue()
         self._in_flight: list[_Running] = []
-        self.log_starts: dict[TopicPartition, Offset] = {}
-        """Log starts behind which records were lost and the loss is recorded (``onDataLoss: skip``)."""
 
     @property
     def jobs_in_flight(self) -> int:
@@ -79,12 +78,10 @@ class Execution:
         if self._free() <= 0:
             return
         runnable: dict[tuple[bool, str], list[Work]] = {}
-        for range_ in self._book.runnable(self._clock()):
-            intent = self._book.intent_of(range_)
-            if intent is not None:
-                estimate = self._sizes.estimate(range_.partition.topic, range_.offsets)
-                retry = self._book.is_stuck(range_.partition)
-                runnable.setdefault((retry, intent.revision), []).append(Work(range_, estimate))
+        for range_, intent in self._states.runnable(self._clock()):
+            estimate = self._sizes.estimate(range_.partition.topic, range_.offsets)
+            retry = self._states.is_stuck(range_.partition)
+            runnable.setdefault((retry, intent.revision), []).append(Work(range_, estimate))
         for (retry, revision), work in sorted(runnable.items(), key=lambda item: item[0][0]):
             for job in pack(work, self._jobs.cores):
                 if self._free(retry=retry) <= 0:
@@ -99,7 +96,7 @@ class Execution:
     def _submit(self, job: Job, revision: str, document: Mapping[str, Any], *, retry: bool) -> None:
         """Hand what may be run of a job to Spark."""
         partitions = {work.range.partition for task in job for work in task}
-        tokens = {p: token for p in partitions if (token := self._book.token(p)) is not None}
+        tokens = {p: token for p in partitions if (token := self._states.token(p)) is not None}
         allowed = self._group.hold_on_to(tokens)
         tasks: list[TaskSpec] = []
         ranges: dict[Range, int] = {}
@@ -112,25 +109,23 @@ class Execution:
             return
         future = self._jobs.submit(tasks)  # first: if it raises, nothing is taken for running that never ends
         for range_ in ranges:
-            self._book.started(range_)
+            self._states.started(range_)
         running = _Running(ranges, retry)
         self._in_flight.append(running)
         future.add_done_callback(lambda ended: self._note_end(running, ended))
         log.debug("job.started", tasks=len(tasks), ranges=len(ranges), revision=revision)
 
     def _work(self, work: Work) -> RangeWork:
-        intent = self._book.intent_of(work.range)
-        if intent is None:
+        promise = self._states.promise_of(work.range)
+        if promise is None:
             raise RuntimeError(f"{work.range} is executed without a promise")  # never: runnable ranges are promised
-        lost_before = self.log_starts.get(work.range.partition, 0)
-        read_from = min(max(work.range.start, lost_before), work.range.end - 1)
         return RangeWork(
             work.range,
-            intent.topic_id,
-            intent.generation,
+            promise.intent.topic_id,
+            promise.intent.generation,
             work.estimated_bytes,
-            read_from,
-            self._book.may_run_again(work.range.partition),
+            promise.read_from(work.range),
+            self._states.may_run_again(work.range.partition),
         )
 
     def _note_end(self, running: _Running, future: "Future[list[RangeOutcome]]") -> None:
@@ -151,7 +146,7 @@ class Execution:
 
     def backoff(self, failures: int) -> float:
         """Return when (by the clock) to try a partition again after so many failures in a row."""
-        return self._clock() + min(2.0 ** min(failures, 16), LONGEST_BACKOFF_SECONDS) * random.uniform(0.5, 1.0)
+        return self._clock() + _BACKOFF.pause(failures)
 
 
 def _outcomes(running: _Running, future: "Future[list[RangeOutcome]]") -> Sequence[RangeOutcome]:

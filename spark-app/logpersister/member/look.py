@@ -1,15 +1,15 @@
 """Looks at Kafka: where the owned partitions end, how old their backlog is, whether their topics are still the same."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from logpersister.manifest import LogPersister
 from logpersister.member.ports import Offsets
 from logpersister.plan import holds
 from logpersister.plan.age import AgeWatch
-from logpersister.plan.book import Book
 from logpersister.plan.holds import Hold
-from logpersister.plan.recovery import same_topic
+from logpersister.plan.intents import same_topic
+from logpersister.plan.partitions import PartitionStates
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import PartitionLag
 
@@ -25,14 +25,14 @@ class Outlook:
     def __init__(
         self,
         resource: LogPersister,
-        book: Book,
+        states: PartitionStates,
         offsets: Offsets,
         *,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._upload = resource.spec.upload
-        self._book = book
+        self._states = states
         self._offsets = offsets
         self._clock = clock
         self._now = now
@@ -50,7 +50,7 @@ class Outlook:
         Args:
             ages: whether it matters how old a backlog is.
         """
-        positions = self._book.positions()
+        positions = self._states.positions()
         if not positions:
             return {}
         answer = self._offsets.ends(positions)
@@ -91,7 +91,7 @@ class Outlook:
         now = self._now()
         return [
             PartitionLag(partition, position, self.ends[partition], max(0.0, now - self.waiting_since(partition)))
-            for partition, position in self._book.positions().items()
+            for partition, position in self._states.positions().items()
             if partition in self.ends
         ]
 
@@ -102,14 +102,19 @@ class Outlook:
         if not at_once and self._clock() - self._described_at < DESCRIBE_SECONDS:
             return {}
         self._described_at = self._clock()
-        held = self._book.held()
-        watched = [partition for partition in self._book.owned() if partition not in held]
-        topics = self._offsets.describe({partition.topic for partition in watched})
+        held = self._states.held()
+        return self.recreated([partition for partition in self._states.owned() if partition not in held])
+
+    def recreated(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Hold]:
+        """Return the partitions of topics that were made again since they were resolved."""
+        if not partitions:
+            return {}
+        topics = self._offsets.describe({partition.topic for partition in partitions})
         return {
             partition: holds.topic_recreated(partition, known, topics[partition.topic].topic_id)
-            for partition in watched
+            for partition in partitions
             if partition.topic in topics
-            and not same_topic(known := self._book.topic_id(partition), topics[partition.topic].topic_id)
+            and not same_topic(known := self._states.topic_id(partition), topics[partition.topic].topic_id)
         }
 
     def _is_truncated(self, partition: TopicPartition, position: Offset, end: Offset) -> bool:
@@ -117,7 +122,7 @@ class Outlook:
             self._short_since.pop(partition, None)
             return False
         since = self._short_since.setdefault(partition, self._clock())
-        return self._clock() - since >= TRUNCATED_SECONDS and partition not in self._book.held()
+        return self._clock() - since >= TRUNCATED_SECONDS and partition not in self._states.held()
 
     def _ask_ages(self, positions: Mapping[TopicPartition, Offset]) -> None:
         """Ask Kafka once for each new backlog whether its oldest record has already reached its age."""

@@ -1,21 +1,29 @@
-"""What the group remembers in the bucket: revisions, losses, and which ranges are stored."""
+"""What the group remembers in the bucket: revisions, losses, topics, and which ranges are stored."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from logpersister.manifest.storage import StorageSpec
-from logpersister.plan.recovery import StoredRange
-from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.member.ports import NoteError
+from logpersister.plan.intents import PLANNED_RANGES
+from logpersister.plan.recovery import StoredRange, Tail
+from logpersister.ranges import Cause, Offset, Range, TopicPartition
+from logpersister.storage import ahead, topics
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ANY_BYTES, ForeignObjectError
-from logpersister.storage.losses import Cause, Loss, record_loss
+from logpersister.storage.losses import Loss, record_loss
 from logpersister.storage.names import ObjectName
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
-from logpersister.storage.topics import claim_topic
+from logpersister.storage.topics import TopicNote
 
 LOOKING_THREADS = 8
+
+_Starts = dict[Offset, tuple[ObjectName, str]]
+"""An object, with its key, of each range; by the start of the range."""
+_Looks = list["Future[StoredRange | None]"]
 
 
 class BucketMemory:
@@ -28,6 +36,8 @@ class BucketMemory:
         generation: int,
         revision: str,
         open_at: Callable[[StorageSpec], ObjectStore],
+        *,
+        in_folders: bool,
     ) -> None:
         """Remember in a bucket.
 
@@ -37,34 +47,41 @@ class BucketMemory:
             generation: of what is lost from now on.
             revision: the same.
             open_at: gives the store of another place.
+            in_folders: whether our layout has partition paths.
         """
         self._store = store
         self._open_at = open_at
         self._group = group
         self._generation = generation
         self._revision = revision
+        self._in_folders = in_folders
 
     def tails(
-        self, partitions: Iterable[TopicPartition], generation: int, most: int
-    ) -> dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError]:
-        """Return the last ``most`` stored ranges of each partition in this generation, by rising start.
+        self, partitions: Iterable[TopicPartition], generation: int
+    ) -> dict[TopicPartition, Tail | ForeignObjectError]:
+        """Return what is stored last of each partition, in the highest generation up to this one that has anything.
 
         What the objects of one partition do not tell concerns that partition only.
 
         Lists the folder of each topic once: an object's name has the start of its range, its metadata the end.
         """
-        wanted = set(partitions)
-        found: dict[TopicPartition, dict[Offset, tuple[ObjectName, str]]] = {partition: {} for partition in wanted}
-        for topic in {partition.topic for partition in wanted}:
+        found: dict[TopicPartition, defaultdict[int, _Starts]] = {p: defaultdict(dict) for p in partitions}
+        for topic in {partition.topic for partition in found}:
             for name, listed in self._store.inventory(topic):
-                if name.generation == generation and name.topic_partition in wanted:
-                    _keep_last(found[name.topic_partition], name, listed.key, most)
+                if name.generation <= generation and name.topic_partition in found:
+                    _keep_last(found[name.topic_partition][name.generation], name, listed.key)
         with ThreadPoolExecutor(LOOKING_THREADS, thread_name_prefix="recovery") as threads:
-            looks = {
-                partition: [threads.submit(self._look, *starts[start]) for start in sorted(starts)]
-                for partition, starts in found.items()
-            }
-            return {partition: _results(ranges) for partition, ranges in looks.items()}
+            looks: dict[TopicPartition, tuple[int, _Looks, _Looks]] = {}
+            for partition, generations in found.items():
+                last, before = [*sorted(generations, reverse=True), generation, generation][:2]
+                starts = sorted(generations[last])
+                earlier = sorted(generations[before])[-1:] if before < last else []
+                looks[partition] = (
+                    last,
+                    [threads.submit(self._look, *generations[last][start]) for start in starts],
+                    [threads.submit(self._look, *generations[before][start]) for start in earlier],
+                )
+            return {partition: _tail(generation, *asked) for partition, asked in looks.items()}
 
     def _look(self, name: ObjectName, key: str) -> StoredRange | None:
         facts = self._store.facts(key)
@@ -76,6 +93,12 @@ class BucketMemory:
             )
         whole = not name.path and facts.parser == ANY_BYTES
         return StoredRange(facts.range.start, facts.range.end, facts.group, facts.revision, facts.topic_id, whole)
+
+    def ahead(
+        self, positions: Mapping[TopicPartition, Offset], generation: int
+    ) -> dict[TopicPartition, Offset | StorageError | None]:
+        """Return the start of an object of this generation at or behind each position; None: there is none."""
+        return ahead.first_ahead(self._store, positions, generation, in_folders=self._in_folders)
 
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
         """Store a revision's snapshot; nothing happens when it is there."""
@@ -89,29 +112,44 @@ class BucketMemory:
         with self._open_at(storage.at(place)) as there:
             return get_revision(there, self._group, revision)
 
-    def claim_topics(self, ids: Mapping[str, str], generation: int) -> Mapping[str, str | ForeignObjectError]:
-        """Note for each topic (name to id) what the generation is about; return the ids that were noted first."""
+    def claim_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
+        """Note what the generation is about, by topic name; return what was noted first."""
 
-        def claim(topic: str) -> str | ForeignObjectError:
+        def claim(topic: str) -> TopicNote | NoteError:
             try:
-                return claim_topic(self._store, self._group, topic, generation, ids[topic])
-            except ForeignObjectError as error:
+                return topics.claim_topic(self._store, self._group, topic, generation, notes[topic])
+            except (ForeignObjectError, StorageError) as error:
                 return error  # that concerns this topic only
 
         with ThreadPoolExecutor(LOOKING_THREADS, thread_name_prefix="topics") as threads:
-            return dict(zip(ids, threads.map(claim, ids), strict=True))
+            return dict(zip(notes, threads.map(claim, notes), strict=True))
 
-    def record_loss(
-        self, partition: TopicPartition, topic_id: str | None, start: Offset, end: Offset, cause: Cause
-    ) -> None:
-        """Record durably that ``[start, end)`` will not be stored, and why. Repeating it changes nothing."""
-        loss = Loss(Range(partition, start, end), topic_id, cause, self._generation, self._revision)
-        record_loss(self._store, self._group, loss)
+    def first_note(self, topic: str, topic_id: str) -> TopicNote | None:
+        """Return the note of the first generation that was about a topic."""
+        return topics.first_note(self._store, self._group, topic, topic_id)
+
+    def note_selection(self, selection: Mapping[str, Any], found: Sequence[str]) -> Sequence[str]:
+        """Note which topics there are when the group begins to select them in this way; return the first such note."""
+        return topics.note_selection(self._store, self._group, selection, found)
+
+    def record_loss(self, lost: Range, topic_id: str | None, cause: Cause) -> None:
+        """Record durably that a range will not be stored, and why. Repeating it changes nothing."""
+        record_loss(self._store, self._group, Loss(lost, topic_id, cause, self._generation, self._revision))
 
 
-def _results(looks: Iterable["Future[StoredRange | None]"]) -> Sequence[StoredRange] | ForeignObjectError:
+def _tail(own: int, generation: int, looks: _Looks, before: _Looks) -> Tail | ForeignObjectError:
+    """Put together what was asked. Objects of an earlier generation that are not whole are nobody's business here."""
+    earlier = _results(before)
+    last = None if isinstance(earlier, ForeignObjectError) or not earlier else earlier[-1]
+    ranges = _results(looks)
+    if isinstance(ranges, ForeignObjectError):
+        return ranges if generation == own else Tail(own)
+    return Tail(generation, ranges, last)
+
+
+def _results(looks: _Looks) -> tuple[StoredRange, ...] | ForeignObjectError:
     try:
-        return [stored for look in looks if (stored := look.result()) is not None]
+        return tuple(stored for look in looks if (stored := look.result()) is not None)
     except ForeignObjectError as error:
         return error
     except StorageError as error:
@@ -120,7 +158,7 @@ def _results(looks: Iterable["Future[StoredRange | None]"]) -> Sequence[StoredRa
         raise
 
 
-def _keep_last(starts: dict[Offset, tuple[ObjectName, str]], name: ObjectName, key: str, most: int) -> None:
+def _keep_last(starts: _Starts, name: ObjectName, key: str) -> None:
     starts.setdefault(name.start, (name, key))
-    if len(starts) > most:
+    if len(starts) > PLANNED_RANGES:
         del starts[min(starts)]

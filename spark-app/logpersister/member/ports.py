@@ -1,22 +1,25 @@
 """What a member's decisions need of the world. The real ones are Kafka, S3 and Spark; a model brings its own."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from logpersister.group.answers import Answer, CommitOutcome, TopicDescription
+from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
-from logpersister.plan.book import Commit
-from logpersister.plan.intents import Committed, UnknownMarkError
-from logpersister.plan.recovery import StoredRange
-from logpersister.ranges import Offset, TopicPartition
+from logpersister.plan.partitions import Commit
+from logpersister.plan.recovery import Tail
+from logpersister.ranges import Cause, Offset, Range, TopicPartition
+from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
-from logpersister.storage.losses import Cause
+from logpersister.storage.topics import TopicNote
+
+NoteError = ForeignObjectError | StorageError
+"""Why a note cannot be read: somebody has changed it, or the bucket fails."""
 
 
 class Group(Protocol):
-    """Membership: which partitions are ours, and the only way to commit."""
+    """Membership: which partitions are ours."""
 
     def ownership(self) -> dict[TopicPartition, int]: ...
 
@@ -24,15 +27,18 @@ class Group(Protocol):
 
     def let_go(self, partitions: Iterable[TopicPartition]) -> None: ...
 
+
+class Register(Protocol):
+    """The committed offsets, through our membership: the only way to read and to write them."""
+
+    def read(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Registered]:
+        """Return what stands there, fenced; topics that cannot be asked are missing. Raises when nothing is sure."""
+
     def commit(self, commits: Mapping[TopicPartition, Commit], *, promise: bool) -> CommitOutcome: ...
 
 
 class Offsets(Protocol):
-    """Where the offsets are."""
-
-    def committed(
-        self, partitions: Iterable[TopicPartition]
-    ) -> dict[TopicPartition, Committed | UnknownMarkError | None]: ...
+    """Where the log is."""
 
     def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]: ...
 
@@ -42,14 +48,21 @@ class Offsets(Protocol):
 
     def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]: ...
 
+    def topics_matching(self, matches: Callable[[str], bool]) -> list[str]: ...
+
 
 class Memory(Protocol):
     """What the group remembers in the bucket."""
 
     def tails(
-        self, partitions: Iterable[TopicPartition], generation: int, most: int
-    ) -> dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError]:
-        """Return the last ``most`` stored ranges of each partition in this generation, by rising start."""
+        self, partitions: Iterable[TopicPartition], generation: int
+    ) -> dict[TopicPartition, Tail | ForeignObjectError]:
+        """Return what is stored last of each partition, in the highest generation up to this one that has anything."""
+
+    def ahead(
+        self, positions: Mapping[TopicPartition, Offset], generation: int
+    ) -> dict[TopicPartition, Offset | StorageError | None]:
+        """Return the start of an object of this generation at or behind each position; None: there is none."""
 
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
         """Store a revision's snapshot; nothing happens when it is there."""
@@ -57,16 +70,17 @@ class Memory(Protocol):
     def revision(self, revision: str, place: str) -> Mapping[str, Any] | None:
         """Return the snapshot of a revision that stores in a place (bucket and prefix); None when it is not there."""
 
-    def claim_topics(self, ids: Mapping[str, str], generation: int) -> Mapping[str, str | ForeignObjectError]:
-        """Note for each topic (name to id) what the generation is about; return the ids that were noted first.
+    def claim_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
+        """Note what the generation is about, by topic name; return what was noted first."""
 
-        A note that is damaged is an error in the place of the id.
-        """
+    def first_note(self, topic: str, topic_id: str) -> TopicNote | None:
+        """Return the note of the first generation that was about a topic."""
 
-    def record_loss(
-        self, partition: TopicPartition, topic_id: str | None, start: Offset, end: Offset, cause: Cause
-    ) -> None:
-        """Record durably that ``[start, end)`` will not be stored, and why. Repeating it changes nothing."""
+    def note_selection(self, selection: Mapping[str, Any], topics: Sequence[str]) -> Sequence[str]:
+        """Note which topics there are when the group begins to select them in this way; return the first such note."""
+
+    def record_loss(self, lost: Range, topic_id: str | None, cause: Cause) -> None:
+        """Record durably that a range will not be stored, and why. Repeating it changes nothing."""
 
 
 class Jobs(Protocol):
@@ -90,6 +104,7 @@ class World:
     """All of it."""
 
     group: Group
+    register: Register
     offsets: Offsets
     memory: Memory
     jobs: Jobs

@@ -14,18 +14,25 @@ import structlog
 
 from logpersister import __version__
 from logpersister.group.membership import FencedError
+from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.assembly import Assembly, assemble, watch_spark
-from logpersister.member.current import NoTopicsError, behind, targets
+from logpersister.member.current import Goal, NoTopicsError, behind, goal_of
+from logpersister.member.doors import bucket_door, kafka_door
+from logpersister.member.outages import Door, OutageWatch
 from logpersister.member.reports import Reports
 from logpersister.member.shadow.watch import ShadowWatch, comparing, seconds_between
 from logpersister.member.stopping import Stop
+from logpersister.member.summary import banner
+from logpersister.pipeline.rules import rules_of
 from logpersister.ranges import Offset, TopicPartition
+from logpersister.report import logs
 from logpersister.report.facts import Identity
-from logpersister.report.health import Health
+from logpersister.report.health import Condition, Health
 from logpersister.report.metrics import Metrics
+from logpersister.report.outages import NAMES, Outage, Server
 from logpersister.report.server import ReportServer
 from logpersister.report.shadow import ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
@@ -49,7 +56,7 @@ class ExitCode(IntEnum):
 
     DONE = 0
     UNREACHABLE = 3
-    """A topic of ``--until-current`` does not exist or cannot be read."""
+    """A topic of ``--until-current`` does not exist, cannot be read, or was deleted meanwhile."""
     HELD = 4
     """``--until-current`` cannot be reached: partitions are held."""
     FENCED = 5
@@ -78,10 +85,11 @@ def run_member(
     on_start: Callable[[StatusBoard], None] = lambda _: None,
 ) -> int:
     """Run a member until it is stopped by a signal, current, or fenced; return the exit code."""
-    revision = revision_of(resource, __version__)
+    revision = revision_of(resource, __version__, rules_of(resource))
     name = options.member_name or f"{socket.gethostname()}-{os.getpid()}"
     identity = Identity(resource.group_id, resource.spec.generation, revision.hash, name, __version__)
     board, metrics, health = StatusBoard(identity), Metrics(identity), Health()
+    log.info("member.starts", **banner(resource, identity))
     on_start(board)
     readiness = Readiness(health)  # first of all: who asks while Spark starts must not be told that all is well
     stop = Stop()
@@ -110,6 +118,9 @@ def run_member(
         if options.shadow_of is not None:
             stack.enter_context(shadowing(resource, options.shadow_of, secrets, assembly, board, metrics))
         member = Member(resource, assembly, reports, board, metrics, health, readiness, stop)
+        session = resource.spec.kafka.session_timeout.total_seconds()
+        outages = stack.enter_context(OutageWatch(doors(resource, secrets), session, member.on_outages))
+        stack.enter_context(logs.kafka_complaints.taken_by(outages.complain))
         try:
             code = member.run(until_current=options.until_current)
         except (FencedError, NoTopicsError) as error:
@@ -119,6 +130,13 @@ def run_member(
         board.state(MemberState.STOPPED)
     log.info("member.stopped", exit_code=int(code))
     return code
+
+
+def doors(resource: LogPersister, secrets: Secrets) -> list[Door]:
+    """Return the doors of the member's servers."""
+    kafka, bucket = resource.spec.kafka, bucket_door(resource.spec.storage)
+    found = [kafka_door(kafka, client_config(kafka, secrets).get("ssl_context"))]
+    return found if bucket is None else [*found, bucket]
 
 
 @contextmanager
@@ -142,7 +160,7 @@ def shadowing(
         metrics.shadow(report)
 
     with comparing(resource, stable, secrets, assembly.group.ownership) as comparer:
-        cycle.arrivals.begin_at = comparer.begin_at
+        cycle.resolver.beginnings.begin_at = comparer.begin_at
         watch = ShadowWatch(comparer, seconds_between(resource), aim, show)
         watch.start()
         try:
@@ -172,6 +190,9 @@ class Readiness:
     def __init__(self, health: Health) -> None:
         self.joined = health.condition("group")
         self.looked = health.condition("first-look")
+        self.servers: dict[Server, Condition] = {server: health.condition(server) for server in NAMES}
+        for condition in self.servers.values():
+            condition.set(met=True, message="reached at the start")
 
 
 class Member:
@@ -198,7 +219,12 @@ class Member:
         self._stop = stop
         self._readiness = readiness
         self._probe = health.probe("cycle", CYCLE_LIMIT, START_LIMIT)
-        self._until_current = False
+        self._goal: Goal | None = None
+        """With ``--until-current``."""
+        self._outages: dict[Server, Outage] = {}
+        """That are away now."""
+        self._draining = False
+        self._state = MemberState.JOINING
         self._shown_at = float("-inf")
         self._unshown = False
 
@@ -211,10 +237,9 @@ class Member:
         """
         if self._stop.asked:  # while Spark started
             return ExitCode.DONE
-        self._until_current = until_current
         if until_current:
-            offsets = self._assembly.offsets
-            self._cycle.targets = targets(self._resource.spec.kafka, offsets, offsets.topics_matching)
+            self._goal = goal_of(self._resource.spec.kafka, self._assembly.offsets, time.monotonic)
+            self._cycle.targets = self._goal.ends
         self._board.state(MemberState.JOINING)
         self._group.start()
         code = self._turn_until_stopped()
@@ -238,10 +263,12 @@ class Member:
         code: ExitCode | None = None
         try:
             self._cycle.turn(promising=promising)
-            code = self._current() if promising and self._until_current else None
+            code = self._current(self._goal) if promising and self._goal is not None else None
         except Exception as error:  # Kafka or S3 is away; nothing was decided, so the next round may try again
-            log.warning("cycle.failed", error=repr(error), retry_seconds=RETRY_SECONDS)
-            self._board.lag_unknown(f"{type(error).__name__}: {error}")
+            away = next(iter(self._outages.values()), None)
+            if away is None:  # else it is told already, and in better words
+                log.warning("cycle.failed", error=repr(error), retry_seconds=RETRY_SECONDS)
+            self._board.lag_unknown(f"{type(error).__name__}: {error}" if away is None else str(away))
             self._metrics.lag_unknown()
             time.sleep(RETRY_SECONDS)
         else:
@@ -249,11 +276,32 @@ class Member:
             self._readiness.looked.set(met=True)
         self._metrics.cycle(time.perf_counter() - started)
         self._probe.beat()
-        joined = self._group.joined
-        self._readiness.joined.set(met=joined, message="joined" if joined else "not in the group")
-        if promising:
-            self._board.state(MemberState.RUNNING if joined else MemberState.JOINING)
+        self._show_state()
         return code
+
+    def on_outages(self, outages: tuple[Outage, ...]) -> None:
+        """Show what is away; on the thread of the watch, since a round may wait for who is away."""
+        self._outages = {outage.server: outage for outage in outages}
+        self._board.outages(outages)
+        for server, condition in self._readiness.servers.items():
+            outage = self._outages.get(server)
+            met = outage is None or not outage.lasting
+            condition.set(met=met, message="reached" if outage is None else str(outage))
+        self._show_state()
+
+    def _show_state(self) -> None:
+        kafka = self._outages.get("kafka")
+        # kafka-python does not notice that the session is over before a broker tells it so.
+        joined = self._group.joined and not (kafka is not None and kafka.lasting)
+        message = "; ".join(map(str, self._outages.values()))
+        self._readiness.joined.set(met=joined, message="joined" if joined else "not in the group")
+        if self._draining:
+            return
+        state = MemberState.RUNNING if joined else MemberState.JOINING
+        if state != self._state:
+            self._state = state
+            log.info("member.state", state=str(state), message=message or None)
+        self._board.state(state, message)
 
     def _show(self, *, at_once: bool) -> None:
         now = time.monotonic()
@@ -262,25 +310,28 @@ class Member:
             self._shown_at = now
             self._reports.show(self._cycle, self._group)
 
-    def _current(self) -> ExitCode | None:
+    def _current(self, goal: Goal) -> ExitCode | None:
         cycle = self._cycle
-        if cycle.targets is None or not self._group.joined or cycle.execution.jobs_in_flight:
+        if not self._group.joined or cycle.execution.jobs_in_flight:
             return None
-        left = behind(cycle.targets, cycle.book, self._assembly.offsets)
+        left = behind(goal.ends, cycle.states, self._group.register)
         if not left:
             return ExitCode.DONE
-        held = cycle.book.held()
-        if not left.keys() <= held.keys():
+        goal.look_for_topics({partition.topic for partition in left}, self._assembly.offsets)
+        reasons = {p: "topic-deleted" for p in left if p.topic in goal.deleted}
+        reasons |= {p: hold.reason for p, hold in cycle.states.held().items() if p in left}
+        if reasons.keys() != left.keys():
             return None
         for partition in sorted(left):
-            log.error("partition.not_current", partition=str(partition), reason=held[partition].reason)
-        return ExitCode.HELD
+            log.error("partition.not_current", partition=str(partition), reason=reasons[partition])
+        return ExitCode.UNREACHABLE if "topic-deleted" in reasons.values() else ExitCode.HELD
 
     def _drain(self) -> None:
         """Let running jobs end within the grace, commit what is stored, leave the rest pending."""
         grace = self._resource.spec.shutdown_grace.total_seconds()
         deadline = time.monotonic() + grace
         execution = self._cycle.execution
+        self._draining = True
         self._board.state(MemberState.DRAINING)
         log.info("member.draining", jobs=execution.jobs_in_flight, grace_seconds=grace)
         while execution.jobs_in_flight and not self._stop.at_once and time.monotonic() < deadline:

@@ -8,6 +8,7 @@ import structlog
 
 from logpersister.member.cycle import Cycle
 from logpersister.member.listener import Listener
+from logpersister.member.summary import Summary
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.report.facts import (
@@ -51,20 +52,39 @@ class Reports(Listener):
     def __init__(self, metrics: Metrics, board: StatusBoard) -> None:
         self._metrics = metrics
         self._board = board
+        self._summary = Summary()
         self._rebalances = 0
         self._lost_partitions = 0
 
     def stored(self, outcomes: Sequence[RangeOutcome]) -> None:
-        lines = [self._count(outcome) for outcome in outcomes]
-        log_each(log, "range.written", lines)
+        for outcome in outcomes:
+            log.debug("range.written", **self._count(outcome), keys=[written.key for written in outcome.objects])
+        if outcomes:
+            objects = [written for outcome in outcomes for written in outcome.objects]
+            log.info(
+                "commit.stored",
+                ranges=len(outcomes),
+                topics=len({outcome.range.partition.topic for outcome in outcomes}),
+                objects=len(objects),
+                records=sum(written.records for written in objects),
+                bytes=sum(written.bytes for written in objects),
+                seconds=round(max(outcome.seconds for outcome in outcomes), 3),
+            )
         refused = [_quarantined(one.range, one.quarantined) for one in outcomes if one.quarantined is not None]
         log_each(log, "records.quarantined", refused, level="warning")
+        silent = [{**_where(one.range), "offsets": one.unexplained} for one in outcomes if one.unexplained]
+        log_each(log, "range.unexplained", silent)
 
     def _count(self, outcome: RangeOutcome) -> Mapping[str, object]:
         """Count a range; return what the log says of it."""
         objects = tuple(WrittenObject(written.key, written.bytes, written.records) for written in outcome.objects)
         written = RangeWritten(
-            outcome.range, objects, outcome.payload_bytes, outcome.seconds, quarantined=outcome.quarantined
+            outcome.range,
+            objects,
+            outcome.payload_bytes,
+            outcome.seconds,
+            quarantined=outcome.quarantined,
+            unexplained=outcome.unexplained,
         )
         self._metrics.range_written(written)
         self._board.range_written(written)
@@ -109,17 +129,20 @@ class Reports(Listener):
     def show(self, cycle: Cycle, group: Standing) -> None:
         """Show where the member stands after a round."""
         self._metrics.jobs(cycle.execution.jobs_in_flight, cycle.execution.ranges_in_flight)
-        owned = cycle.book.owned()
+        owned = cycle.states.owned()
         self._metrics.assigned(len(owned))
         self._board.assigned(owned)
         self._show_rebalances(group)
         self._show_lag(cycle, joined=group.joined)
-        held = [HeldPartition(p, hold.reason, hold.message) for p, hold in cycle.book.held().items()]
+        held = [HeldPartition(p, hold.reason, hold.message) for p, hold in cycle.states.held().items()]
         self._metrics.held(held)
         self._board.held(held)
-        pending = [PendingIntent(i.partition, i.start, i.ends, i.revision, i.generation) for i in cycle.book.pending()]
+        pending = [
+            PendingIntent(i.partition, i.start, i.ends, i.revision, i.generation) for i in cycle.states.pending()
+        ]
         self._metrics.pending(len(pending))
         self._board.pending(pending)
+        self._summary.show(owned, self._board.snapshot())
 
     def _show_rebalances(self, group: Standing) -> None:
         rebalances, lost = group.rebalances, group.lost_partitions
@@ -172,7 +195,7 @@ def _quarantined(range_: Range, quarantined: Quarantined) -> Mapping[str, object
 
 def _unseen_topics(cycle: Cycle) -> dict[str, str]:
     """Return, by topic, why the lag of some of its partitions is not known."""
-    unresolved = {partition.topic: "its positions are not known yet" for partition in cycle.book.unresolved()}
+    unresolved = {partition.topic: "its positions are not known yet" for partition in cycle.states.unresolved()}
     return unresolved | {topic: str(error) or repr(error) for topic, error in cycle.outlook.unreadable.items()}
 
 

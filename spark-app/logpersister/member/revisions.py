@@ -1,13 +1,25 @@
 """Revisions whose promises a member may have to keep: their snapshots, and promises for a place that lets nobody in."""
 
+import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 import structlog
 
-from logpersister.manifest.revision import Revision, reached_like, revision_of_document
+from logpersister.manifest.revision import (
+    Revision,
+    RevisionError,
+    original_of,
+    reached_like,
+    resource_of,
+    revision_of_document,
+    under_rules,
+)
 from logpersister.member.ports import Memory
+from logpersister.pipeline.rules import Rules, noted_rules, rules_of
 from logpersister.plan.intents import Intent
 from logpersister.ranges import TopicPartition
 from logpersister.storage.errors import StorageError
@@ -38,6 +50,8 @@ class Revisions:
         self.documents: dict[str, Mapping[str, Any]] = {own.hash: own.document}
         """Of every revision that a pending intent needs: its snapshot, with our own ways to brokers and bucket."""
         self._given_up: dict[TopicPartition, Intent] = {}
+        self._anew: dict[str, str] = {}
+        """By revision of others: that under which its promises are executed here."""
 
     def ways_of(self, intents: Iterable[Intent]) -> dict[TopicPartition, Way]:
         """Tell for each partition how its pending intent can be done; a place that is away is waited for once.
@@ -70,6 +84,36 @@ class Revisions:
             log.warning("place.failed", place=intent.place, revision=intent.revision, kind=error.kind, error=str(error))
             return Way.UNKNOWN if error.retriable else Way.IN_OUR_PLACE
 
+    def under_our_rules(self, intent: Intent) -> Intent:
+        """Return an intent, whose revision is known, as this build can execute it.
+
+        Where the rules of its revision are not ours, that is a promise anew, of the same ranges under the same spec and
+        our rules. So whoever takes it over next sees that its objects may be of either, and compares before he writes;
+        also a build whose rules are those of the first promise. (In another place we leave no snapshots: there the
+        promise stays as it is.)
+        """
+        revision = intent.revision
+        if revision != self._own.hash and not self.stores_elsewhere(intent):
+            if revision not in self._anew:
+                self._anew[revision] = self._promised_anew(revision)
+            revision = self._anew[revision]
+        return replace(intent, revision=revision)
+
+    def _promised_anew(self, revision: str) -> str:
+        """Return a revision that does the same under our rules; its snapshot is stored."""
+        document = self.documents[revision]
+        ours = _rules_for(json.dumps(document))
+        if ours is None or (noted := noted_rules(document, ours)) == ours:
+            return revision
+        anew = under_rules(document, revision, noted, ours)
+        self._memory.put_revision(anew.hash, anew.document)
+        self.documents[anew.hash] = anew.document
+        return anew.hash
+
+    def named_by_objects(self, intent: Intent) -> str:
+        """Return the revision that the objects of an intent name as theirs; its own is in `documents`."""
+        return original_of(self.documents[intent.revision], intent.revision)
+
     def stores_elsewhere(self, intent: Intent) -> bool:
         return self._place(intent) != self.place
 
@@ -94,3 +138,12 @@ class Revisions:
 
     def _place(self, intent: Intent) -> str:
         return self.place if intent.place is None else intent.place
+
+
+@lru_cache(maxsize=64)
+def _rules_for(document: str) -> Rules | None:
+    """Return our rules for the spec of a revision; None when this version cannot execute it, which its ranges say."""
+    try:
+        return rules_of(resource_of(json.loads(document)))
+    except RevisionError:
+        return None

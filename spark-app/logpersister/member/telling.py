@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from logpersister.member.ports import Memory
-from logpersister.plan.recovery import StoredRange
-from logpersister.ranges import Offset, TopicPartition
+from logpersister.member.ports import Memory, NoteError
+from logpersister.plan.recovery import Tail
+from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
-from logpersister.storage.losses import Cause
+from logpersister.storage.topics import TopicNote
 
 
 class TellingMemory:
@@ -22,10 +22,18 @@ class TellingMemory:
         self._on_failure = on_failure
 
     def tails(
-        self, partitions: Iterable[TopicPartition], generation: int, most: int
-    ) -> dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError]:
+        self, partitions: Iterable[TopicPartition], generation: int
+    ) -> dict[TopicPartition, Tail | ForeignObjectError]:
         with self._telling():
-            return self._memory.tails(partitions, generation, most)
+            return self._memory.tails(partitions, generation)
+
+    def ahead(
+        self, positions: Mapping[TopicPartition, Offset], generation: int
+    ) -> dict[TopicPartition, Offset | StorageError | None]:
+        found = self._memory.ahead(positions, generation)
+        for error in {str(it): it for it in found.values() if isinstance(it, StorageError)}.values():
+            self._on_failure(error)
+        return found
 
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
         with self._telling():
@@ -35,15 +43,23 @@ class TellingMemory:
         with self._telling() if place == self._place else nullcontext():
             return self._memory.revision(revision, place)
 
-    def claim_topics(self, ids: Mapping[str, str], generation: int) -> Mapping[str, str | ForeignObjectError]:
-        with self._telling():
-            return self._memory.claim_topics(ids, generation)
+    def claim_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
+        found = self._memory.claim_topics(notes, generation)
+        for error in (it for it in found.values() if isinstance(it, StorageError)):
+            self._on_failure(error)
+        return found
 
-    def record_loss(
-        self, partition: TopicPartition, topic_id: str | None, start: Offset, end: Offset, cause: Cause
-    ) -> None:
+    def first_note(self, topic: str, topic_id: str) -> TopicNote | None:
         with self._telling():
-            self._memory.record_loss(partition, topic_id, start, end, cause)
+            return self._memory.first_note(topic, topic_id)
+
+    def note_selection(self, selection: Mapping[str, Any], topics: Sequence[str]) -> Sequence[str]:
+        with self._telling():
+            return self._memory.note_selection(selection, topics)
+
+    def record_loss(self, lost: Range, topic_id: str | None, cause: Cause) -> None:
+        with self._telling():
+            self._memory.record_loss(lost, topic_id, cause)
 
     @contextmanager
     def _telling(self) -> Iterator[None]:

@@ -2,24 +2,31 @@
 
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
+from logpersister.formats.base import Format
 from logpersister.formats.registry import make_format
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import resource_of
+from logpersister.manifest.revision import original_of, resource_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.persist import Upload
 from logpersister.pipeline.reader import KafkaReader, ReaderSettings
+from logpersister.pipeline.rehearsal import Rehearsal
 from logpersister.pipeline.retries import RetryTally
+from logpersister.pipeline.rules import begun_by_others
 from logpersister.pipeline.task import Equipment, Task, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec
+from logpersister.ranges import Range
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.paths import Layout
 from logpersister.records.quarantine import layout_of
 from logpersister.report import logs
 from logpersister.storage.names import object_key
-from logpersister.storage.store import open_store
+from logpersister.storage.ranges import Sought, objects_of
+from logpersister.storage.store import ObjectStore, open_store
 
 MOST_REVISIONS = 4
 """Revisions whose connections a worker keeps; more than one only while generations change."""
@@ -57,50 +64,75 @@ def open_reader(resource: LogPersister, secrets: Secrets) -> KafkaReader:
 def _log_as_json() -> None:
     """Log to standard error: in local mode the driver takes the lines up, in a pod they are its log."""
     logs.configure("json", context={"worker": os.getpid()})
+    logs.kafka_complaints.drop()  # the range fails with the reason, and the member watches the brokers
 
 
 @lru_cache(maxsize=MOST_REVISIONS)
 def _equipment(group: str, revision: str, document: str) -> Equipment:
-    resource = resource_of(json.loads(document))
+    parsed = json.loads(document)
+    resource = resource_of(parsed)
     secrets = Secrets()
-    output, parser, prefix = resource.spec.output, resource.spec.parser, resource.spec.storage.prefix
     store = open_store(resource.spec.storage, secrets, on_retry=_retries.count)
     reader = open_reader(resource, secrets)
     _retries.watch(reader.stats.retries)
-    file_format = make_format(output)
+    file_format = make_format(resource.spec.output)
+    layout = layout_of(resource.spec.output, resource.spec.parser)
+    objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
+    others = begun_by_others(parsed, resource)
+    return Equipment(
+        reader, layout, file_format, objects.begin, partial(objects.rehearsals, others) if others else None
+    )
 
-    def open_upload(work: RangeWork, path: str) -> Upload:
-        partition = work.range.partition
-        key = object_key(
-            prefix,
-            partition.topic,
-            path,
-            work.generation,
-            partition.partition,
-            work.range.start,
-            file_format.extension,
-        )
+
+@dataclass(frozen=True, slots=True)
+class _Objects:
+    """The objects of a revision in the bucket."""
+
+    group: str
+    revision: str
+    original: str
+    """The revision that they name as theirs."""
+    resource: LogPersister
+    store: ObjectStore
+    layout: Layout
+    file_format: Format
+
+    def key(self, work: RangeWork, path: str) -> str:
+        of, extension = work.range.partition, self.file_format.extension
+        prefix = self.store.prefix
+        return object_key(prefix, of.topic, path, work.generation, of.partition, work.range.start, extension)
+
+    def begin(self, work: RangeWork, path: str) -> Upload:
         metadata = {
-            "group": group,
+            "group": self.group,
             "generation": str(work.generation),
-            "revision": revision,
-            "topic": partition.topic,
+            "revision": self.original,
+            "topic": work.range.partition.topic,
             "topic-id": work.topic_id or "",
-            "partition": str(partition.partition),
+            "partition": str(work.range.partition.partition),
             "start": str(work.range.start),
             "end": str(work.range.end),
         }
-        if parser.has_quarantine:
-            metadata["parser"] = parser.type
+        if self.original != self.revision:
+            metadata["rules"] = self.revision
+        if self.resource.spec.parser.has_quarantine:
+            metadata["parser"] = self.resource.spec.parser.type
         if work.partly_lost:
             metadata["read-from"] = str(work.read_from)
-        return store.writer(
-            key,
+        return self.store.writer(
+            self.key(work, path),
             metadata,
-            content_type=file_format.content_type,
-            content_encoding=file_format.content_encoding,
+            content_type=self.file_format.content_type,
+            content_encoding=self.file_format.content_encoding,
             if_absent=work.partly_lost,
             sweep=work.again,
         )
 
-    return Equipment(reader, layout_of(output, parser), file_format, open_upload)
+    def rehearsals(self, others: str, works: Sequence[RangeWork]) -> Mapping[Range, Rehearsal]:
+        """Return a rehearsal for each range of which something is stored, perhaps by others."""
+        sought = {Sought(work.range.partition, work.generation, work.range.start): work for work in works}
+        paths = None if self.resource.spec.output.partition_by else ("", QUARANTINE)
+        return {
+            sought[one].range: Rehearsal(sought[one], self.group, self.layout, self.key, stored, others)
+            for one, stored in objects_of(self.store, sought, paths).items()
+        }

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, Encoder, Format, ObjectIdentity
+from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.ranges import Offset
-from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.paths import Assignment, Layout
 from logpersister.report.facts import Quarantined
@@ -41,34 +41,6 @@ OpenUpload = Callable[[RangeWork, str], Upload]
 """Opens the object of a range and a partition path."""
 
 
-@dataclass(slots=True)
-class _Facts:
-    """What is known of an object once its last record is."""
-
-    first: Offset = -1
-    last: Offset = -1
-    records: int = 0
-    tombstones: int = 0
-
-    def update(self, batch: pa.RecordBatch) -> None:
-        offsets = batch.column("offset")
-        if self.records == 0:
-            self.first = offsets[0].as_py()
-        self.last = offsets[-1].as_py()
-        self.records += batch.num_rows
-        self.tombstones += batch.column("value").null_count
-
-    def document(self, checksum: PayloadChecksum) -> dict[str, str]:
-        return {
-            "first": str(self.first),
-            "last": str(self.last),
-            "records": str(self.records),
-            "tombstones": str(self.tombstones),
-            "checksum": checksum.text(),
-            "payload": "{}-{}".format(*checksum.sizes),
-        }
-
-
 @dataclass(frozen=True, slots=True)
 class _Finishing:
     """An object whose last bytes are on their way."""
@@ -89,18 +61,16 @@ class _OpenObject:
         self._path = path
         self._encoder = encoder
         self._upload = upload
-        self._facts = _Facts()
-        self._checksum = PayloadChecksum()
+        self._summary = Summary()
 
     def add(self, batch: pa.RecordBatch) -> None:
-        self._facts.update(batch)
-        self._checksum.update(batch)
+        self._summary.update(batch)
         self._pass_on(self._encoder.encode(batch))
 
-    def finish(self) -> "_Finishing":
+    def finish(self, unexplained: int) -> "_Finishing":
         self._pass_on(self._encoder.finish())
-        stored = self._upload.finish_async(self._facts.document(self._checksum))
-        return _Finishing(self._path, stored, self._facts.records)
+        stored = self._upload.finish_async(self._summary.facts(unexplained))
+        return _Finishing(self._path, stored, self._summary.records)
 
     def abort(self) -> None:
         self._upload.abort()
@@ -131,6 +101,8 @@ class RangeWriter:
         """Its offset, and why."""
         self._started = time.monotonic()
         self.payload_bytes = 0
+        self.unexplained = 0
+        """See `RangeOutcome`."""
 
     def write(self, batch: pa.RecordBatch) -> None:
         if self._first_pass:
@@ -156,11 +128,16 @@ class RangeWriter:
             found = self._open[path] = _OpenObject(path, encoder, self._open_upload(self.work, path))
         return found
 
-    def end_pass(self) -> bool:
-        """Finish the objects of this pass; return whether paths are left for another one."""
+    def end_pass(self, unexplained: int = 0) -> bool:
+        """Finish the objects of this pass; return whether paths are left for another one.
+
+        Args:
+            unexplained: offsets at the end of the range for which this pass has met only silence.
+        """
+        self.unexplained = max(self.unexplained, unexplained)
         while self._open:
             path = next(iter(self._open))
-            self._finishing.append(self._open[path].finish())
+            self._finishing.append(self._open[path].finish(unexplained))
             del self._open[path]
             self._ended.add(path)
         left_over, self._left_over, self._first_pass = self._left_over, False, False

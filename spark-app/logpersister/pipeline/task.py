@@ -4,13 +4,14 @@ Runs in Spark's Python workers, which live longer than a task: connections to Ka
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from logpersister.formats.base import Format
 from logpersister.pipeline.persist import OpenUpload, RangeWriter
 from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
+from logpersister.pipeline.rehearsal import OtherRulesError, Rehearsal
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
 from logpersister.records.paths import Layout
@@ -36,6 +37,9 @@ class Equipment:
     layout: Layout
     file_format: Format
     open_upload: OpenUpload
+    rehearsals: Callable[[Sequence[RangeWork]], Mapping[Range, Rehearsal]] | None = None
+    """Gives those ranges a rehearsal that must be compared before they are written. None: the rules of the revision are
+    those of this build, so that there is nothing to compare."""
 
 
 class Task:
@@ -44,14 +48,18 @@ class Task:
     def __init__(self, work: Sequence[RangeWork], equipment: Equipment) -> None:
         self._equipment = equipment
         self._left = {_read_range(item): item for item in work}
+        self._rehearsals: dict[Range, Rehearsal] = {}
         self._unfinished: deque[RangeWriter] = deque()
 
     def outcomes(self) -> Iterator[RangeOutcome]:
         """Write every range; yields one outcome for each, whatever happens.
 
-        A first pass reads all ranges; those with more partition paths than may be open at once are read again.
+        A first pass reads all ranges; those with more partition paths than may be open at once are read again, and so
+        are those that were compared in the first one.
         """
         try:
+            if self._equipment.rehearsals is not None:
+                self._rehearsals.update(self._equipment.rehearsals(tuple(self._left.values())))
             writers = {range_: self._writer(item) for range_, item in self._left.items()}
             while writers:
                 again: dict[Range, RangeWriter] = {}
@@ -72,10 +80,11 @@ class Task:
         self, read: RangeRead, writer: RangeWriter, again: dict[Range, RangeWriter]
     ) -> Iterator[RangeOutcome]:
         """Take a range through one pass; yields its outcome only when it failed."""
+        target = self._rehearsals.pop(writer.work.range, writer)
         try:
             for batch in read.batches():
-                writer.write(batch)
-            if writer.end_pass():
+                target.write(batch)
+            if target.end_pass(read.unexplained):
                 again[read.range] = writer
             else:
                 self._unfinished.append(writer)
@@ -101,7 +110,14 @@ def _outcome(writer: RangeWriter) -> RangeOutcome:
         objects, quarantined = writer.objects(), writer.quarantined()
     except Exception as error:
         return RangeOutcome(writer.work.range, seconds=writer.seconds, error=work_error(error))
-    return RangeOutcome(writer.work.range, objects, writer.payload_bytes, writer.seconds, quarantined=quarantined)
+    return RangeOutcome(
+        writer.work.range,
+        objects,
+        writer.payload_bytes,
+        writer.seconds,
+        quarantined=quarantined,
+        unexplained=writer.unexplained,
+    )
 
 
 def work_error(error: Exception) -> WorkError:
@@ -110,6 +126,8 @@ def work_error(error: Exception) -> WorkError:
         return WorkError(error.kind, str(error), log_start=error.log_start)
     if isinstance(error, StorageError):
         return WorkError(error.kind, str(error), upload=True)
+    if isinstance(error, OtherRulesError):
+        return WorkError("other-rules", str(error))
     return WorkError("encode", f"{type(error).__name__}: {error}")
 
 

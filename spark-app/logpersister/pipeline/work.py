@@ -57,7 +57,7 @@ class WorkError:
 
     kind: str
     """``kafka``, ``corrupt``, ``data-lost``, ``unauthorized``, ``unknown-topic``, ``topic-recreated``, a kind of the
-    storage errors, ``encode``, or ``task`` when the task itself was lost."""
+    storage errors, ``other-rules``, ``encode``, or ``task`` when the task itself was lost."""
     message: str
     upload: bool = False
     """Whether the bucket failed it."""
@@ -78,6 +78,8 @@ class RangeOutcome:
     error: WorkError | None = None
     quarantined: Quarantined | None = None
     """The records of it that the parser refused; they are in one of the objects."""
+    unexplained: int = 0
+    """Offsets at its end without records of which brokers only said nothing (`reader.RangeRead`)."""
 
     @property
     def stored_bytes(self) -> int:

@@ -20,6 +20,9 @@ class HoldReason(StrEnum):
     REVISION_MISSING = "revision-missing"
     UNKNOWN_METADATA = "unknown-metadata"
     TRUNCATED = "truncated"
+    OTHER_RULES = "other-rules"
+    OFFSET_WENT_BACK = "offset-went-back"
+    PROTOCOL = "protocol"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,4 +105,44 @@ def truncated(partition: TopicPartition, position: Offset, end: Offset) -> Hold:
         HoldReason.TRUNCATED,
         f"{partition} ends at {end}, before the committed offset {position}: Kafka has lost records that are stored "
         "(an unclean leader election); raise spec.generation and set the group's offset to what Kafka still has",
+    )
+
+
+def other_rules(partition: TopicPartition, problem: str) -> Hold:
+    """A range was begun by a build with other rules, and what is stored of it is not what we would write."""
+    return Hold(
+        HoldReason.OTHER_RULES,
+        f"{partition}: {problem}. Run the build that has promised it until it is stored; or delete the objects of this "
+        "range, none of which is committed, while Kafka has its records, and restart this member",
+    )
+
+
+def offset_went_back(partition: TopicPartition, offset: Offset, stored_at: Offset, generation: int) -> Hold:
+    """Kafka shows an older offset than was committed: the bucket has objects at or behind it."""
+    return Hold(
+        HoldReason.OFFSET_WENT_BACK,
+        f"Kafka shows {offset} as the committed offset of {partition}, but generation {generation} has an object that "
+        f"begins at {stored_at}: Kafka has lost a commit (an unclean election of __consumer_offsets, a restored "
+        "cluster), or somebody has set the offset back; set the group's offset to the end of what is stored, which "
+        "`logpersister verify` tells, or raise spec.generation to store it again",
+    )
+
+
+def commit_vanished(partition: TopicPartition, read: Offset | None, seen: Offset) -> Hold:
+    """Kafka goes on showing an older value than this member has seen acknowledged."""
+    shows = "no committed offset" if read is None else f"{read} as the committed offset, or older metadata beside it"
+    return Hold(
+        HoldReason.OFFSET_WENT_BACK,
+        f"Kafka shows {shows} of {partition}, but this member's commit of {seen} was acknowledged: Kafka has lost a "
+        "commit (an unclean election of __consumer_offsets, a restored cluster), or somebody has deleted the group's "
+        "offsets; restart the member, which then goes by what the bucket has",
+    )
+
+
+def protocol_broken(partition: TopicPartition, problem: str) -> Hold:
+    """A decision of ours would break the protocol: a bug, which was stopped before anything was written."""
+    return Hold(
+        HoldReason.PROTOCOL,
+        f"{partition}: {problem}; this is a bug of logpersister, which was stopped before anything was written: report "
+        "it with the log, and restart the member",
     )

@@ -4,18 +4,26 @@
 generation. So the committed offset is a compare-and-set register of its partition, and an intent is a write-ahead log
 entry in it (docs/design/intents.md)::
 
-    offset=start  "lp1;topic=<id>;gen=<n>;rev=<hash>;since=<s>;at=<place>;ends=<e1>,<e2>"   they are being written
-    offset=end    "lp1;topic=<id>;gen=<n>;rev=<hash>;since=<s>"                             all before it is stored
+    offset=start  "lp1;o=<start>;topic=<id>;gen=<n>;rev=<hash>;since=<s>;at=<place>;ends=<e1>,<e2>"   promised
+    offset=end    "lp1;o=<end>;topic=<id>;gen=<n>;rev=<hash>;since=<s>"                               stored up to here
 
-``since`` is where the generation began in this partition; nothing that is written depends on it. ``at`` is the bucket
-and prefix of the revision, so that a member that stores elsewhere finds its snapshot. The format is versioned by its
-first word; fields that a release does not know are ignored. An offset without the word was not committed by us.
+=========  ============================================================================================================
+``o``      The offset that the metadata was written beside. Tools that set an offset may keep the metadata of the old
+           one: such metadata says nothing about the new offset.
+``since``  Where the generation began in this partition; nothing that is written depends on it.
+``at``     Bucket and prefix of the revision, so that a member that stores elsewhere finds its snapshot.
+``lost``   Up to this offset Kafka has lost the records of the intent; the loss is recorded before the offset moves.
+``skip``   The same, for offsets that somebody has skipped.
+=========  ============================================================================================================
+
+The format is versioned by its first word; a release ignores fields that it does not know. An offset without the word
+was not committed by us.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.ranges import Cause, Offset, Range, TopicPartition
 
 VERSION = "lp1"
 MAX_RANGES = 64
@@ -26,9 +34,24 @@ PLANNED_RANGES = 32
 """Most ranges that the planner promises at once. Recovery (plan/recovery.py) may find a hole before each of them and
 must fit all of it into one intent, hence half of `MAX_RANGES`."""
 
+_GAP_FIELDS: Mapping[str, Cause] = {"lost": "lost", "skip": "skipped"}
+
 
 class UnknownMarkError(ValueError):
     """The metadata is ours but of a version or form that this release cannot read; never to be overwritten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The first offsets of an intent, up to ``end``, that will not be stored, and why."""
+
+    end: Offset
+    cause: Cause
+
+    @property
+    def field(self) -> str:
+        """The field of the metadata that says so."""
+        return next(f"{name}={self.end}" for name, cause in _GAP_FIELDS.items() if cause == self.cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +67,35 @@ class Intent:
     generation: int
     place: str | None = None
     """Bucket and prefix of the revision; None in promises of releases that did not tell."""
+    gap: Gap | None = None
+    """What is given up of the first ranges; at most all of them."""
 
     def __post_init__(self) -> None:
         boundaries = (self.start, *self.ends)
         rising = all(low < high for low, high in zip(boundaries, self.ends, strict=False))
         if not self.ends or self.start < 0 or not rising or len(self.ends) > MAX_RANGES:
             raise ValueError(f"an intent of {self.partition} needs 1 to {MAX_RANGES} rising ends, not {boundaries}")
+        if self.gap is not None and not self.start < self.gap.end <= self.end:
+            raise ValueError(
+                f"an intent of {self.partition} over {boundaries} cannot give up what is before {self.gap}"
+            )
 
     @property
     def end(self) -> Offset:
         return self.ends[-1]
 
     def ranges(self) -> Iterator[Range]:
+        """Yield all ranges, those that are given up too."""
         start = self.start
         for end in self.ends:
             yield Range(self.partition, start, end)
             start = end
 
     def after(self, offset: Offset) -> "Intent | None":
-        """Return what is left when everything before ``offset`` (one of the ends) is stored."""
+        """Return what is left when everything before ``offset`` (one of the ends) is settled."""
         left = tuple(end for end in self.ends if end > offset)
-        return replace(self, start=offset, ends=left) if left else None
+        gap = self.gap if self.gap is not None and self.gap.end > offset else None
+        return replace(self, start=offset, ends=left, gap=gap) if left else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +111,20 @@ class Mark:
     """Where the generation began in this partition; None when nobody knows any more."""
     place: str | None = None
     """Of the intent that stands here."""
+    gap: Gap | None = None
+    """Of the intent that stands here."""
 
-    def text(self) -> str:
-        fields = [VERSION, f"topic={self.topic_id or '-'}", f"gen={self.generation}"]
+    def text(self, offset: Offset) -> str:
+        """Return the metadata to commit beside ``offset``."""
+        fields = [VERSION, f"o={offset}", f"topic={self.topic_id or '-'}", f"gen={self.generation}"]
         if self.revision is not None:
             fields.append(f"rev={self.revision}")
         if self.since is not None:
             fields.append(f"since={self.since}")
         if self.ends and self.place is not None:
             fields.append(f"at={self.place}")
+        if self.gap is not None:
+            fields.append(self.gap.field)
         if self.ends:
             fields.append("ends=" + ",".join(map(str, self.ends)))
         return ";".join(fields)
@@ -101,17 +137,36 @@ class Committed:
     offset: Offset
     mark: Mark | None
 
+    @property
+    def text(self) -> str:
+        """The metadata to commit beside the offset."""
+        return "" if self.mark is None else self.mark.text(self.offset)
+
     def intent(self, partition: TopicPartition) -> Intent | None:
         """Return the pending intent, if the commit carries one."""
         mark = self.mark
         if mark is None or not mark.ends or mark.revision is None:
             return None
-        return Intent(partition, mark.topic_id, self.offset, mark.ends, mark.revision, mark.generation, mark.place)
+        return Intent(
+            partition,
+            mark.topic_id,
+            self.offset,
+            mark.ends,
+            mark.revision,
+            mark.generation,
+            mark.place,
+            mark.gap,
+        )
+
+
+def same_topic(one: str | None, other: str | None) -> bool:
+    """Whether two topic ids may name the same topic; brokers before 2.8 have none."""
+    return one is None or other is None or one == other
 
 
 def promised(intent: Intent, since: Offset | None = None) -> Committed:
     """Return the commit that promises the ranges of an intent, whose generation began at ``since``."""
-    mark = Mark(intent.topic_id, intent.generation, intent.revision, intent.ends, since, intent.place)
+    mark = Mark(intent.topic_id, intent.generation, intent.revision, intent.ends, since, intent.place, intent.gap)
     return Committed(intent.start, mark)
 
 
@@ -142,13 +197,23 @@ def parse(offset: Offset, metadata: str) -> Committed:
         return Committed(offset, None)
     try:
         fields = dict(field.split("=", 1) for field in rest.split(";"))
-        ends = tuple(int(end) for end in fields["ends"].split(",")) if "ends" in fields else ()
-        topic_id = None if fields["topic"] == "-" else fields["topic"]
-        revision = fields["rev"] if ends else fields.get("rev")
-        since = int(fields["since"]) if "since" in fields else None
-        mark = Mark(topic_id, int(fields["gen"]), revision, ends, since, fields.get("at") if ends else None)
-        committed = Committed(offset, mark)
+        written_beside = int(fields.get("o", offset))  # older releases did not tell
+        committed = Committed(written_beside, _mark(fields))
         committed.intent(TopicPartition("check", 0))
     except (KeyError, ValueError) as error:
         raise UnknownMarkError(f"the metadata of offset {offset} is damaged: {metadata[:200]!r} ({error})") from error
-    return committed
+    return committed if written_beside == offset else Committed(offset, None)
+
+
+def _mark(fields: Mapping[str, str]) -> Mark:
+    ends = tuple(int(end) for end in fields["ends"].split(",")) if "ends" in fields else ()
+    gaps = [Gap(int(fields[name]), cause) for name, cause in _GAP_FIELDS.items() if name in fields and ends]
+    return Mark(
+        topic_id=None if fields["topic"] == "-" else fields["topic"],
+        generation=int(fields["gen"]),
+        revision=fields["rev"] if ends else fields.get("rev"),
+        ends=ends,
+        since=int(fields["since"]) if "since" in fields else None,
+        place=fields.get("at") if ends else None,
+        gap=gaps[0] if gaps else None,
+    )

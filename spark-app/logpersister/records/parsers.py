@@ -13,6 +13,9 @@ import pyarrow as pa
 import logpersister_native as native
 from logpersister.manifest.parser import ParserSpec
 
+JSON_RULES = 1
+"""Raise it when the check judges any value otherwise than before, also by a new serde_json."""
+
 Rows = npt.NDArray[np.int64]
 
 

@@ -25,6 +25,9 @@ from logpersister.records.zones import day_offsets, load_zone
 Int64s = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
 
+RULES = 1
+"""Raise it when a record gets another path than before (but for rules of time zones, which tell of themselves)."""
+
 UNKNOWN = "unknown"
 """The value of a path for records without a usable timestamp."""
 

@@ -5,12 +5,18 @@ differ in their zone files. So the rules are always those of the pinned ``tzdata
 loads them.
 """
 
+import hashlib
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib import resources
+from io import BytesIO
 from zoneinfo import ZoneInfo
 
 SECONDS_PER_DAY = 86_400
+
+WITHOUT_RULES = frozenset({"UTC", "Etc/UTC"})
+"""Zones that no edition of the database can change."""
 
 
 @lru_cache(maxsize=64)
@@ -19,16 +25,24 @@ def load_zone(name: str) -> ZoneInfo:
 
     Raises ValueError when there is none of this name.
     """
+    problem = f"{name!r} is not a time zone; write a name of the tz database, for example Europe/Berlin"
     parts = name.split("/")
     if not name or any(not part or part.startswith(".") or "\\" in part for part in parts):
-        raise ValueError(f"{name!r} is not a time zone; write a name of the tz database, for example Europe/Berlin")
+        raise ValueError(problem)
     try:
-        with resources.files("tzdata").joinpath("zoneinfo", *parts).open("rb") as file:
-            return ZoneInfo.from_file(file, key=name)
+        return ZoneInfo.from_file(BytesIO(_file(parts)), key=name)
     except (OSError, ValueError) as error:
-        raise ValueError(
-            f"{name!r} is not a time zone; write a name of the tz database, for example Europe/Berlin"
-        ) from error
+        raise ValueError(problem) from error
+
+
+@lru_cache(maxsize=64)
+def zone_rules(name: str) -> str:
+    """Return a digest of the rules of the zone `name` (which there is): other rules, another digest."""
+    return hashlib.sha256(_file(name.split("/"))).hexdigest()[:12]
+
+
+def _file(parts: Sequence[str]) -> bytes:
+    return resources.files("tzdata").joinpath("zoneinfo", *parts).read_bytes()
 
 
 def offset_at(zone: ZoneInfo, second: int) -> int:

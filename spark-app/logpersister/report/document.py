@@ -10,6 +10,7 @@ from logpersister.ranges import Range, TopicPartition
 from logpersister.report.facts import BucketFailed, DataLoss, HeldPartition, PendingIntent, RunningJob
 from logpersister.report.human import instant
 from logpersister.report.lag import LagSummary, PartitionLag
+from logpersister.report.outages import Outage
 from logpersister.report.shadow import Difference, ShadowReport, figures_document
 from logpersister.report.status import MAX_PARTITIONS_OF_JOB, RecentError, RecentQuarantine, RecentUpload, Status
 
@@ -20,6 +21,7 @@ def status_document(status: Status) -> Document:
     """Return what ``/status`` serves."""
     return {
         **_member(status),
+        "outages": [_outage(outage) for outage in status.outages],
         "assignment": {
             "count": status.assigned,
             "partitions": [str(partition) for partition in status.assignment],
@@ -201,6 +203,17 @@ def _shadow(report: ShadowReport) -> Document:
 def _difference(example: Difference) -> Document:
     where = {**_partition(example.partition), "start": example.start, "end": example.end}
     return {**where, "message": example.message}
+
+
+def _outage(outage: Outage) -> Document:
+    return {
+        "server": outage.server,
+        "since": rfc3339(outage.since),
+        "reason": outage.reason,
+        "remedy": outage.remedy,
+        "tried": outage.tried,
+        "lasting": outage.lasting,
+    }
 
 
 def _loss(loss: DataLoss) -> Document:

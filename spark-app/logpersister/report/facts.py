@@ -56,6 +56,8 @@ class RangeWritten:
     """From the first fetch to the last byte durable, without the commit."""
     quarantined: Quarantined | None = None
     """None: the parser refused nothing."""
+    unexplained: int = 0
+    """Offsets at its end without records, for which no record batch says that there are none."""
 
     @property
     def records(self) -> int:

@@ -1,7 +1,10 @@
 """Log lines of what happens to many partitions at once."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
+
+from logpersister.ranges import TopicPartition
 
 MOST_LINES: Final = 20
 
@@ -34,3 +37,28 @@ def _sums(facts: Sequence[Mapping[str, object]]) -> dict[str, int]:
             if isinstance(value, int) and name not in _NOT_ADDABLE:
                 sums[name] = sums.get(name, 0) + value
     return sums
+
+
+MOST_TOPICS: Final = 20
+
+
+def partitions_text(partitions: Collection[TopicPartition]) -> str:
+    """Return partitions as one reads them: ``clicks 0-5,7; orders 0``, of very many topics the first ones."""
+    by_topic: defaultdict[str, list[int]] = defaultdict(list)
+    for partition in sorted(partitions):
+        by_topic[partition.topic].append(partition.partition)
+    named = [f"{topic} {','.join(_runs(numbers))}" for topic, numbers in list(by_topic.items())[:MOST_TOPICS]]
+    if len(by_topic) > MOST_TOPICS:
+        named.append(f"{len(by_topic) - MOST_TOPICS} more topics")
+    return "; ".join(named)
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[str]:
+    first = last = numbers[0]
+    for number in [*numbers[1:], None]:
+        if number is not None and number == last + 1:
+            last = number
+            continue
+        yield str(first) if first == last else f"{first}-{last}"
+        if number is not None:
+            first = last = number

@@ -8,7 +8,8 @@ import logging
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from datetime import timedelta
 from threading import Lock
 from typing import Any, Final, Literal, TextIO, cast, get_args
@@ -38,6 +39,47 @@ _LIBRARY_LEVELS: Final = {
     "py4j": logging.WARNING,
     "pyspark": logging.WARNING,
 }
+
+
+class KafkaComplaints(logging.Filter):
+    """Hands what the Kafka library says of connections to who sums it up; without such a one lets it pass.
+
+    A broker that restarts is dozens of messages there, in terms of the library's inside.
+    """
+
+    _NAMES: Final = ("kafka.net", "kafka.cluster", "kafka.coordinator", "kafka.consumer", "kafka.fetcher")
+    _OF_SETTINGS: Final = ("authoriz", "authentic", "fenced", "sasl")
+    """In messages that no outage explains."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._take: Callable[[str], None] | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if self._take is None or not record.name.startswith(self._NAMES):
+            return True
+        message = record.getMessage()
+        if any(word in message.lower() for word in self._OF_SETTINGS):
+            return True
+        self._take(message)
+        return False
+
+    def drop(self) -> None:
+        """Leave complaints out for good: what is wrong is told by another process."""
+        self._take = lambda _: None
+
+    @contextmanager
+    def taken_by(self, take: Callable[[str], None]) -> Iterator[None]:
+        """Give complaints to `take` until the block ends."""
+        self._take = take
+        try:
+            yield
+        finally:
+            self._take = None
+
+
+kafka_complaints: Final = KafkaComplaints()
+"""Of this process; a member takes them (member/outages.py)."""
 
 
 class RepetitionLimit(logging.Filter):
@@ -119,6 +161,8 @@ def configure(
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
         )
     )
+    if level != "debug":
+        handler.addFilter(kafka_complaints)
     handler.addFilter(RepetitionLimit())
     logging.root.handlers[:] = [handler]
     logging.root.setLevel(logging.WARNING)

@@ -23,7 +23,7 @@ from logpersister.report.shadow import ShadowReport
 
 PREFIX: Final = "logpersister"
 MAX_TOPICS: Final = 2_000
-"""Topics with series of their own; the rest share ``other``. Twelve series a topic: 24,000 at the very most."""
+"""Topics with series of their own; the rest share ``other``. Fourteen series a topic: 28,000 at the very most."""
 MAX_KINDS: Final = 32
 
 _SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -72,6 +72,10 @@ class Metrics:
         self._object_bytes = counter("object_bytes", "Bytes of the objects stored, as in the bucket.", "topic")
         self._objects = counter("objects", "Objects stored and committed.", "topic")
         self._ranges = counter("ranges", "Ranges stored and committed, also those without records.", "topic")
+        self._empty_ranges = counter("empty_ranges", "Ranges stored and committed that held no record.", "topic")
+        self._unexplained = counter(
+            "unexplained_offsets", "Offsets at ends of ranges of which Kafka gave nothing, not even why.", "topic"
+        )
         self._last_upload = gauge("last_upload_timestamp_seconds", "Time of the last object committed (Unix time).")
 
         self._upload_failures = counter(
@@ -117,6 +121,10 @@ class Metrics:
         self._ranges.labels(topic).inc()
         if written.quarantined is not None:
             self._quarantined.labels(topic).inc(written.quarantined.records)
+        if written.records == 0:
+            self._empty_ranges.labels(topic).inc()
+        if written.unexplained:
+            self._unexplained.labels(topic).inc(written.unexplained)
         self._records.labels(topic).inc(written.records)
         self._payload_bytes.labels(topic).inc(written.payload_bytes)
         self._object_bytes.labels(topic).inc(written.bytes)

@@ -9,7 +9,8 @@ import threading
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Final
 
-HIDDEN: Final = "[hidden]"
+from logpersister.manifest.secrets import HIDDEN
+
 MIN_LENGTH: Final = 4
 """Shorter registered values are not searched in texts: they would blank half of every line."""
 _DEPTH: Final = 6

@@ -26,6 +26,7 @@ from logpersister.report.facts import (
     RunningJob,
 )
 from logpersister.report.lag import LagSummary
+from logpersister.report.outages import Outage
 from logpersister.report.shadow import ShadowReport
 
 T = TypeVar("T")
@@ -172,6 +173,8 @@ class Status:
     """Spark executors alive; None when Spark runs inside this process."""
     shadow: ShadowReport | None
     """None: the member is no shadow."""
+    outages: tuple[Outage, ...] = ()
+    """Servers that are away now."""
 
 
 class _HourlyCount:
@@ -355,6 +358,11 @@ class StatusBoard:
         short = None if report.error is None else _short(report.error)
         with self._lock:
             self._set(shadow=replace(report, error=short))
+
+    def outages(self, outages: tuple[Outage, ...]) -> None:
+        """All servers that are away now."""
+        with self._lock:
+            self._set(outages=outages)
 
     def snapshot(self) -> Status:
         with self._lock:

@@ -19,7 +19,7 @@ from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.secrets import StorageCredentials
 from logpersister.manifest.storage import StorageSpec
 from logpersister.storage.errors import Place, StorageError, classify
-from logpersister.storage.lean import LeanPut, Route
+from logpersister.storage.lean import Lean, Route
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -73,11 +73,11 @@ class Connection:
         self._credentials: StorageCredentials | None = None
         self._place = Place(storage.endpoint or "AWS S3", storage.bucket)
         self._pid = os.getpid()
-        self._lean: LeanPut | None = None
+        self._lean: Lean | None = None
 
     @property
-    def lean(self) -> LeanPut | None:
-        """The short way to put small objects, once botocore has shown it."""
+    def lean(self) -> Lean | None:
+        """The short way for small requests, once botocore has shown it."""
         return self._lean if self._pid == os.getpid() else None
 
     def without_lean(self, cause: Exception | int) -> None:
@@ -148,15 +148,14 @@ class Connection:
             verify=self._verify(),
             config=self._config(),
         )
-        self._place = Place(
-            client.meta.endpoint_url, self.storage.bucket, tuple(text for text in keys.values() if text)
-        )
+        key_id = keys.pop("aws_access_key_id", "")
+        self._place = Place(client.meta.endpoint_url, self.storage.bucket, key_id, tuple(filter(None, keys.values())))
         _count_retries(client, self._on_retry)
         self._learn_route(client, session)
         return client
 
     def _learn_route(self, client: "S3Client", session: boto3.session.Session) -> None:
-        """Have the short way opened by the next put of botocore."""
+        """Have the short way opened by the next put or listing of botocore."""
         sockets = getattr(getattr(client, "_endpoint", None), "http_session", None)
         found = session.get_credentials()
         if sockets is None or found is None:
@@ -166,9 +165,10 @@ class Connection:
             route = Route.of(request, self.storage.bucket) if self._lean is None else None
             if route is not None and client is self._client:
                 sign = self.storage.checksums != "when_supported"
-                self._lean = LeanPut(route, found.get_frozen_credentials, sockets, sign_payload=sign)
+                self._lean = Lean(route, found.get_frozen_credentials, sockets, sign_payload=sign)
 
-        client.meta.events.register_last("before-send.s3.PutObject", learn)
+        for kind in ("PutObject", "ListObjectsV2"):
+            client.meta.events.register_last(f"before-send.s3.{kind}", learn)
 
     def _config(self) -> Config:
         checksums = self.storage.checksums

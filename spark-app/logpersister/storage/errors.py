@@ -1,9 +1,13 @@
 """What can go wrong with the bucket, in few kinds, each with what to do about it. Messages never hold a secret."""
 
+import ssl
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from botocore import exceptions as aws
+
+from logpersister.manifest.secrets import HIDDEN
 
 StorageErrorKind = Literal[
     "unreachable", "unauthorized", "missing-bucket", "throttled", "timeout", "rejected", "damaged", "other"
@@ -37,6 +41,7 @@ _KINDS_BY_CODE: dict[str, StorageErrorKind] = {
     "NoSuchBucket": "missing-bucket",
     "RequestTimeTooSkewed": "rejected",
     "NotImplemented": "rejected",
+    "InvalidObjectState": "rejected",
     **dict.fromkeys(
         [
             "503", "429", "BandwidthLimitExceeded", "RequestLimitExceeded", "RequestThrottled", "ServiceUnavailable",
@@ -59,7 +64,18 @@ _REMEDIES: dict[str, str] = {
     "damaged": "see who changed it; restore it from a version of the object or from a backup",
     "other": "see what the storage says, and its own logs",
 }
+PLAIN_SERVER: Final = "PlainServer"
+"""Our code for an endpoint of https where a server answers without TLS."""
+TLS_SERVER: Final = "TLSServer"
+"""Our code for an endpoint of http where a server wants TLS."""
+WRONG_KEYS: Final = frozenset({"InvalidAccessKeyId", "SignatureDoesNotMatch"})
+"""Codes that say that the keys themselves are wrong, not that they may too little."""
+
 _REMEDIES_BY_CODE: dict[str, str] = {
+    "InvalidAccessKeyId": "correct AWS_ACCESS_KEY_ID in the Secret of spec.storage.secretName",
+    "SignatureDoesNotMatch": "correct AWS_SECRET_ACCESS_KEY in the Secret of spec.storage.secretName",
+    PLAIN_SERVER: "write http:// in spec.storage.endpoint, or the port on which the storage speaks TLS",
+    TLS_SERVER: "write https:// in spec.storage.endpoint, or the port on which the storage speaks plain http",
     "RequestTimeTooSkewed": "set the clock of this machine",
     "PermanentRedirect": "set spec.storage.region to the region of the bucket",
     "AuthorizationHeaderMalformed": "set spec.storage.region to the region of the bucket",
@@ -67,6 +83,7 @@ _REMEDIES_BY_CODE: dict[str, str] = {
     "301": "set spec.storage.region to the region of the bucket",
     "NotImplemented": "the storage lacks something; spec.storage.checksums: when_required suits many older ones",
     "XAmzContentSHA256Mismatch": "spec.storage.checksums: when_required suits storages that do not know checksums",
+    "InvalidObjectState": "a lifecycle rule has moved it to an archive: restore it; exclude _logpersister/ there",
     "InvalidStorageClass": "correct spec.storage.storageClass",
     "KMS.NotFoundException": "correct spec.storage.encryption.keyId",
     "KMS.DisabledException": "enable the key of spec.storage.encryption.keyId",
@@ -86,7 +103,7 @@ class StorageError(Exception):
         self.retriable = kind in _RETRIABLE if retriable is None else retriable
         """Whether the same work may succeed later without anybody changing anything."""
         self.code = code
-        """What S3 calls the error, for example ``SlowDown``; empty when the storage gave none."""
+        """What S3 calls the error, for example ``SlowDown``, or one of our codes; empty when there is none."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, ({"kind": self.kind, "message": str(self), "retriable": self.retriable, "code": self.code},)
@@ -102,6 +119,8 @@ class Place:
 
     endpoint: str
     bucket: str
+    access_key_id: str = ""
+    """Which keys requests are signed with: a name, not a secret."""
     secrets: tuple[str, ...] = ()
     """Texts that must never be shown, should a server or a library repeat them."""
 
@@ -116,6 +135,16 @@ class Place:
         if isinstance(cause, StorageError):
             return cause
         kind, code, reason = classify(cause)
+        if code in WRONG_KEYS and self.access_key_id:
+            reason = _WRONG_KEYS[code].format(self.access_key_id, reason)
+        elif code == "AccessDenied" and self.access_key_id:
+            reason = f"access key id {self.access_key_id!r} is not allowed to: {reason}"
+        return self.failure(kind, code, reason, doing, key)
+
+    def failure(
+        self, kind: StorageErrorKind, code: str, reason: str, doing: str, key: str | None = None
+    ) -> StorageError:
+        """Return the error of a request, with what to do about it."""
         where = f"bucket {self.bucket!r} of {self.endpoint}" + (f", object {key!r}" if key else "")
         remedy = _REMEDIES_BY_CODE.get(code) or _REMEDIES[kind]
         message = self._without_secrets(f"{where}: {reason} while {doing}; {remedy}")
@@ -124,9 +153,14 @@ class Place:
     def _without_secrets(self, text: str) -> str:
         for secret in self.secrets:
             if secret:
-                text = text.replace(secret, "***")
+                text = text.replace(secret, HIDDEN)
         return text
 
+
+_WRONG_KEYS: Final = {
+    "InvalidAccessKeyId": "the storage does not know the access key id {!r}: {}",
+    "SignatureDoesNotMatch": "the secret key does not belong to the access key id {!r}: {}",
+}
 
 _LATER = frozenset({"NoSuchUpload", "ConditionalRequestConflict", "OperationAborted", "BadDigest", "IncompleteBody"})
 """Refusals that depend on what others did at that moment, or on broken transport: the same work may well succeed."""
@@ -149,6 +183,8 @@ def classify(cause: Exception) -> tuple[StorageErrorKind, str, str]:
         | aws.SSOTokenLoadError,
     ):
         return "unauthorized", "", f"no usable credentials ({cause})"
+    if isinstance(cause, aws.SSLError) and any(_is_answer_without_tls(reason) for reason in _chain(cause)):
+        return "unreachable", PLAIN_SERVER, "the endpoint is https, and the server there speaks plain http"
     if isinstance(cause, aws.HTTPClientError | aws.ConnectionError | ConnectionError | OSError):
         return "unreachable", "", _words(cause, "it cannot be reached")
     return "other", "", f"{type(cause).__name__} ({cause})"
@@ -159,7 +195,7 @@ def _classify_answer(cause: aws.ClientError) -> tuple[StorageErrorKind, str, str
     code = str(answer.get("Error", {}).get("Code", ""))
     text = str(answer.get("Error", {}).get("Message", "")) or "no message"
     status = int(answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    if code == "404" and cause.operation_name == "HeadBucket":
+    if code == "NoSuchBucket" or (code == "404" and cause.operation_name == "HeadBucket"):
         return "missing-bucket", "NoSuchBucket", "there is no such bucket"
     kind = _KINDS_BY_CODE.get(code) or _KINDS_BY_CODE.get(str(status))
     if kind is None:
@@ -168,15 +204,26 @@ def _classify_answer(cause: aws.ClientError) -> tuple[StorageErrorKind, str, str
     return kind, code, f"the storage answered {status}{named} ({text})"
 
 
+def _is_answer_without_tls(error: BaseException) -> bool:
+    """Whether OpenSSL found something else than TLS in the answer."""
+    return isinstance(error, ssl.SSLError) and error.reason in {"WRONG_VERSION_NUMBER", "HTTP_REQUEST"}
+
+
 def _words(cause: BaseException, summary: str) -> str:
     """Return the summary with the deepest reason that is known, for example ``connection refused``."""
-    reasons: list[str] = []
-    inner: BaseException | None = cause
-    while inner is not None and len(reasons) < 8:
-        if isinstance(inner, OSError) and inner.strerror:
-            reasons.append(inner.strerror)
-        nested = getattr(inner, "kwargs", {}).get("error") if isinstance(inner, aws.BotoCoreError) else None
-        inner = nested or getattr(inner, "reason", None) or inner.__cause__ or inner.__context__
-        if not isinstance(inner, BaseException):
-            inner = None
+    reasons = [inner.strerror for inner in _chain(cause) if isinstance(inner, OSError) and inner.strerror]
     return f"{summary} ({reasons[-1].lower() if reasons else type(cause).__name__})"
+
+
+def _chain(cause: BaseException) -> Iterator[BaseException]:
+    """Yield an error of botocore and what led to it, the deepest reason last."""
+    inner: Any = cause
+    for _ in range(8):
+        if not isinstance(inner, BaseException):
+            return
+        yield inner
+        nested = getattr(inner, "kwargs", {}).get("error") if isinstance(inner, aws.BotoCoreError) else None
+        named = getattr(inner, "reason", None)
+        wrapped = inner.args[0] if inner.args and isinstance(inner.args[0], BaseException) else None
+        reason = named if isinstance(named, BaseException) else None
+        inner = nested or reason or wrapped or inner.__cause__ or inner.__context__

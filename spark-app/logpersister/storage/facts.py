@@ -14,7 +14,7 @@ from logpersister.ranges import Offset, Range, TopicPartition
 RANGE_KEYS = ("group", "generation", "revision", "topic", "topic-id", "partition", "start", "end")
 """Known when an upload begins."""
 CONTENT_KEYS = ("first", "last", "records", "tombstones", "checksum")
-"""Known when it ends; and ``payload``, which objects of earlier releases do not have."""
+"""Known when it ends; and ``payload``, which objects of earlier releases do not have, and perhaps ``unexplained``."""
 _PAYLOAD = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
@@ -47,6 +47,10 @@ class ObjectFacts:
     """Bytes of all values and of all keys; None in objects of earlier releases."""
     parser: str = ANY_BYTES
     """What looked at the values of the range. With any but this, what it refused is in an object of its own."""
+    unexplained: int = 0
+    """Offsets at the end of the range for which Kafka gave nothing, not even a record batch that shows why."""
+    rules: str | None = None
+    """The revision whose rules it was written by, where that is not its own: another build had promised the range."""
 
 
 def facts_document(metadata: Mapping[str, str], facts: Mapping[str, str]) -> dict[str, Any]:
@@ -79,8 +83,8 @@ def parse_facts(key: str, metadata: Mapping[str, str], document: Mapping[str, An
 
 
 def _parsed(key: str, texts: Mapping[str, str]) -> ObjectFacts:
-    def number(name: str) -> int:
-        text = texts[name]
+    def number(name: str, default: str = "") -> int:
+        text = texts.get(name, default)
         if not (text.isascii() and text.isdecimal()):
             raise ForeignObjectError(f"metadata {name!r} of object {key!r} is {text!r}, expected a number")
         return int(text)
@@ -101,6 +105,8 @@ def _parsed(key: str, texts: Mapping[str, str]) -> ObjectFacts:
         checksum=texts["checksum"],
         payload=_payload(key, texts.get("payload")),
         parser=texts.get("parser", ANY_BYTES),
+        unexplained=number("unexplained", "0"),
+        rules=texts.get("rules"),
     )
 
 

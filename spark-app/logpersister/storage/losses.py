@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from logpersister.ranges import Range, TopicPartition
+from logpersister.ranges import Cause, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.names import loss_key, losses_prefix
 from logpersister.storage.store import ObjectStore
-
-Cause = Literal["lost", "skipped"]
-"""``lost``: Kafka's log start had passed them. ``skipped``: the committed offset was set forward by somebody."""
 
 
 @dataclass(frozen=True, slots=True)

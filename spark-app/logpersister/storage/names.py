@@ -7,8 +7,6 @@ Every function that makes a name raises ValueError rather than return one that i
 not take, or that its inverse would read differently.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +14,9 @@ from urllib.parse import quote, unquote
 
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE, escape, is_safe_path, unescape
+
+RULES = 1
+"""Raise it when the object of a range and a path gets another name than before."""
 
 OWN = "_logpersister"
 """The folder below the prefix for what is not records. A topic of this name is escaped, so it cannot meet it."""
@@ -32,7 +33,8 @@ MAX_METADATA_BYTES = 2048
 
 _FILE = re.compile(r"(0|[1-9]\d*)_(0|[1-9]\d*)_(\d{20})((?:\.[A-Za-z0-9]+)*)", re.ASCII)
 _EXTENSION = re.compile(r"(?:\.[A-Za-z0-9]+)*", re.ASCII)
-_DIGEST = re.compile(r"[0-9a-f]{8}", re.ASCII)
+_ATTEMPT = re.compile(r"[0-9a-f]{16}|[0-9a-f]{8}", re.ASCII)
+"""Sixteen digits by chance; earlier releases had eight, of a digest."""
 _HASH = re.compile(r"[0-9a-f]{6,64}", re.ASCII)
 
 
@@ -87,6 +89,11 @@ def parse_object_key(prefix: str, key: str) -> ObjectName | None:
     return ObjectName(topic, int(partition), int(generation), int(start), path, extension)
 
 
+def range_prefix(prefix: str, topic: str, path: str, generation: int, partition: int, start: Offset) -> str:
+    """Return the name of the object of a range and a path without its extension."""
+    return object_key(prefix, topic, path, generation, partition, start, "")
+
+
 def topic_prefix(prefix: str, topic: str) -> str:
     """Return what the names of all objects of `topic` begin with; ends with a slash."""
     return _joined(prefix, _topic_segment(topic), "")
@@ -115,19 +122,23 @@ def revision_key(prefix: str, group: str, revision: str) -> str:
     return own_prefix(prefix, group) + f"revisions/{revision}.json"
 
 
-def facts_key(prefix: str, group: str, key: str, digest: str) -> str:
-    """Return the name of the facts document of the object `key` (which is below `prefix`).
+def facts_key(prefix: str, group: str, key: str, attempt: str) -> str:
+    """Return the name of the facts document of one attempt to make the object `key` (which is below `prefix`).
 
-    `digest` is that of the metadata that the object was begun with (`metadata_digest`); the object has it in its own
-    metadata as ``facts``. So an attempt that reads less, because Kafka has lost records meanwhile, and that then finds
-    the whole object already there, does not overwrite that object's facts.
+    The object of this attempt has `attempt` in its own metadata as ``facts``. So whatever attempts run side by side,
+    and whichever is the last to make the object visible, the object is read with its own facts.
     """
-    if not is_digest(digest):
-        raise ValueError(f"{digest!r} is not the digest of metadata; expected 8 hex digits")
+    if not is_attempt(attempt):
+        raise ValueError(f"{attempt!r} does not name an attempt; expected 16 hex digits")
+    return _checked(facts_prefix(prefix, group, key) + f"{attempt}.json")
+
+
+def facts_prefix(prefix: str, group: str, key: str) -> str:
+    """Return what the names of the facts documents of the object `key` begin with, and perhaps those of others."""
     relative = relative_key(prefix, key)
     if relative is None or relative.startswith(f"{OWN}/"):
         raise ValueError(f"{key!r} is not an object of records below {prefix!r}")
-    return _checked(own_prefix(prefix, group) + f"facts/{relative}.{digest}.json")
+    return own_prefix(prefix, group) + f"facts/{relative}."
 
 
 def losses_prefix(prefix: str, group: str) -> str:
@@ -148,7 +159,22 @@ def loss_key(prefix: str, group: str, lost: Range, topic_id: str | None) -> str:
 
 def topic_key(prefix: str, group: str, topic: str, generation: int) -> str:
     """Return the name of the note which topic (by id) of this name a generation is about."""
-    return _checked(own_prefix(prefix, group) + f"topics/{_topic_segment(topic)}/{generation}.json")
+    return _checked(topic_notes_prefix(prefix, group, topic) + f"{generation}.json")
+
+
+def topic_notes_prefix(prefix: str, group: str, topic: str) -> str:
+    """Return what the names of the notes about a topic of this name begin with; ends with a slash."""
+    return _checked(own_prefix(prefix, group) + f"topics/{_topic_segment(topic)}/")
+
+
+def selection_key(prefix: str, group: str, digest: str) -> str:
+    """Return the name of the note which topics there were when a selection (by its digest) was first used."""
+    return own_prefix(prefix, group) + f"selections/{digest}.json"
+
+
+def partition_prefix(prefix: str, topic: str, path: str, generation: int, partition: int) -> str:
+    """Return what the names of all objects of a partition, generation and partition path begin with."""
+    return _joined(prefix, _topic_segment(topic), path, f"{generation}_{partition}_")
 
 
 def probe_key(prefix: str, group: str) -> str:
@@ -187,15 +213,9 @@ def encode_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
     return encoded
 
 
-def metadata_digest(metadata: Mapping[str, str]) -> str:
-    """Return 8 hex digits that depend on all of the metadata and on nothing else."""
-    canonical = json.dumps(encode_metadata(metadata), sort_keys=True).encode()
-    return hashlib.sha256(canonical).hexdigest()[:8]
-
-
-def is_digest(text: str) -> bool:
-    """Whether `text` looks like what `metadata_digest` gives."""
-    return _DIGEST.fullmatch(text) is not None
+def is_attempt(text: str) -> bool:
+    """Whether `text` can name an attempt."""
+    return _ATTEMPT.fullmatch(text) is not None
 
 
 def decode_metadata(headers: Mapping[str, str]) -> dict[str, str]:

@@ -1,19 +1,28 @@
 """The requests that make an object, each as one function: single put, and the steps of a multipart upload."""
 
 import base64
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, TypeVar
 
 from logpersister.manifest.storage import StorageSpec
 from logpersister.storage.connection import Connection
 from logpersister.storage.errors import StorageError
-from logpersister.storage.lean import LIMIT
-from logpersister.storage.names import decode_metadata, encode_metadata, metadata_digest
+from logpersister.storage.lean import LIMIT, Lean
+from logpersister.storage.names import decode_metadata, encode_metadata
 from logpersister.storage.parts import PartBody
 
 _ALREADY_THERE = "PreconditionFailed"
 _NO_UPLOAD = "NoSuchUpload"
+
+Value = TypeVar("Value")
+
+
+def new_attempt() -> str:
+    """Return a name that no other attempt has."""
+    return secrets.token_hex(8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +35,8 @@ class ObjectRequest:
     content_encoding: str | None = None
     if_absent: bool = False
     """Leave an object that is there already as it is."""
-
-    @property
-    def digest(self) -> str:
-        """Of the metadata; the name of the facts document ends with it."""
-        return metadata_digest(self.metadata)
+    attempt: str = field(default_factory=new_attempt)
+    """An object in parts says this of itself, and the name of its facts document ends with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +78,14 @@ class Requests:
         arguments = self._arguments(request, {**request.metadata, **facts}) | self._checksum(body) | _condition(request)
         # Joined, a small body goes out in one send and without the pause of "Expect: 100-continue".
         content: Any = body.joined() if len(body) < LIMIT else body
-        if len(body) < LIMIT and self._put_lean(request.key, arguments, content):
-            return StoredObject(request.key, len(body))
+        if len(body) < LIMIT:
+            small = StoredObject(request.key, len(body))
+            stored = self._on_short_way(
+                lambda lean: (lean.put(request.key, _headers(arguments), content), small),
+                HTTPStatus.PRECONDITION_FAILED,
+            )
+            if stored is not None:
+                return stored
         try:
             with self._connection.doing("putting an object", request.key) as client:
                 client.put_object(Bucket=self._bucket, Key=request.key, Body=content, **arguments)
@@ -83,26 +95,42 @@ class Requests:
             raise
         return StoredObject(request.key, len(body))
 
-    def _put_lean(self, key: str, arguments: Mapping[str, Any], body: bytes) -> bool:
-        """Try the short way; return whether the object is stored. Otherwise botocore has to do it, or say why not."""
+    def first_keys(self, prefix: str, start_after: str, most: int) -> list[str]:
+        """Return the first names of a listing, in their order."""
+        found = self._on_short_way(lambda lean: lean.first_keys(prefix, start_after, most))
+        if found is not None:
+            return found
+        with self._connection.doing("listing objects", prefix) as client:
+            page = client.list_objects_v2(Bucket=self._bucket, Prefix=prefix, StartAfter=start_after, MaxKeys=most)
+        return [item["Key"] for item in page.get("Contents", ())]
+
+    def _on_short_way(self, ask: Callable[[Lean], tuple[int, Value]], *accepted: int) -> Value | None:
+        """Try the short way; None: botocore has to do it, or say why not.
+
+        Args:
+            ask: makes the request, and returns the status of the answer and what is wanted of it.
+            accepted: other statuses than success that say nothing against this way.
+        """
         lean = self._connection.lean
         if lean is None:
-            return False
+            return None
         try:
-            status = lean.put(key, _headers(arguments), body)
+            status, value = ask(lean)
         except Exception as cause:  # noqa: BLE001 - whatever it is, botocore meets it too and says it better
             self._connection.without_lean(cause)
-            return False
-        if status not in (200, 412):
+            return None
+        if status == HTTPStatus.OK:
+            return value
+        if status not in accepted:
             self._connection.without_lean(status)
-        return status == 200
+        return None
 
     def create(self, request: ObjectRequest) -> tuple[str, bool]:
         """Begin a multipart upload. The object will say in its metadata which its facts document is.
 
         Return its id, and whether the request was repeated: then there may be another upload, whose id got lost.
         """
-        arguments = self._arguments(request, {**request.metadata, "facts": request.digest})
+        arguments = self._arguments(request, {**request.metadata, "facts": request.attempt})
         if self._checksums:
             arguments["ChecksumAlgorithm"] = "CRC32"
         with self._connection.doing("beginning an upload", request.key) as client:

@@ -3,18 +3,29 @@
 from collections.abc import Mapping
 from typing import Any
 
-from logpersister.storage.errors import StorageError
+import structlog
+
+from logpersister.storage.errors import REFUSALS, StorageError
 from logpersister.storage.names import revision_key
 from logpersister.storage.store import ObjectStore
+
+log = structlog.get_logger(__name__)
 
 
 def put_revision(store: ObjectStore, group: str, revision: str, document: Mapping[str, Any]) -> None:
     """Store the snapshot of a revision before its first intent; one that is there already is compared.
 
+    One that cannot be read (a lifecycle rule has moved it to an archive) is put again: its name is its content.
     Raises StorageError, of kind ``damaged`` when another document stands under the same hash.
     """
-    stored = get_revision(store, group, revision)
     key = revision_key(store.prefix, group, revision)
+    try:
+        stored = get_revision(store, group, revision)
+    except StorageError as error:
+        if error.kind not in REFUSALS:
+            raise
+        log.warning("revision.unreadable", key=key, error=str(error))
+        stored = None
     if stored is None:
         store.put_json(key, document)
     elif stored != document:

@@ -129,7 +129,7 @@ class ObjectStore:
             raise ValueError("the metadata of an object of records names its group")
         request = ObjectRequest(key, metadata, content_type, content_encoding, if_absent)
         names.encode_metadata(metadata)  # both find now what S3 would not take
-        names.facts_key(self.prefix, metadata["group"], key, "0" * 8)
+        names.facts_key(self.prefix, metadata["group"], key, request.attempt)
         return ObjectWriter(self._shop(), request, sweep=sweep)
 
     def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> StoredObject:
@@ -196,6 +196,10 @@ class ObjectStore:
                 for item in page.get("Contents", ()):
                     yield ListedObject(item["Key"], item["Size"], item["LastModified"])
 
+    def first_keys(self, prefix: str, *, start_after: str, most: int) -> list[str]:
+        """Return the first names that begin with `prefix` and stand behind another one, in one small request."""
+        return self._requests.first_keys(prefix, start_after, most)
+
     def inventory(self, topic: str) -> Iterator[tuple[ObjectName, ListedObject]]:
         """Yield the objects of records of a topic, of all generations and groups; foreign objects are left out."""
         for listed in self.list_objects(names.topic_prefix(self.prefix, topic)):
@@ -231,13 +235,17 @@ class ObjectStore:
         Raises ForeignObjectError for an object that is not one of ours, StorageError when the storage fails.
         """
         metadata = self.metadata(key)
-        if metadata is None:
-            return None
-        group, digest = metadata.get("group"), metadata.get("facts")
-        document = None
-        if group and digest and names.is_digest(digest):
-            document = self.get_json(names.facts_key(self.prefix, group, key, digest))
-        return parse_facts(key, metadata, document)
+        while metadata is not None:
+            group, attempt = metadata.get("group"), metadata.get("facts")
+            document = None
+            if group and attempt and names.is_attempt(attempt):
+                document = self.get_json(names.facts_key(self.prefix, group, key, attempt))
+            # Another attempt may have replaced the object meanwhile, and have removed the facts that it had.
+            now = self.metadata(key) if attempt and document is None else metadata
+            if now == metadata:
+                return parse_facts(key, metadata, document)
+            metadata = now
+        return None
 
     def delete(self, key: str) -> None:
         """Delete an object; one that is not there is fine."""
@@ -272,11 +280,21 @@ class ObjectStore:
                     finishers=ThreadPoolExecutor(FINISHERS, thread_name_prefix="finish"),
                     budget=ByteBudget(BUDGET_IN_PARTS * part),
                     put_facts=self._put_facts,
-                    sweep=lambda key, own: sweep.abort_others(self._connection, self._requests, key, own),
+                    sweep=self._sweep,
+                    drop_facts=self._drop_facts,
                     first_part=part,
                 )
             return self._workshop
 
     def _put_facts(self, request: ObjectRequest, facts: Mapping[str, str]) -> None:
-        key = names.facts_key(self.prefix, request.metadata["group"], request.key, request.digest)
-        self.put_json(key, facts_document(request.metadata, facts))
+        self.put_json(self._facts_key(request), facts_document(request.metadata, facts))
+
+    def _drop_facts(self, request: ObjectRequest) -> None:
+        sweep.drop_facts(self._connection, self._requests, request.key, self._facts_key(request))
+
+    def _sweep(self, request: ObjectRequest, own: str) -> None:
+        facts = names.facts_prefix(self.prefix, request.metadata["group"], request.key)
+        sweep.sweep(self._connection, self._requests, request.key, own, facts)
+
+    def _facts_key(self, request: ObjectRequest) -> str:
+        return names.facts_key(self.prefix, request.metadata["group"], request.key, request.attempt)

@@ -31,8 +31,10 @@ class Workshop:
     budget: ByteBudget
     put_facts: Callable[[ObjectRequest, Mapping[str, str]], None]
     """Stores the facts document of an object."""
-    sweep: Callable[[str, str], None]
-    """Aborts the uploads of a key other than the given one."""
+    drop_facts: Callable[[ObjectRequest], None]
+    """Deletes it again, where the object is of another attempt."""
+    sweep: Callable[[ObjectRequest, str], None]
+    """Aborts the uploads of the object's key other than the given one, and deletes facts that no object has."""
     first_part: int
     """Bytes of the first parts; later ones grow, so that no object is too large for the number of parts."""
 
@@ -145,13 +147,15 @@ class ObjectWriter:
         except BaseException:
             self._abandon()
             raise
+        if stored.existing:
+            self._shop.drop_facts(self._request)
         if self._sweep:
-            self._shop.sweep(self.key, self._upload)
+            self._shop.sweep(self._request, self._upload)
         return stored
 
     def _sweep_after(self, put: Future[StoredObject]) -> StoredObject:
         stored = put.result()
-        self._shop.sweep(self.key, "")
+        self._shop.sweep(self._request, "")
         return stored
 
     def _abandon(self) -> None:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -37,6 +37,8 @@ class Writing:
 
     output: OutputSpec
     parser: ParserSpec
+    other_rules: str = ""
+    """Who wrote by other rules than ours, and by which: then what differs proves nothing. Empty: nobody."""
 
 
 WritingOf = Callable[[str], Writing | str]
@@ -70,7 +72,7 @@ class DeepVerification:
             by_revision: defaultdict[str, list[Known]] = defaultdict(list)
             for one in tile.objects:
                 if one.facts is not None:
-                    by_revision[one.facts.revision].append((one, one.facts))
+                    by_revision[one.facts.rules or one.facts.revision].append((one, one.facts))
             for revision, objects in by_revision.items():
                 writing = self._writing_of(revision)
                 if isinstance(writing, str):
@@ -79,7 +81,7 @@ class DeepVerification:
                 comparison = _TileComparison(self, tile, objects, writing, wanted)
                 comparison.complete = len(objects) == len(tile.objects) and not _may_be_pending(tile, examination)
                 try:
-                    result.findings += comparison.findings()
+                    result.findings += (_judged(one, writing) for one in comparison.findings())
                 except RangeReadError as error:
                     message = f"its records could not be read from Kafka ({error})"
                     result.findings.append(finding(Kind.UNREADABLE, tile, objects[0][0], message))
@@ -201,6 +203,13 @@ class _TileComparison:
         if own.surplus:
             message += ", and not these, because values contain the delimiter"
         yield finding(Kind.NOT_COMPARED, self._tile, one, message)
+
+
+def _judged(found: Finding, writing: Writing) -> Finding:
+    if not writing.other_rules or not found.is_problem:
+        return found
+    message = f"{found.message}; but it was written by {writing.other_rules}: verify it with that build"
+    return replace(found, kind=Kind.UNREADABLE, message=message)
 
 
 def _may_be_pending(tile: Tile, examination: Examination) -> bool:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logpersister.plan.intents import Committed
-from logpersister.plan.recovery import same_topic
+from logpersister.plan.intents import Committed, same_topic
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.losses import Loss

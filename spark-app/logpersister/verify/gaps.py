@@ -11,6 +11,9 @@ from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.spans import Span, common, minus
 from logpersister.verify.tiling import Examination, Gap
 
+NOTHING_THERE = "Kafka has no record there (compaction, aborted transactions or their markers)"
+SILENCE = "Kafka gives nothing there, and no record batch shows why (compaction and open transactions may leave that)"
+
 ESTIMATE = 64 * 1024
 """Bytes that are asked for first: one record is enough to know."""
 
@@ -19,6 +22,10 @@ class RangeRecords(Protocol):
     """One range being read."""
 
     def batches(self) -> Iterator[pa.RecordBatch]: ...
+
+    @property
+    def unexplained(self) -> int:
+        """Offsets at the end for which there was only silence; known when `batches` has ended."""
 
 
 class Reader(Protocol):
@@ -33,9 +40,18 @@ def explain(examination: Examination, reader: Reader) -> Iterator[Finding]:
     for gap in examination.gaps:
         known = common([gap.span], [(readable.start, readable.end)]) if readable else []
         for span in minus([gap.span], known):
-            yield _finding(examination, gap, Kind.UNKNOWN, span, _beyond_reach(examination))
+            yield _out_of_reach(examination, gap, span)
         for span in known:
-            yield _read(examination, gap, span, reader)
+            yield from _read(examination, gap, span, reader)
+
+
+def _out_of_reach(examination: Examination, gap: Gap, span: Span) -> Finding:
+    if gap.within is None:
+        return _finding(examination, gap, Kind.UNKNOWN, span, _beyond_reach(examination))
+    message = (
+        "when the range was stored, Kafka gave nothing there and no record batch showed why; it cannot be asked now"
+    )
+    return _finding(examination, gap, Kind.UNEXPLAINED, span, message)
 
 
 def _beyond_reach(examination: Examination) -> str:
@@ -47,31 +63,47 @@ def _beyond_reach(examination: Examination) -> str:
     return "no object, and Kafka has no longer these offsets, so nothing can tell whether they held records"
 
 
-def _read(examination: Examination, gap: Gap, span: Span, reader: Reader) -> Finding:
+def _read(examination: Examination, gap: Gap, span: Span, reader: Reader) -> Iterator[Finding]:
     wanted = Range(examination.evidence.partition, *span)
+    whose = "no object" if gap.within is None else "its range was stored without them"
     try:
-        first = _first_record(reader, wanted)
+        first, unexplained = _first_record(reader, wanted)
     except RangeReadError as error:
-        return _finding(examination, gap, Kind.UNKNOWN, span, f"no object, and Kafka could not be read ({error})")
-    if first is None:
-        message = "no object, and Kafka has no record there (compaction, aborted transactions or their markers)"
-        return _finding(examination, gap, Kind.NO_RECORD, span, message)
+        yield _finding(examination, gap, Kind.UNKNOWN, span, f"{whose}, and Kafka could not be read ({error})")
+        return
+    if first is not None:
+        yield _finding(examination, gap, Kind.MISSING, span, _missing(gap, first))
+        return
+    silent_from = span[1] - unexplained
+    if silent_from > span[0] and gap.within is None:
+        yield _finding(examination, gap, Kind.NO_RECORD, (span[0], silent_from), f"{whose}, and {NOTHING_THERE}")
+    if unexplained:
+        yield _finding(examination, gap, Kind.UNEXPLAINED, (silent_from, span[1]), f"{whose}, and {SILENCE}")
+
+
+def _missing(gap: Gap, first: Offset) -> str:
+    if gap.within is not None:
+        return f"its range was stored without them, but Kafka has records there, the first at offset {first}"
     message = f"no object of generation {gap.generation}, but Kafka has records there, the first at offset {first}"
     if gap.before_first:
         message += (
             "; startFrom is earliest, so objects were deleted, unless the group was moved here or its offset was set "
             "before it began"
         )
-    return _finding(examination, gap, Kind.MISSING, span, message)
+    return message
 
 
-def _first_record(reader: Reader, wanted: Range) -> Offset | None:
+def _first_record(reader: Reader, wanted: Range) -> tuple[Offset | None, int]:
+    """Return the first offset with a record, if there is one, and at how many offsets Kafka only says nothing."""
+    unexplained = 0
     for read in reader.read([ReadRequest(wanted, ESTIMATE)]):
         for batch in read.batches():
             if batch.num_rows:
-                return int(batch.column("offset")[0].as_py())
-    return None
+                return int(batch.column("offset")[0].as_py()), 0
+        unexplained = read.unexplained
+    return None, unexplained
 
 
 def _finding(examination: Examination, gap: Gap, kind: Kind, span: Span, message: str) -> Finding:
-    return Finding(kind, examination.evidence.partition, *span, message, None, gap.generation)
+    key = gap.within.key if gap.within is not None else None
+    return Finding(kind, examination.evidence.partition, *span, message, key, gap.generation)

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from logpersister.plan.recovery import same_topic
+from logpersister.plan.intents import same_topic
 from logpersister.ranges import Offset
 from logpersister.records.escaping import QUARANTINE
 from logpersister.storage.facts import ANY_BYTES, ObjectFacts
@@ -30,6 +30,8 @@ class Gap:
     generation: int
     before_first: bool = False
     """Whether the gap lies before the first stored offset."""
+    within: StoredObject | None = None
+    """The object of a range at whose end Kafka gave nothing and did not show why; None: no object has the offsets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,11 @@ class Examination:
         self.findings.append(Finding(kind, self.evidence.partition, *span, message, key, number))
 
     @property
+    def has_begun(self) -> bool:
+        """Whether the group has committed or stored anything here."""
+        return self.evidence.before is not None or self.evidence.after is not None or bool(self.tiles)
+
+    @property
     def objects(self) -> Iterator[StoredObject]:
         return (one for tile in self.tiles for one in tile.objects)
 
@@ -75,8 +82,19 @@ def examine(evidence: PartitionEvidence) -> Examination:
         _check_overlaps(generation, result)
     result.tiles = [tile for generation in tiles.values() for tile in generation]
     settled = {number: _settled(number, generation, result) for number, generation in tiles.items()}
+    for number, found in settled.items():
+        result.gaps += filter(None, (_unexplained(tile, number) for tile in found))
     _find_gaps({number: [tile.span for tile in found] for number, found in settled.items() if found}, result)
+    if not result.has_begun:
+        _note_what_waits(evidence, result)
     return result
+
+
+def _note_what_waits(evidence: PartitionEvidence, result: Examination) -> None:
+    kafka = evidence.kafka
+    if kafka is not None and kafka.log_start < kafka.end:
+        span = (kafka.log_start, kafka.end)
+        result.add(Kind.NOT_BEGUN, span, "Kafka has records, and the group has neither committed nor stored anything")
 
 
 def _is_own(one: StoredObject, result: Examination) -> bool:
@@ -168,6 +186,14 @@ def _check_ends(known: Sequence[tuple[StoredObject, ObjectFacts]], tile: Tile, r
                 message = f"it says that it has offset {offset}, which {other.key} says too"
                 result.add(Kind.WRONG_FACTS, tile.span, message, one)
                 return
+
+
+def _unexplained(tile: Tile, generation: int) -> Gap | None:
+    """Return the offsets at the end of a range of which Kafka had only said nothing when it was stored."""
+    known = [(one, one.facts) for one in tile.objects if one.facts is not None]
+    silent = max((facts.unexplained for _, facts in known), default=0)
+    begin = max([tile.span[1] - silent, *(facts.last + 1 for _, facts in known)])
+    return Gap((begin, tile.span[1]), generation, within=known[0][0]) if begin < tile.span[1] and silent else None
 
 
 def _check_overlaps(tiles: Sequence[Tile], result: Examination) -> None:

@@ -12,7 +12,7 @@ from logpersister.storage.losses import Loss
 from logpersister.verify import gaps
 from logpersister.verify.deep import DeepVerification
 from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
-from logpersister.verify.findings import Finding
+from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.gaps import Reader
 from logpersister.verify.tiling import Examination, examine
 
@@ -52,6 +52,9 @@ class TopicResult:
     findings: list[Finding] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     """What could not be asked: the findings are not the whole."""
+
+    begun: int = 0
+    """Partitions of which the group has committed an offset or stored an object."""
 
     @property
     def problems(self) -> int:
@@ -94,6 +97,7 @@ class Verification:
         result = TopicResult(topic)
         for examination in self._examinations(topic, partitions, result):
             result.partitions += 1
+            result.begun += examination.has_begun
             for one in examination.objects:
                 result.objects += 1
                 result.bytes += one.size
@@ -104,6 +108,8 @@ class Verification:
                 comparison = self._deep.compare(examination)
                 result.findings += comparison.findings
                 result.compared = (result.compared or 0) + comparison.compared
+        if not result.partitions and not partitions:
+            result.errors.append("Kafka has no such topic, and nothing is stored under its name; correct the name")
         result.findings.sort(key=lambda finding: (finding.partition, finding.start, finding.end))
         return result
 
@@ -156,6 +162,15 @@ class Verification:
             for partition in partitions
             if partition in starts.values and partition in ends.values
         }
+
+
+def waiting(results: Iterable[TopicResult]) -> int:
+    """Return how many offsets wait for a group that has not begun anywhere; 0 when it has, or nothing waits."""
+    results = list(results)
+    if any(result.begun for result in results):
+        return 0
+    findings = (finding for result in results for finding in result.findings)
+    return sum(finding.end - finding.start for finding in findings if finding.kind is Kind.NOT_BEGUN)
 
 
 def _unknown(entry: Committed | UnknownMarkError | None) -> bool:

@@ -1,4 +1,6 @@
 //! Which values are JSON documents (RFC 8259), for whole columns at once.
+//!
+//! When a value is judged otherwise than before, `JSON_RULES` in `records/parsers.py` must be raised.
 
 use arrow_array::BinaryArray;
 use serde_core::de::IgnoredAny;

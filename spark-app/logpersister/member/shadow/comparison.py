@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from logpersister.member.shadow.alignment import Stored, Union
-from logpersister.plan.recovery import same_topic
+from logpersister.plan.intents import same_topic
 from logpersister.records.combination import PayloadSum, payload_sum
 
 ByPath = Mapping[str, Sequence[Stored]]

@@ -15,6 +15,7 @@ from logpersister.member.shadow.alignment import Stored
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.storage import names
+from logpersister.storage.ahead import newest_folders
 from logpersister.storage.asking import ask_each
 from logpersister.storage.names import ObjectName
 from logpersister.storage.store import ListedObject, ObjectStore
@@ -23,8 +24,6 @@ MOST_LISTED: Final = 20_000
 """Names of a topic that are listed at each look, 20 requests, where the paths can be known otherwise."""
 MOST_LISTED_BLINDLY: Final = 200_000
 """The same where they cannot."""
-NEWEST_FOLDERS: Final = 2
-"""Of each level: an hour or a day ends while it is compared."""
 
 Listed = tuple[ObjectName, ListedObject]
 
@@ -94,15 +93,7 @@ class Shelf:
 
     def newest(self, topic: str) -> list[str]:
         """Return the last partition paths of a topic, a few of each level; quarantine, which has no end, as well."""
-        return [*self._leaves(names.topic_prefix(self._store.prefix, topic), ""), *self._quarantine]
-
-    def _leaves(self, topic_folder: str, path: str) -> list[str]:
-        folders = self._store.folders(topic_folder + (f"{path}/" if path else ""))
-        paths = (folder[len(topic_folder) : -1] for folder in folders)
-        below = sorted((path for path in paths if path != QUARANTINE), key=lambda path: (len(path), path))
-        if not below:
-            return [path]
-        return [leaf for last in below[-NEWEST_FOLDERS:] for leaf in self._leaves(topic_folder, last)]
+        return [*newest_folders(self._store, topic), *self._quarantine]
 
     def stored(self, found: Iterable[Listed]) -> Iterator[Stored]:
         """Ask the bucket what the objects say of themselves; those of other groups are left out.
@@ -138,8 +129,7 @@ class Shelf:
     ) -> Iterator[Listed]:
         """List one partition in one folder, from the begin of its window to the limit."""
         window = windows[partition]
-        folder = names.topic_prefix(self._store.prefix, topic) + (f"{path}/" if path else "")
-        prefix = f"{folder}{generation}_{partition.partition}_"
+        prefix = names.partition_prefix(self._store.prefix, topic, path, generation, partition.partition)
         for listed in self._store.list_objects(prefix, start_after=f"{prefix}{window.begin:020d}"):
             name = names.parse_object_key(self._store.prefix, listed.key)
             if name is not None and name.start >= window.limit:

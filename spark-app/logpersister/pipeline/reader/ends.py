@@ -40,5 +40,6 @@ def nothing_left(state: RangeState, offsets: LogOffsets) -> bool:
     if offsets.local_start > state.position or offsets.end < state.end:
         return False
     log.info("reader.nothing_left", range=str(state.request.range), offset=state.position)
+    state.unexplained = state.end - state.position
     state.position = state.end
     return True

@@ -84,6 +84,8 @@ class RangeState:
     corruptions: int = 0
     """Damaged answers for `corrupt_at` in a row."""
     corrupt_at: Offset = -1
+    unexplained: int = 0
+    """Offsets at the end of which the leader only said nothing: no record batch has them or follows them."""
     closed: bool = False
     """Not consumed any further."""
     unknown_since: float | None = None

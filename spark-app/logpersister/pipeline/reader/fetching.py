@@ -208,7 +208,7 @@ class Fetching:
 
     def _fetch_again(self, state: RangeState, offset: Offset) -> None:
         self._buffer.drop(state)
-        state.position, state.last_epoch = offset, -1
+        state.position, state.last_epoch, state.unexplained = offset, -1, 0
         # Neither an answer under way nor an error is for this position.
         state.asked, state.error = None, None
         self._wanting = [one for one in self.states if one.wanting]
@@ -235,14 +235,12 @@ class Fetching:
             self._stats.throttle_ms += int(answer.throttle * 1000)
             self._silent_until[call.node] = self._inbox.now() + answer.throttle
         frame = self._buffer.hold(answer.size)
-        delivered = any(len(data.records) for data in answer.parts.values())
         for part, state in asked:
             data = answer.parts.get(part.partition)
             if data is None:
                 self._unanswered(state, answer)
             else:
-                crowded = delivered and part is not call.parts[0]
-                self._answered(call, part, state, data, frame, crowded=crowded)
+                self._answered(call, part, state, data, frame)
         self._buffer.release(frame)
         self._forget_satisfied()
 
@@ -254,13 +252,11 @@ class Fetching:
         else:
             self._retry(state, "not-answered")
 
-    def _answered(
-        self, call: FetchCall, part: FetchPart, state: RangeState, data: PartitionData, frame: Frame, *, crowded: bool
-    ) -> None:
+    def _answered(self, call: FetchCall, part: FetchPart, state: RangeState, data: PartitionData, frame: Frame) -> None:
         name, verdict = judge(data.error)
         at_leader = call.node == self.leaders.of(state).leader
         if verdict is Verdict.OK:
-            self._accept(call, part, state, data, frame, crowded=crowded)
+            self._accept(call, part, state, data, frame)
         elif verdict is Verdict.OUT_OF_RANGE and at_leader:
             self._look_up_offsets(state, self._out_of_range)
         elif verdict is Verdict.UNAUTHORIZED:
@@ -273,9 +269,7 @@ class Fetching:
         else:  # a replica that lags behind may be out of range where the leader is not
             self._retry(state, name if at_leader else f"{name}-at-follower")
 
-    def _accept(
-        self, call: FetchCall, part: FetchPart, state: RangeState, data: PartitionData, frame: Frame, *, crowded: bool
-    ) -> None:
+    def _accept(self, call: FetchCall, part: FetchPart, state: RangeState, data: PartitionData, frame: Frame) -> None:
         if data.diverging_end >= 0:
             ends.truncated(state, LogOffsets(data.log_start, data.diverging_end, data.log_start))
             return
@@ -294,7 +288,7 @@ class Fetching:
             self._delivered[call.node] = self._inbox.now()
         elif found.needed_bytes > max(part.max_bytes, state.least_bytes):
             self._grow(state, found.needed_bytes)
-        elif crowded:
+        elif part is not call.parts[0]:  # one before it may have used up its room, also without giving anything
             state.least_bytes = min(2 * part.max_bytes, self._settings.request_bytes)
             self._retries.again("crowded-out")
         elif state.once:

@@ -1,8 +1,8 @@
 """Knows where partitions live, and when to ask again. No I/O."""
 
+from logpersister.backoff import Backoff
 from logpersister.pipeline.reader.fetch import RangeState
 from logpersister.pipeline.reader.messages import Location, Topology
-from logpersister.pipeline.reader.retries import Backoff
 
 NOTHING = Topology({}, {}, float("-inf"))
 

@@ -39,6 +39,14 @@ class RangeRead(Protocol):
         When it ends, every offset of the range was seen. Raises `RangeReadError`, for this range only.
         """
 
+    @property
+    def unexplained(self) -> int:
+        """Offsets at the end of the range for which there was only silence: no record batch has or follows them.
+
+        Known when `batches` has ended. 0 nearly always: where compaction or a transaction leaves no record, a batch
+        that follows shows it.
+        """
+
 
 class KafkaReader:
     """Reads ranges. For one thread at a time; connects on first use, again after an error of the connection.
@@ -144,6 +152,10 @@ class _FetchedRange:
         while (piece := self._fetching.take(self._state)) is not None:
             yield from self._decoded(piece)
 
+    @property
+    def unexplained(self) -> int:
+        return self._state.unexplained
+
     def _decoded(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         position, until = piece.start, min(piece.next_offset, self.range.end)
         while position < until:
@@ -171,6 +183,8 @@ class _FetchedRange:
 
 class _UnreachableRange:
     """A range of a cluster that could not be connected to."""
+
+    unexplained = 0
 
     def __init__(self, requested: Range, error: ClusterError) -> None:
         self.range, self._error = requested, error

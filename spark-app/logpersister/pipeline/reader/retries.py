@@ -1,10 +1,8 @@
 """What becomes of a range when something goes wrong: ask again after a pause, or fail."""
 
-import random
-from dataclasses import dataclass
-
 import structlog
 
+from logpersister.backoff import Backoff
 from logpersister.pipeline.reader.errors import ErrorKind, RangeReadError
 from logpersister.pipeline.reader.fetch import RangeState
 from logpersister.pipeline.reader.messages import Location, LogOffsets, Stats
@@ -14,19 +12,6 @@ log = structlog.get_logger()
 
 _LOUD_ATTEMPTS = 5
 """Failures in a row from which on retries are logged as warnings."""
-
-
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """Exponential, with jitter."""
-
-    first: float
-    longest: float
-
-    def pause(self, attempts: int) -> float:
-        """Return seconds to wait after so many failures in a row (from 1)."""
-        full = min(self.first * 2.0 ** min(attempts - 1, 30), self.longest)
-        return full * random.uniform(0.5, 1)
 
 
 def backoff_of(settings: ReaderSettings) -> Backoff:

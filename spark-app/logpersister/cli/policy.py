@@ -1,0 +1,125 @@
+"""The rights that a member needs: an IAM policy for the bucket, and Kafka's ACLs. Exactly these, and no others."""
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from logpersister.manifest import LogPersister
+from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.storage import StorageSpec
+from logpersister.storage import names
+
+Document = dict[str, Any]
+
+_META: Final = frozenset(".^$*+?{}[]()|")
+_MAY_BE_ABSENT: Final = frozenset("*?{")
+
+
+def write(resource: LogPersister, secrets: Secrets, *, as_json: bool) -> str:
+    """Return both as text for people and shells, or as one JSON document."""
+    policy, acls = iam_policy(resource), kafka_acls(resource, secrets)
+    if as_json:
+        return json.dumps({"iamPolicy": policy, "kafkaAcls": [list(command) for command in acls]}) + "\n"
+    parts = [f"# IAM policy for {bucket_arn(resource.spec.storage)}", json.dumps(policy, indent=2)]
+    parts += ["", "# ACLs; add --command-config for an administrator's login", *map(shlex.join, acls)]
+    return "\n".join(parts) + "\n"
+
+
+def bucket_arn(storage: StorageSpec) -> str:
+    """Return the name of the bucket in policies."""
+    return f"arn:aws:s3:::{storage.bucket}"
+
+
+def iam_policy(resource: LogPersister) -> Document:
+    """Return the policy of the role or the keys that members use."""
+    storage, shadow = resource.spec.storage, resource.spec.rollout.shadow
+    bucket = bucket_arn(storage)
+    prefixes = [storage.prefix, *([] if shadow is None else [f"{shadow.prefix}/*"])]
+    statements: list[Document] = [
+        {
+            # No condition on s3:prefix: without the right to list, S3 answers 403 and not 404 to who asks for an object
+            # that is not there, and that question names no prefix.
+            "Sid": "List",
+            "Effect": "Allow",
+            "Action": ["s3:ListBucket", "s3:ListBucketMultipartUploads"],
+            "Resource": [bucket],
+        },
+        {
+            "Sid": "ReadAndWrite",
+            "Effect": "Allow",
+            "Action": ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"],
+            "Resource": [f"{bucket}/{names.head(prefix)}*" for prefix in prefixes],
+        },
+        {
+            # Objects of records are never deleted: only a probe, and facts of attempts that failed.
+            "Sid": "DeleteOwnDocuments",
+            "Effect": "Allow",
+            "Action": ["s3:DeleteObject"],
+            "Resource": [f"{bucket}/{names.groups_prefix(prefix)}*" for prefix in prefixes],
+        },
+    ]
+    return {"Version": "2012-10-17", "Statement": [*statements, *_key_statements(storage)]}
+
+
+def _key_statements(storage: StorageSpec) -> Iterator[Document]:
+    """Yield the right to a KMS key that the manifest names; the account's own key for S3 needs none."""
+    key = storage.encryption.key_id if storage.encryption is not None else None
+    if key is None:
+        return
+    statement: Document = {
+        "Sid": "Encrypt",
+        "Effect": "Allow",
+        "Action": ["kms:GenerateDataKey", "kms:Decrypt"],
+        "Resource": [key if key.startswith("arn:") else f"arn:aws:kms:{storage.region or '*'}:*:key/{key}"],
+    }
+    if key.startswith("alias/"):
+        statement["Resource"] = [f"arn:aws:kms:{storage.region or '*'}:*:key/*"]
+        statement["Condition"] = {"ForAnyValue:StringEquals": {"kms:ResourceAliases": key}}
+    yield statement
+
+
+def kafka_acls(resource: LogPersister, secrets: Secrets) -> list[Sequence[str]]:
+    """Return the commands of Kafka's own tool that allow members to read the topics and to be in the group."""
+    kafka, shadow = resource.spec.kafka, resource.spec.rollout.shadow
+    head = ["kafka-acls", "--bootstrap-server", ",".join(map(str, kafka.addresses)), "--add"]
+    head += ["--allow-principal", f"User:{_user(kafka, secrets)}", "--operation", "Read"]
+    commands: list[Sequence[str]] = [[*head, *resources] for resources in _topics(kafka)]
+    commands.append([*head, "--group", resource.group_id])
+    if shadow is not None:
+        commands.append([*head, "--group", f"{shadow.group_id}.", "--resource-pattern-type", "prefixed"])
+    return commands
+
+
+def _topics(kafka: KafkaSpec) -> Iterator[Sequence[str]]:
+    if kafka.topics is not None:
+        yield [word for topic in kafka.topics for word in ("--topic", topic)]
+        return
+    prefix = literal_prefix(kafka.topic_pattern or "")
+    yield ["--topic", prefix, "--resource-pattern-type", "prefixed"] if prefix else ["--topic", "*"]
+
+
+def literal_prefix(pattern: str) -> str:
+    """Return what the names of all topics that match a pattern begin with; empty when that is not plain to see."""
+    if not pattern.startswith("^") or "|" in pattern:
+        return ""
+    prefix, rest = "", pattern[1:]
+    while rest:
+        escaped = rest.startswith("\\")
+        if rest[0] in _META or (escaped and rest[1:2].isalnum()):
+            break
+        literal, rest = (rest[1:2], rest[2:]) if escaped else (rest[0], rest[1:])
+        if rest[:1] in _MAY_BE_ABSENT and rest:
+            break
+        prefix += literal
+    return prefix
+
+
+def _user(kafka: KafkaSpec, secrets: Secrets) -> str:
+    """Return who logs in, as far as the Secret tells: certificates and tokens name users by rules of the broker."""
+    if kafka.security.secret_name is not None and kafka.security.mechanism not in (None, "OAUTHBEARER"):
+        user = secrets.get(kafka.security.secret_name, "username")
+        if user is not None:
+            return str(user.reveal())
+    return "NAME"

@@ -1,0 +1,116 @@
+"""Where partitions begin of which there is no trace: no committed offset, and nothing in the bucket.
+
+``spec.kafka.startFrom`` says where the *group* begins. It is decided once for each topic, for all of its partitions,
+and noted in the bucket: Kafka may forget the group, and partitions come later. A partition, or a topic, that did not
+exist when the group began has nothing from before it: it begins at its first record, whatever ``startFrom`` says.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from logpersister.group.answers import TopicDescription
+from logpersister.manifest.kafka import KafkaSpec
+from logpersister.member.claims import TopicClaims
+from logpersister.member.ports import Memory, Offsets, Register
+from logpersister.plan import holds
+from logpersister.plan.holds import Hold
+from logpersister.plan.intents import Committed
+from logpersister.ranges import Offset, TopicPartition
+from logpersister.storage.facts import ForeignObjectError
+from logpersister.storage.topics import TopicNote
+
+
+class Beginnings:
+    """Asks Kafka and the bucket."""
+
+    def __init__(
+        self, kafka: KafkaSpec, register: Register, offsets: Offsets, memory: Memory, claims: TopicClaims
+    ) -> None:
+        """Decide by a manifest."""
+        self._register = register
+        self._kafka = kafka
+        self._offsets = offsets
+        self._memory = memory
+        self._claims = claims
+        self._known_first: frozenset[str] | None = None
+        self.begin_at: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, Offset | None]] | None = None
+        """In shadow mode: where partitions without a trace begin; None for one: as the manifest says."""
+
+    def of(
+        self,
+        partitions: Collection[TopicPartition],
+        topics: Mapping[str, TopicDescription],
+        log_starts: Mapping[TopicPartition, Offset],
+    ) -> dict[TopicPartition, Offset | Hold]:
+        """Return where partitions begin, or why that must not be; those are missing that have to be asked for again.
+
+        Raises StorageError, KafkaError.
+        """
+        begins = dict.fromkeys(partitions) if self.begin_at is None else self.begin_at(partitions)
+        said: dict[TopicPartition, Offset | Hold] = {p: begin for p, begin in begins.items() if begin is not None}
+        unsaid = [p for p, begin in begins.items() if begin is None and p in log_starts]
+        if self._kafka.start_from == "earliest":
+            return said | {partition: log_starts[partition] for partition in unsaid}
+        for topic in sorted({partition.topic for partition in unsaid}):
+            of_topic = {p: log_starts[p] for p in unsaid if p.topic == topic}
+            said |= self._of_topic(topic, topics[topic], of_topic)
+        return said
+
+    def _of_topic(
+        self, topic: str, described: TopicDescription, log_starts: Mapping[TopicPartition, Offset]
+    ) -> dict[TopicPartition, Offset | Hold]:
+        topic_id = described.topic_id
+        note: TopicNote | ForeignObjectError | None = None
+        if topic_id is not None:  # brokers before 2.8 have none, and a note could be about another topic
+            note = self._memory.first_note(topic, topic_id) or self._begin(topic, topic_id, described)
+            if note is None:
+                return {}
+        if isinstance(note, ForeignObjectError):
+            return {p: holds.unreadable_objects(p, str(note)) for p in log_starts}
+        if note is not None and note.topic_id != topic_id:
+            return {p: holds.topic_recreated(p, note.topic_id, topic_id) for p in log_starts}
+        if note is None or note.begins is None:  # noted by an older release, or with ``earliest``
+            decided = self._start_from(topic, described) or {}
+            return {p: decided[p.partition] for p in log_starts if p.partition in decided}
+        noted = dict(enumerate(note.begins))
+        return {p: noted.get(p.partition, log_start) for p, log_start in log_starts.items()}
+
+    def _begin(self, topic: str, topic_id: str, described: TopicDescription) -> TopicNote | ForeignObjectError | None:
+        """Begin with a topic: decide for all partitions that there are, unless a user has decided by an offset.
+
+        None when that cannot be done now.
+        """
+        begins = self._start_from(topic, described) if topic in self._topics_at_first() else {}
+        if begins is None:
+            return None
+        set_before = self._register.read(TopicPartition(topic, number) for number in begins)
+        for partition, it in set_before.items():
+            if isinstance(it, Committed) and (it.mark is None or it.mark.topic_id == topic_id):
+                begins[partition.partition] = it.offset
+        self._claims.claim({topic: TopicNote(topic_id, len(begins), tuple(begins[p] for p in range(len(begins))))})
+        return self._claims.note(topic)
+
+    def _topics_at_first(self) -> frozenset[str]:
+        """Return the topics that there were when the group began to select topics as it does now."""
+        if self._known_first is None:
+            kafka = self._kafka
+            selection: dict[str, Any] = (
+                {"pattern": kafka.subscription_pattern} if kafka.topics is None else {"topics": sorted(kafka.topics)}
+            )
+            there = self._offsets.topics_matching(kafka.selects)
+            self._known_first = frozenset(self._memory.note_selection(selection, there))
+        return self._known_first
+
+    def _start_from(self, topic: str, described: TopicDescription) -> dict[int, Offset] | None:
+        """Resolve ``startFrom`` for all partitions of a topic; None while one of them cannot be asked."""
+        partitions = [TopicPartition(topic, number) for number in sorted(described.leaders)]
+        ends = self._offsets.ends(partitions).values
+        begins = dict(ends)
+        start_time = self._kafka.start_time
+        if start_time is not None:
+            milliseconds = int(start_time.timestamp() * 1000)
+            found = self._offsets.first_since(dict.fromkeys(partitions, milliseconds)).values
+            begins = {p: first[0] if first is not None else ends[p] for p, first in found.items() if p in ends}
+        if begins.keys() != set(partitions):
+            return None
+        return {partition.partition: begin for partition, begin in begins.items()}

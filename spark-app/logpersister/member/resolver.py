@@ -1,0 +1,237 @@
+"""Finds out how to go on with partitions: one fenced look at the register, if need be one at the bucket."""
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import structlog
+
+from logpersister.group.answers import Registered, TopicDescription
+from logpersister.manifest import LogPersister
+from logpersister.manifest.revision import Revision
+from logpersister.member.beginnings import Beginnings
+from logpersister.member.claims import TopicClaims
+from logpersister.member.ports import World
+from logpersister.member.revisions import Revisions, Way
+from logpersister.member.writes import Writer
+from logpersister.plan import holds, protocol
+from logpersister.plan.holds import Hold
+from logpersister.plan.intents import Committed, Intent, UnknownMarkError, promised, same_topic
+from logpersister.plan.partitions import PartitionStates
+from logpersister.plan.protocol import Doubted, Idle, Promised, Resolved, Unresolved, written
+from logpersister.plan.recovery import Subject, Tail, from_another_place, from_bucket, needs_bucket
+from logpersister.ranges import TopicPartition
+from logpersister.report.lines import log_each
+from logpersister.storage.facts import ForeignObjectError
+
+log = structlog.get_logger(__name__)
+
+RETRY_SECONDS = 2.0
+STALE_SECONDS = 120.0
+"""How long Kafka may show an older value than it has acknowledged: until then a broker may hear of its successor."""
+
+Read = Mapping[TopicPartition, Committed | None]
+Targets = dict[TopicPartition, Committed | Hold]
+"""What should stand in the register; partitions of which that is not known yet are missing."""
+
+
+class Resolver:
+    """Resolves partitions: unresolved ones become idle, promised or held."""
+
+    def __init__(
+        self,
+        resource: LogPersister,
+        revision: Revision,
+        states: PartitionStates,
+        world: World,
+        writer: Writer,
+        claims: TopicClaims,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._resource = resource
+        self._revision = revision
+        self._states = states
+        self._register = world.register
+        self._offsets = world.offsets
+        self._memory = world.memory
+        self._writer = writer
+        self._claims = claims
+        self._clock = clock
+        self._retry_at = 0.0
+        self._stale_since: dict[TopicPartition, float] = {}
+        self.revisions = Revisions(revision, resource.spec.storage.place, world.memory)
+        self.beginnings = Beginnings(resource.spec.kafka, world.register, world.offsets, world.memory, claims)
+
+    def resolve(self) -> bool:
+        """Resolve what can be resolved now, and return whether anything was; the rest is tried again."""
+        unresolved = self._states.unresolved()
+        if not unresolved or self._clock() < self._retry_at:
+            return False
+        try:
+            self._resolve(unresolved)
+        except Exception as error:  # Kafka or S3 does not answer; nothing is decided without them
+            self._try_later(unresolved, repr(error))
+            return False
+        left = self._states.unresolved()
+        if left:
+            self._try_later(left, "Kafka does not tell of their topics or has not taken a commit, or a bucket is away")
+        return len(left) < len(unresolved)
+
+    def _try_later(self, unresolved: Sequence[TopicPartition], error: str) -> None:
+        self._retry_at = self._clock() + RETRY_SECONDS * random.uniform(0.5, 1.5)
+        topics = sorted({partition.topic for partition in unresolved})
+        log.warning("partitions.unresolved", partitions=len(unresolved), topics=topics[:10], error=error)
+
+    def _resolve(self, partitions: Sequence[TopicPartition]) -> None:
+        topics = self._offsets.describe({partition.topic for partition in partitions})
+        self._claims.partitions |= {name: len(topic.leaders) for name, topic in topics.items()}
+        known = [partition for partition in partitions if partition.topic in topics]
+        for partition in known:
+            self._states.describe(partition, topics[partition.topic].topic_id)
+        read = self._credible(self._register.read(known))
+        targets: Targets = {}
+        unclear: dict[TopicPartition, Committed | None] = {}
+        for partition, committed in read.items():
+            if needs_bucket(committed, self._topic_id(partition), self._resource.spec.generation):
+                unclear[partition] = committed
+            elif committed is not None:
+                targets[partition] = committed
+        targets |= self._from_bucket(unclear, topics)
+        self._apply(read, self._as_it_can_be_done(targets))
+
+    def _credible(self, answers: Mapping[TopicPartition, Registered]) -> Read:
+        """Leave out answers that are older than what this process has seen; hold what no answer will make clear."""
+        read: dict[TopicPartition, Committed | None] = {}
+        for partition, answer in answers.items():
+            if isinstance(answer, UnknownMarkError):
+                self._states.hold(partition, holds.unknown_metadata(partition, str(answer)))
+            elif protocol.is_stale(self._states.state(partition), answer, self._topic_id(partition)):
+                self._note_stale(partition, answer)
+            else:
+                self._stale_since.pop(partition, None)
+                read[partition] = answer
+        return read
+
+    def _note_stale(self, partition: TopicPartition, answer: Committed | None) -> None:
+        since = self._stale_since.setdefault(partition, self._clock())
+        seen = protocol.newest(self._states.state(partition))
+        read, known = answer.offset if answer else None, seen.offset if seen else 0
+        log.warning("offset.stale", topic=partition.topic, partition=partition.partition, read=read, seen=known)
+        if self._clock() - since >= STALE_SECONDS:
+            self._states.hold(partition, holds.commit_vanished(partition, read, known))
+
+    # what should stand in the register
+
+    def _from_bucket(self, unclear: Read, topics: Mapping[str, TopicDescription]) -> Targets:
+        if not unclear:
+            return {}
+        log_starts = self._offsets.log_starts(unclear).values
+        tails, targets = self._tails(unclear)
+        # The group may begin here: where it does is noted, also when a user has set the offset of this partition.
+        without = [p for p, committed in unclear.items() if not self._is_left_by_us(p, committed)]
+        begins = self.beginnings.of(without, topics, log_starts) if without else {}
+        for partition in tails.keys() & log_starts.keys():
+            begin = begins.get(partition) if partition in without else log_starts[partition]
+            if isinstance(begin, Hold):
+                targets[partition] = begin
+            elif begin is not None:
+                subject, log_start = self._subject(partition), log_starts[partition]
+                targets[partition] = from_bucket(subject, unclear[partition], tails[partition], begin, log_start)
+        return targets
+
+    def _is_left_by_us(self, partition: TopicPartition, committed: Committed | None) -> bool:
+        mark = committed.mark if committed is not None else None
+        return mark is not None and same_topic(mark.topic_id, self._topic_id(partition))
+
+    def _tails(self, partitions: Read) -> tuple[dict[TopicPartition, Tail], Targets]:
+        """Return what our place has stored last of each partition, and holds where that cannot be read."""
+        found = self._memory.tails(partitions, self._resource.spec.generation)
+        tails = {p: tail for p, tail in found.items() if isinstance(tail, Tail)}
+        unreadable = {p: tail for p, tail in found.items() if isinstance(tail, ForeignObjectError)}
+        return tails, {p: holds.unreadable_objects(p, str(error)) for p, error in unreadable.items()}
+
+    def _as_it_can_be_done(self, targets: Targets) -> Targets:
+        """Decide about promises that cannot be kept as written; leave out those that are asked for again."""
+        pending: dict[TopicPartition, tuple[Committed, Intent]] = {}
+        for partition, target in targets.items():
+            intent = target.intent(partition) if isinstance(target, Committed) else None
+            if isinstance(target, Committed) and intent is not None:
+                pending[partition] = target, intent
+        ways = self.revisions.ways_of(intent for _, intent in pending.values())
+        result = {partition: target for partition, target in targets.items() if partition not in pending}
+        in_our_place: dict[TopicPartition, Committed] = {}
+        for partition, (target, intent) in pending.items():
+            match ways[partition]:
+                case Way.AS_WRITTEN:
+                    ours = self.revisions.under_our_rules(intent)
+                    since = target.mark.since if target.mark is not None else None
+                    result[partition] = target if ours == intent else promised(ours, since)
+                case Way.IN_OUR_PLACE:
+                    in_our_place[partition] = target
+                case Way.NONE:
+                    result[partition] = holds.revision_missing(partition, intent.revision)
+        return result | self._in_our_place(in_our_place)
+
+    def _in_our_place(self, pending: Mapping[TopicPartition, Committed]) -> Targets:
+        if not pending:
+            return {}
+        tails, targets = self._tails(pending)
+        for partition, tail in tails.items():
+            targets[partition] = from_another_place(self._subject(partition), pending[partition], tail)
+        return self._as_it_can_be_done(targets)  # what ours has begun is of one of its revisions
+
+    def _subject(self, partition: TopicPartition) -> Subject:
+        generation, place = self._resource.spec.generation, self.revisions.place
+        topic_id = self._topic_id(partition)
+        return Subject(partition, topic_id, self._resource.group_id, generation, self._revision.hash, place)
+
+    def _topic_id(self, partition: TopicPartition) -> str | None:
+        return self._states.topic_id(partition)
+
+    # what follows
+
+    def still_standing(self, values: Read) -> set[TopicPartition]:
+        """Return the partitions of whose register it is certain that it has not moved while the bucket was asked.
+
+        What the bucket has of another one may be the work of its next owner, and no cause to hold it.
+        """
+        if not values:
+            return set()
+        now = self._register.read(values)
+        return {partition for partition, value in values.items() if partition in now and now[partition] == value}
+
+    def _apply(self, read: Read, targets: Targets) -> None:
+        writes: dict[TopicPartition, Committed] = {}
+        blocked = {partition: read[partition] for partition, target in targets.items() if isinstance(target, Hold)}
+        moved = blocked.keys() - self.still_standing(blocked)
+        for partition, target in targets.items():
+            if partition in moved:
+                continue
+            resolved = Resolved(read[partition], target, self._topic_id(partition))
+            value = written(self._states.step(partition, resolved))
+            if value is not None and isinstance(self._states.state(partition), Unresolved | Doubted):
+                writes[partition] = value  # the target is not yet in Kafka
+        self._writer.promise(writes)
+        _report({p: self._states.state(p) for p in targets.keys() - moved}, read, self.revisions.place)
+
+
+def _report(states: Mapping[TopicPartition, protocol.State], read: Read, place: str) -> None:
+    resumed: list[Mapping[str, object]] = []
+    taken_over: list[Mapping[str, object]] = []
+    moved: list[Mapping[str, object]] = []
+    for partition, state in sorted(states.items()):
+        where = {"topic": partition.topic, "partition": partition.partition}
+        before = read[partition]
+        promised_before = before.intent(partition) if before is not None else None
+        match state:
+            case Idle(value):
+                resumed.append({**where, "position": value.offset})
+            case Promised(intent=intent) if promised_before is not None and promised_before.place != intent.place:
+                moved.append({**where, "start": intent.start, "ends": list(intent.ends), "place": place})
+            case Promised(intent=intent):
+                plan = {"start": intent.start, "ends": list(intent.ends), "revision": intent.revision}
+                taken_over.append({**where, **plan, "place": intent.place})
+    log_each(log, "partition.resumed", resumed)
+    log_each(log, "partition.takes_over", taken_over)
+    log_each(log, "partition.moved", moved)

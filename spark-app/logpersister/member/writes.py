@@ -1,0 +1,84 @@
+"""Writes values into the register: first what must be in the bucket before a promise, then one commit for all."""
+
+import time
+from collections.abc import Mapping
+
+import structlog
+
+from logpersister.manifest.revision import Revision
+from logpersister.member.claims import TopicClaims
+from logpersister.member.listener import Listener
+from logpersister.member.ports import Memory, Register
+from logpersister.plan.intents import Committed
+from logpersister.plan.partitions import Commit, PartitionStates
+from logpersister.plan.protocol import Unanswered
+from logpersister.ranges import TopicPartition
+from logpersister.report.metrics import CommitStep
+
+log = structlog.get_logger(__name__)
+
+
+class Writer:
+    """The only one that commits: promises, progress, and where partitions begin."""
+
+    def __init__(
+        self,
+        states: PartitionStates,
+        register: Register,
+        memory: Memory,
+        claims: TopicClaims,
+        revision: Revision,
+        generation: int,
+        listener: Listener,
+    ) -> None:
+        """Write for a member of a revision and generation."""
+        self._states = states
+        self._register = register
+        self._memory = memory
+        self._claims = claims
+        self._revision = revision
+        self._generation = generation
+        self._listener = listener
+        self._revision_stored = False
+
+    def promise(self, values: Mapping[TopicPartition, Committed]) -> set[TopicPartition]:
+        """Write values that begin something new, as far as that is possible now; return where it was done.
+
+        Raises StorageError: the snapshot of our revision cannot be stored, so nothing can be promised.
+        """
+        commits = {
+            p: Commit(token, value) for p, value in self._prepared(values).items() if (token := self._states.token(p))
+        }
+        return self._send(commits, "promise")
+
+    def keep(self, commits: Mapping[TopicPartition, Commit]) -> set[TopicPartition]:
+        """Write how far partitions are; return where it was done."""
+        return self._send(commits, "keep")
+
+    def _prepared(self, values: Mapping[TopicPartition, Committed]) -> Mapping[TopicPartition, Committed]:
+        """Claim topics and store our snapshot before the first promise; leave out what has to wait or is held."""
+        intents = [intent for partition, value in values.items() if (intent := value.intent(partition)) is not None]
+        ours = [intent for intent in intents if intent.generation == self._generation]
+        allowed, found = self._claims.judge(ours)
+        for partition, hold in found.items():
+            self._states.hold(partition, hold)
+        refused = {intent.partition for intent in ours} - allowed
+        ready = {partition: value for partition, value in values.items() if partition not in refused}
+        of_our_revision = any(it.revision == self._revision.hash and it.partition in ready for it in intents)
+        if of_our_revision and not self._revision_stored:
+            self._memory.put_revision(self._revision.hash, self._revision.document)
+            self._revision_stored = True
+        return ready
+
+    def _send(self, commits: Mapping[TopicPartition, Commit], step: CommitStep) -> set[TopicPartition]:
+        if not commits:
+            return set()
+        started = time.perf_counter()
+        sent = self._register.commit(commits, promise=step == "promise")
+        self._listener.committing(step, time.perf_counter() - started, sent.failed)
+        for partition in sent.committed:
+            self._states.acknowledged(partition, commits[partition])
+        for partition, error in sent.failed.items():
+            log.warning("commit.failed", topic=partition.topic, partition=partition.partition, error=repr(error))
+            self._states.step(partition, Unanswered(commits[partition].committed))
+        return sent.committed

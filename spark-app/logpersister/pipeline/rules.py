@@ -1,0 +1,83 @@
+"""The rules by which a build gives records their objects: which name, in which folder, on which side.
+
+A range must become the same objects whoever executes it. The spec alone does not say which: two builds of one version
+may have other editions of tzdata, other rules for paths, another check of JSON. So each rule that a spec uses has a
+version of its own, noted in the revision's document and thus in its hash. Whoever has other rules than the document
+compares before he writes (`pipeline.rehearsal`).
+
+Not among them: compression and sizes. Where objects end is promised as offsets, so they decide no more than bytes.
+"""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any, Final
+
+from logpersister.formats import registry
+from logpersister.manifest import LogPersister
+from logpersister.records import parsers, paths
+from logpersister.records.zones import WITHOUT_RULES, zone_rules
+from logpersister.storage import names
+
+Rules = Mapping[str, int | str]
+"""By rule: its version, or what stands for it."""
+
+_PARSERS: Final = {"json": parsers.JSON_RULES}
+_ZONE: Final = "zone:"
+
+_FIRST: Final = 1
+_FIRST_TZDATA: Final = "2026.6"
+"""What the release had that noted no rules."""
+
+
+def rules_of(resource: LogPersister) -> Rules:
+    """Return the rules of this build that a manifest uses, and no others: those change nothing for it."""
+    output, parser = resource.spec.output, resource.spec.parser
+    rules: dict[str, int | str] = {"names": names.RULES, f"format:{output.format}": registry.RULES[output.format]}
+    if output.partition_by:
+        rules["paths"] = paths.RULES
+    zones = {rule.date.timezone for rule in output.partition_by if rule.date is not None} - WITHOUT_RULES
+    rules |= {_ZONE + zone: zone_rules(zone) for zone in zones}
+    if parser.has_quarantine:
+        rules[f"parser:{parser.type}"] = _PARSERS[parser.type]
+    return dict(sorted(rules.items()))
+
+
+def noted_rules(document: Mapping[str, Any], ours: Rules) -> Rules:
+    """Return the rules of the document of a revision, of which `ours` are those of this build.
+
+    A document without any is of the last release that noted none.
+    """
+    noted: Rules | None = document.get("rules")
+    if noted is not None:
+        return noted
+    same_zones = version("tzdata") == _FIRST_TZDATA
+    return {
+        rule: (own if same_zones else f"of tzdata {_FIRST_TZDATA}") if rule.startswith(_ZONE) else _FIRST
+        for rule, own in ours.items()
+    }
+
+
+def other_rules(document: Mapping[str, Any], resource: LogPersister) -> str:
+    """Return which build wrote by the rules of a revision, and in what they differ from ours; empty when they agree."""
+    ours = rules_of(resource)
+    return _told(document, _differences(noted_rules(document, ours), ours))
+
+
+def begun_by_others(document: Mapping[str, Any], resource: LogPersister) -> str:
+    """Return which build may have written objects of a revision by other rules than ours; empty when none can have."""
+    original = document.get("original")
+    if original is None:
+        return other_rules(document, resource)
+    return _told(document, _differences(original["rules"], rules_of(resource)) or "others have had it meanwhile")
+
+
+def _told(document: Mapping[str, Any], differences: str) -> str:
+    return f"logpersister {document['codeVersion']} under other rules: {differences}" if differences else ""
+
+
+def _differences(noted: Rules, ours: Rules) -> str:
+    return ", ".join(
+        f"{rule} (there {noted.get(rule, 'none')}, here {ours.get(rule, 'none')})"
+        for rule in sorted({*noted, *ours})
+        if noted.get(rule) != ours.get(rule)
+    )

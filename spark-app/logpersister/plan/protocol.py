@@ -1,0 +1,461 @@
+"""The protocol of one partition: why every record ends up in exactly one object. Pure: no clock, no I/O.
+
+**The register.** The committed offset of a partition, with its metadata, is one register in Kafka, and this member
+knows its *value* (`Committed`). The value is all that has to survive a crash: whoever reads it knows where the
+partition stands and what was promised. The register is read and written through one membership session, fenced both
+ways (group/register.py), so at any moment at most one process can write it, and what that process has read is what
+stands there. *No effect outside this process rests on a read that is not fenced.*
+
+**One order for everything: promise, effect, commit.** A value with ends promises ranges; so do the records of what is
+lost or skipped, which are the `Gap` of an intent. Only what the register promises has an effect on the bucket, and the
+register moves on only over what has taken effect::
+
+    Unresolved ──Resolved──► Idle ──Due──► Promised ──Stored, Recorded──► Idle
+                               │            │  ▲
+             a write without   └──────►     ▼  │ Resolved          any state ──Block──► Held
+             an answer                     Doubted
+
+**The proof.** Let a *boundary* be the start or an end of a promised range.
+
+1. A promise is written once, at the offset that stands in the register (`_check_write`), so it begins where everything
+   before is settled: stored, or recorded as lost or skipped.
+2. From then on its boundaries stand in the register until the offset has passed them. A promise is only ever replaced
+   by one with the same boundaries: under another revision for another place, or with a gap.
+3. So whoever executes a range, now, later, or as a zombie, executes the same range. Name and content of its objects
+   follow from the range, the records and the revision: a repeated execution replaces an object by itself.
+4. The offset moves from boundary to boundary, over settled ranges only. So before the offset every record is in an
+   object or a recorded gap, and behind it only objects of the one pending promise can be.
+5. What a fenced read cannot exclude is that Kafka itself shows an older value than it has acknowledged: an unclean
+   election, a restored cluster, or a coordinator that has not heard of its successor, in the very group generation that
+   this member is in. Three looks catch that: an answer that is older than what this process has seen acknowledged is
+   not taken (`is_stale`); metadata counts only beside the offset that it was written with (`plan/intents.py`); and
+   nothing new is promised before the bucket was looked at for objects at or behind the offset (`LookedAhead`).
+
+`_check_write` asserts 1, 2 and 4 for every value before it is sent and after it was acknowledged, in production too: a
+partition that would break them is held. The model (tests/model) runs this module against a hostile world.
+"""
+
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+
+from logpersister.plan import holds
+from logpersister.plan.holds import Hold
+from logpersister.plan.intents import Committed, Gap, Intent, promised, same_topic, stored
+from logpersister.ranges import Offset, Range, TopicPartition
+
+
+class ProtocolError(AssertionError):
+    """A value would break the protocol. Nothing was sent; the partition must be held."""
+
+
+# The states of a partition that this member owns.
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """The group has just given us the partition: it is not known what stands in the register."""
+
+    seen: Committed | None = None
+    """The newest value that this process has seen acknowledged while the partition was ours before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Everything before the offset is settled, and nothing is promised."""
+
+    value: Committed
+    looked: bool = False
+    """Whether the bucket was asked that nothing is stored behind the offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """An intent stands in the register: its ranges are executed until they are stored."""
+
+    value: Committed
+    intent: Intent
+    done: frozenset[Range] = frozenset()
+    """Ranges that are stored, as far as this process knows."""
+    recorded: bool = False
+    """Whether the record of the intent's gap is in the bucket, as far as this process knows."""
+    looked: bool = False
+
+    def settled(self) -> Offset:
+        """Return the boundary up to which nothing is left to do."""
+        offset = self.intent.start
+        if self.intent.gap is not None and not self.recorded:
+            return offset
+        for range_ in self.intent.ranges():
+            if range_ not in self.done and not self._given_up(range_):
+                break
+            offset = range_.end
+        return offset
+
+    def runnable(self) -> Iterator[Range]:
+        """Yield the ranges that have to be executed."""
+        return (it for it in self.intent.ranges() if it not in self.done and not self._given_up(it))
+
+    def lost(self) -> list[Range]:
+        """Return what is in no object: the intent up to the end of its gap, but for ranges that are stored."""
+        pieces: list[Range] = []
+        for range_ in self.intent.ranges():
+            end = min(range_.end, self.intent.gap.end if self.intent.gap is not None else 0)
+            if range_.start < end and range_ not in self.done:
+                joined = pieces.pop().start if pieces and pieces[-1].end == range_.start else range_.start
+                pieces.append(Range(range_.partition, joined, end))
+        return pieces
+
+    def read_from(self, range_: Range) -> Offset:
+        """Return from where on Kafka still has the records of a range."""
+        return range_.start if self.intent.gap is None else max(range_.start, self.intent.gap.end)
+
+    def _given_up(self, range_: Range) -> bool:
+        return self.intent.gap is not None and range_.end <= self.intent.gap.end
+
+
+@dataclass(frozen=True, slots=True)
+class Doubted:
+    """The register has to be read again, because a write was not answered or because it is not clear how to go on."""
+
+    possible: frozenset[Committed]
+    """What can stand there: nobody else writes it while the partition is ours."""
+    before: Idle | Promised
+    """What was known. Ranges that were stored stay stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A person decides. Nothing more is promised, executed or committed."""
+
+    hold: Hold
+    value: Committed | None = None
+
+
+State = Unresolved | Idle | Promised | Doubted | Held
+
+# What can happen to it.
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The register was read, fenced, and it is known what should stand there (plan/recovery.py)."""
+
+    read: Committed | None
+    target: Committed | Hold
+    topic_id: str | None
+    """Of the topic as it is now."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAhead:
+    """The bucket was asked for the first object of our generation at or behind the offset."""
+
+    found: Offset | None
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """These ranges are to be written; or the intent is nothing but a gap: Kafka has lost what comes next."""
+
+    intent: Intent
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Kafka has lost promised records that are not stored yet: the log begins behind them. It is to be recorded."""
+
+    log_start: Offset
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """Kafka has taken a value."""
+
+    value: Committed
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A value was sent, and it is not known whether it arrived."""
+
+    value: Committed
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Every object of a range is durable: an execution has ended, or the bucket was found to have it as a whole."""
+
+    range: Range
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The record of a gap is durable in the bucket."""
+
+    gap: Gap
+
+
+@dataclass(frozen=True, slots=True)
+class Reconsider:
+    """The promise cannot be kept where it was made: how to go on has to be resolved again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Every way on would lose or repeat records."""
+
+    hold: Hold
+
+
+Event = Resolved | LookedAhead | Due | Gone | Acknowledged | Unanswered | Stored | Recorded | Reconsider | Block
+
+# What it wants of the world. Effects may be repeated; one that was not possible is asked for again by `owed`.
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Send a value to the register; tell `Acknowledged` or `Unanswered`, or nothing when it was not sent."""
+
+    value: Committed
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Note in the bucket that these offsets are in no object; then tell `Recorded`."""
+
+    intent: Intent
+    gap: Gap
+    ranges: tuple[Range, ...]
+    """What is in no object: all before the end of the gap, but for ranges that are stored."""
+
+
+Effect = Write | Record
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """The state machine of one partition, as a member of a generation plays it."""
+
+    partition: TopicPartition
+    generation: int
+
+    def step(self, state: State, event: Event) -> tuple[State, tuple[Effect, ...]]:
+        """Return the state after an event, and what has to be done now.
+
+        An event that concerns a state which is over changes nothing. Raises ProtocolError.
+        """
+        new, proposed = self._step(state, event)
+        _check_state(self.partition, new)
+        return new, (Write(proposed),) if proposed is not None else self.owed(new)
+
+    def owed(self, state: State) -> tuple[Effect, ...]:
+        """Return what a state wants, whatever has led to it, besides that its ranges run."""
+        if not isinstance(state, Promised):
+            return ()
+        if state.intent.gap is not None and not state.recorded:
+            return (Record(state.intent, state.intent.gap, tuple(state.lost())),)
+        settled = state.settled()
+        return (Write(self._checked(state, _progress(state, settled))),) if settled > state.intent.start else ()
+
+    def _step(  # noqa: C901, PLR0911, PLR0912 - the table of the state machine
+        self, state: State, event: Event
+    ) -> tuple[State, Committed | None]:
+        match state, event:
+            case Held(), _:
+                return state, None
+            case _, Block(hold):
+                return Held(hold, value_of(state)), None
+            case _, Acknowledged(value):
+                return self._acknowledged(state, value), None
+            case _, Unanswered(value):
+                return self._in_doubt(state, value), None
+            case ((Unresolved() | Doubted()), Resolved(read, target, topic_id)):
+                if is_stale(state, read, topic_id):
+                    raise ProtocolError(f"{self.partition}: {read} is older than what {state} has seen")
+                return self._resolved(state, read, target, topic_id)
+            case Doubted(before=Promised() as before), Stored(range_):
+                return replace(state, before=_with_done(before, {range_})), None
+            case Idle(), LookedAhead(None):
+                return replace(state, looked=True), None
+            case Idle(value), LookedAhead(int(found)):
+                return Held(holds.offset_went_back(self.partition, value.offset, found, self.generation), value), None
+            case Idle(value, looked=True), Due(intent):
+                return state, self._checked(state, promised(intent, _since(value, intent)))
+            case Promised(), Gone():
+                return self._lost_in_promise(state, event)
+            case Promised(), Stored(range_):
+                return _with_done(state, {range_}), None
+            case Promised(intent=Intent(gap=Gap() as gap)), Recorded(recorded) if gap == recorded:
+                return replace(state, recorded=True), None
+            case Promised(value), Reconsider():
+                return Doubted(frozenset({value}), state), None
+            case ((Idle(looked=False) | Promised() | Doubted() | Unresolved()), Due(intent)):
+                raise ProtocolError(f"{intent} is promised while {self.partition} is {state}")
+        return state, None
+
+    # the register
+
+    def _resolved(
+        self, state: Unresolved | Doubted, read: Committed | None, target: Committed | Hold, topic_id: str | None
+    ) -> tuple[State, Committed | None]:
+        if isinstance(target, Hold):
+            return Held(target, read), None
+        if target == read:
+            return self._adopt(target, state), None
+        if read is not None and read.mark is not None and same_topic(read.mark.topic_id, topic_id):
+            _check_write(self.partition, read, read.offset, target)
+        return state, target
+
+    def _adopt(self, value: Committed, before: State) -> State:
+        """Return the state that a value means. What this process knows of the same intent stays known."""
+        known = before.before if isinstance(before, Doubted) else before
+        looked = isinstance(known, Idle | Promised) and known.looked
+        intent = value.intent(self.partition)
+        if intent is None:
+            idle = Idle(value, looked)
+            theirs = value.mark is not None and value.mark.generation > self.generation
+            # A higher generation may be replaying what ours has stored: the bucket tells whether we may go on.
+            return Doubted(frozenset({value}), idle) if theirs else idle
+        if isinstance(known, Promised) and _continues(known.intent, intent):
+            recorded = known.recorded and known.intent.gap == intent.gap
+            kept = known.done & set(intent.ranges())
+            return Promised(value, intent, kept, recorded, looked)
+        return Promised(value, intent, looked=looked)
+
+    def _acknowledged(self, state: State, value: Committed) -> State:
+        known = value_of(state)
+        if isinstance(state, Idle | Promised) and known is not None:
+            settled = state.settled() if isinstance(state, Promised) else known.offset
+            _check_write(self.partition, known, settled, value)
+        return self._adopt(value, state)
+
+    def _in_doubt(self, state: State, value: Committed) -> State:
+        match state:
+            case Idle(known) | Promised(known):
+                return Doubted(frozenset({known, value}), state)
+            case Doubted(possible):
+                return replace(state, possible=possible | {value})
+        return state  # what stands there was not known before either
+
+    def _checked(self, state: Idle | Promised, value: Committed) -> Committed:
+        settled = state.settled() if isinstance(state, Promised) else state.value.offset
+        _check_write(self.partition, state.value, settled, value)
+        return value
+
+    # what Kafka has lost
+
+    def _lost_in_promise(self, state: Promised, gone: Gone) -> tuple[State, Committed | None]:
+        """Promise what is left of an intent anew, with a gap. Ranges that are stored are no part of it."""
+        end = min(gone.log_start, state.intent.end)
+        left = state.intent.after(state.settled())
+        if left is None or end <= left.start or (left.gap is not None and left.gap.end >= end):
+            return state, None
+        anew = replace(left, gap=Gap(end, "lost"))
+        since = state.value.mark.since if state.value.mark is not None else None
+        return state, self._checked(state, promised(anew, since))
+
+
+def written(effects: Iterable[Effect]) -> Committed | None:
+    """Return the value that is to be written, if any."""
+    return next((effect.value for effect in effects if isinstance(effect, Write)), None)
+
+
+def value_of(state: State) -> Committed | None:
+    """Return the value that stands in the register, where it is known."""
+    match state:
+        case Idle(value) | Promised(value):
+            return value
+        case Held(_, value):
+            return value
+    return None
+
+
+def newest(state: State) -> Committed | None:
+    """Return the newest value that this process has seen acknowledged."""
+    match state:
+        case Unresolved(seen):
+            return seen
+        case Doubted(before=before):
+            return before.value
+    return value_of(state)
+
+
+def is_new_promise(before: State, after: State) -> bool:
+    """Whether there is another promise to keep than before."""
+    known = before.before if isinstance(before, Doubted) else before
+    if not isinstance(after, Promised):
+        return False
+    if not isinstance(known, Promised) or not _continues(known.intent, after.intent):
+        return True
+    return known.intent.gap != after.intent.gap and after.intent.gap is not None
+
+
+def is_stale(state: State, read: Committed | None, topic_id: str | None) -> bool:
+    """Whether an answer is older than what this process has seen: it must not be taken, but asked for again.
+
+    While a partition is ours nobody else writes its register, so one of the possible values stands there. While it was
+    not, others may have moved it, but no member of our generation ever moves it back. A topic that was made again
+    (``topic_id`` is another) has a register of its own.
+    """
+    seen = newest(state)
+    if seen is None or seen.mark is None or not same_topic(seen.mark.topic_id, topic_id):
+        return False
+    if isinstance(state, Doubted):
+        return read not in state.possible
+    if read is None or read.mark is None or not same_topic(seen.mark.topic_id, read.mark.topic_id):
+        return False
+    return seen.mark.generation == read.mark.generation and read.offset < seen.offset
+
+
+def _check_write(partition: TopicPartition, before: Committed, settled: Offset, after: Committed) -> None:
+    """Raise ProtocolError unless ``after`` may replace ``before``, of which everything up to ``settled`` is settled."""
+    old, new = before.intent(partition), after.intent(partition)
+    if old is None:
+        legal = after.offset == before.offset
+    else:
+        legal = after.offset in (old.start, *(end for end in old.ends if end <= settled))
+        legal = legal and tuple(end for end in old.ends if end > after.offset) == (new.ends if new else ())
+    if not legal:
+        raise ProtocolError(f"{partition}: {after} must not replace {before}, which is settled up to {settled}")
+
+
+def _progress(state: Promised, offset: Offset) -> Committed:
+    left, intent = state.intent.after(offset), state.intent
+    since = state.value.mark.since if state.value.mark is not None else None
+    if left is not None:
+        return promised(left, since)
+    return stored(offset, intent.topic_id, intent.generation, revision=intent.revision, since=since)
+
+
+def _with_done(state: Promised, stored_ranges: AbstractSet[Range]) -> Promised:
+    return replace(state, done=state.done | (stored_ranges & set(state.intent.ranges())))
+
+
+def _check_state(partition: TopicPartition, state: State) -> None:
+    match state:
+        case Idle(value):
+            sound = value.mark is not None and not value.mark.ends
+        case Promised(value, intent, done):
+            sound = value.intent(partition) == intent and done <= set(intent.ranges())
+        case _:
+            sound = True
+    if not sound:
+        raise ProtocolError(f"{partition}: {state} contradicts itself")
+
+
+def _since(value: Committed, intent: Intent) -> Offset | None:
+    """Return where the generation of a new intent began: at the intent, unless the partition was in it before."""
+    mark = value.mark
+    return mark.since if mark is not None and mark.generation == intent.generation else intent.start
+
+
+def _continues(before: Intent, now: Intent) -> bool:
+    """Whether ``now`` is what is left of ``before``: what was stored of one is stored of the other."""
+    return (before.topic_id, before.revision, before.generation, before.place, before.end) == (
+        now.topic_id,
+        now.revision,
+        now.generation,
+        now.place,
+        now.end,
+    )

@@ -1,0 +1,28 @@
+"""Servers that are away: since when, why, and what is tried. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from logpersister.report.human import instant
+
+Server = Literal["kafka", "bucket"]
+NAMES: dict[Server, str] = {"kafka": "Kafka", "bucket": "the bucket"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """One server that cannot be reached."""
+
+    server: Server
+    reason: str
+    """In words: ``127.0.0.1:9092: connection refused: nothing listens there``."""
+    remedy: str
+    tried: str
+    """What the member does meanwhile."""
+    since: datetime
+    lasting: bool = False
+    """Whether it has lasted longer than the session of a member: Kafka gives its partitions to others by then."""
+
+    def __str__(self) -> str:
+        return f"{NAMES[self.server]} is away since {instant(self.since, 'seconds')}: {self.reason}; {self.tried}"
