@@ -3,11 +3,11 @@
 import asyncio
 import contextlib
 import logging
-import os
 import signal
 import socket
 import sys
 import threading
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
@@ -18,8 +18,10 @@ from prometheus_client import start_http_server
 
 from logpersister.report import logs
 from logpersister_operator import handlers, standby
-from logpersister_operator.cluster.access import load_credentials, wait_until_served
-from logpersister_operator.leader import Lost, lead
+from logpersister_operator.cluster.access import impatient, load_credentials, wait_until_served
+from logpersister_operator.cluster.client import ApiServer
+from logpersister_operator.cluster.lease import Candidate, Terms
+from logpersister_operator.leader import Candidacy, Leadership
 from logpersister_operator.runtime import Operator
 from logpersister_operator.sentinel import Sentinel
 from logpersister_operator.settings import Settings, SettingsError
@@ -42,24 +44,31 @@ def main() -> int:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    try:
-        with contextlib.ExitStack() as until_it_runs:
-            until_it_runs.enter_context(standby.alive(settings.health_port))
-            with lead(settings.lease, identity=f"{socket.gethostname()}-{os.getpid()}", stop=stop) as leading:
-                if leading and wait_until_served(client.ApiClient(), stop):
-                    until_it_runs.close()  # kopf takes over the port
-                    run(settings)
-    except Lost:
-        log.error("leader.lost")  # noqa: TRY400 - another replica goes on; this one begins anew
-        return 1
+    candidacy = _candidacy(settings)
+    with contextlib.ExitStack() as until_it_runs:
+        until_it_runs.enter_context(standby.alive(settings.health_port, candidacy.failure))
+        with candidacy.lead(stop) as leadership:
+            if leadership is not None and wait_until_served(client.ApiClient(), stop):
+                until_it_runs.close()  # kopf takes over the port
+                run(settings, leadership)
     return 0
 
 
-def run(settings: Settings) -> None:
+def _candidacy(settings: Settings) -> Candidacy:
+    terms = Terms(settings.lease_seconds)
+    namespace, _, name = settings.lease.partition("/")
+    identity = f"{socket.gethostname()}_{uuid.uuid4()}"  # a container that is restarted must not take itself for this
+    log.info("leader.awaited", lease=settings.lease, identity=identity)
+    return Candidacy(Candidate(ApiServer(impatient(), terms.request), (namespace, name), identity, terms), terms)
+
+
+def run(settings: Settings, leadership: Leadership) -> None:
     """Run the operator until a signal comes."""
     registry = kopf.OperatorRegistry()
+    api = client.ApiClient()
     with ThreadPoolExecutor(settings.threads, thread_name_prefix="round") as pool:
-        operator, sentinel = Operator(client.ApiClient(), settings), Sentinel(pool)
+        operator = Operator(api, settings, ApiServer(api, before_write=leadership.check))
+        sentinel = Sentinel(pool)
         handlers.register(registry, operator, Supervisors(operator, pool), sentinel)
         sentinel.start()
         server, _ = start_http_server(settings.metrics_port, registry=operator.metrics.registry)

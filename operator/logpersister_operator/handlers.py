@@ -28,7 +28,8 @@ def configure(settings: kopf.OperatorSettings) -> None:
 
 def register(registry: kopf.OperatorRegistry, operator: Operator, supervisors: Supervisors, sentinel: Sentinel) -> None:
     """Register all handlers."""
-    where = (LOGPERSISTER.api_version.partition("/")[0], LOGPERSISTER.plural)
+    group, _, version = LOGPERSISTER.api_version.partition("/")
+    where = (group, version, LOGPERSISTER.plural)  # not the version that the API server prefers: it may be a newer one
 
     @kopf.on.startup(registry=registry)
     async def start(settings: kopf.OperatorSettings, **_: Any) -> None:

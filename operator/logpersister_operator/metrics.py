@@ -105,6 +105,10 @@ class Metrics:
             for condition in status.get("conditions", [])
         )
         self._by_resource.members = {key: status["members"] for key, status in statuses.items() if "members" in status}
+        self._by_resource.conditions = {
+            key: {one["type"]: one["status"] for one in status.get("conditions", [])}
+            for key, status in statuses.items()
+        }
         self._resources.clear()
         for (condition, status), count in tally.items():
             self._resources.labels(condition, status).set(count)
@@ -130,6 +134,7 @@ class _ByResource(Collector):
         self.rollouts: Mapping[ResourceKey, Progress] = {}
         self.members: Mapping[ResourceKey, Mapping[str, Any]] = {}
         """As the status tells it."""
+        self.conditions: Mapping[ResourceKey, Mapping[str, str]] = {}
         self._clock = clock
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
@@ -139,6 +144,11 @@ class _ByResource(Collector):
             members.add_metric([*_labels(key), "ready"], told["ready"])
             members.add_metric([*_labels(key), "wanted"], told["desired"])
         yield members
+        conditions = _family("condition", "1 for the status that a condition of a resource has", "type", "status")
+        for key, of_one in self.conditions.items():
+            for kind, status in of_one.items():
+                conditions.add_metric([*_labels(key), kind, status], 1.0)
+        yield conditions
 
     def _of_rollouts(self) -> Iterator[GaugeMetricFamily]:
         phases = _family("rollout_phase", "1 for the phase that a resource is in, 0 for the others", "phase")

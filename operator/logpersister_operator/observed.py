@@ -8,7 +8,7 @@ from typing import Any, Final
 from logpersister.group.answers import GroupDescription
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import GenerationShare, LagSummary
-from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, STATEFUL_SET, Document, Kind, Reference
+from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, STATEFUL_SET, Document, Kind, Reference, owners
 from logpersister_operator.render.application import COMPONENT_LABEL, EXECUTOR, MEMBER, REVISION_LABEL, SHADOW
 from logpersister_operator.rollout.progress import Ended, Progress
 
@@ -126,6 +126,18 @@ class SecretsSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an object is not as it shall be."""
+
+    message: str
+    taken: bool = False
+    """Whether there is one of that name which is not ours, and so was not touched; else the API server refused it."""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """One resource, its children, and what is behind them."""
 
@@ -149,8 +161,8 @@ class Observed:
     """What all members have stored together, those that have ended included; None while that is not known."""
     names: frozenset[str] = frozenset()
     """Of all members, past ones too, that were seen to be this resource's."""
-    refusals: Mapping[Reference, str] = field(default_factory=dict)
-    """What the API server said to objects that it did not take at the last attempt."""
+    refusals: Mapping[Reference, Refusal] = field(default_factory=dict)
+    """Objects that could not be made or changed at the last attempt."""
 
     @property
     def key(self) -> ResourceKey:
@@ -172,11 +184,15 @@ class Observed:
         return status
 
     def of_kind(self, kind: Kind) -> list[Document]:
-        """Return the children of a kind that are not on their way out, by name."""
+        """Return the children of a kind that are not on their way out, by name.
+
+        What only has our label belongs to somebody else.
+        """
+        uid = self.resource["metadata"]["uid"]
         return [
             child
             for reference, child in sorted(self.children.items())
-            if reference.kind == kind.name and "deletionTimestamp" not in child["metadata"]
+            if reference.kind == kind.name and "deletionTimestamp" not in child["metadata"] and uid in owners(child)
         ]
 
     def stateful_sets(self) -> dict[str, Document]:

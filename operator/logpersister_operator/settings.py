@@ -3,9 +3,10 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import Final, Self
 
 PREFIX = "LOGPERSISTER_OPERATOR_"
+MIN_LEASE_SECONDS: Final = 3.0
 
 
 class SettingsError(Exception):
@@ -42,7 +43,12 @@ class Settings:
     """Port of ``/metrics``."""
 
     lease: str = ""
-    """``namespace/name`` of the Lease that the replicas elect their leader by; empty: this is the only replica."""
+    """``namespace/name`` of the Lease that whoever acts has taken. It must be set: nothing else keeps two
+    from acting."""
+
+    lease_seconds: float = 15.0
+    """How long others wait when the one that acts is silent; it gives up after two thirds of that. Longer bears an API
+    server that is away for longer, and takes over later."""
 
     log_format: str = "json"
     """``json``, ``logfmt`` or ``console``."""
@@ -61,6 +67,16 @@ class Settings:
                 values[setting.name] = _value(name, found[name], setting.type)
         if not values.get("image"):
             raise SettingsError(f"{PREFIX}IMAGE is not set; set it to the image of members and executors")
+        if not all(str(values.get("lease", "")).partition("/")):
+            raise SettingsError(
+                f"{PREFIX}LEASE: {values.get('lease', '')!r} names no Lease; write its namespace and name, for example "
+                "logpersister-system/logpersister-operator"
+            )
+        if "lease_seconds" in values and not values["lease_seconds"] >= MIN_LEASE_SECONDS:  # type: ignore[operator]
+            raise SettingsError(
+                f"{PREFIX}LEASE_SECONDS: {values['lease_seconds']} is shorter than requests may take; "
+                f"write at least {MIN_LEASE_SECONDS:.0f}"
+            )
         return cls(**values)  # type: ignore[arg-type]
 
 

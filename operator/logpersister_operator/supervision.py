@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import random
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 import kopf
 import structlog
 
+from logpersister.backoff import Backoff
 from logpersister_operator.act.reconciler import OutdatedError
 from logpersister_operator.cluster.client import ClusterError
 from logpersister_operator.cluster.kinds import Document
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 FINALIZER: Final = "logpersister.dev/drain"
 PAUSE_SECONDS: Final = 0.5
 """Least time between two rounds about one resource: a burst of events is one change."""
-LONGEST_RETRY_SECONDS: Final = 60.0
+_BACKOFF: Final = Backoff(2.0, 60.0)
 LOOK_SECONDS: Final = 1.0
 """Between two looks at a drain."""
 DRAIN_THREADS: Final = 32
@@ -136,7 +136,7 @@ class _Supervision:
 
     def _retry(self, key: ResourceKey, error: str) -> float:
         self._failures += 1
-        seconds = min(LONGEST_RETRY_SECONDS, 2.0 ** min(self._failures, 16)) * random.uniform(0.5, 1.0)
+        seconds = _BACKOFF.pause(self._failures)
         log.warning("round.retried", resource=str(key), error=error, failures=self._failures, seconds=round(seconds, 1))
         return seconds
 

@@ -23,7 +23,9 @@ def everything() -> Rendered:
 
 
 def test_the_operator_reads_the_settings_of_the_chart(default: Rendered, everything: Rendered) -> None:
-    assert Settings.from_environment(default.environment()) == Settings(image="logpersister:0.1.0")
+    assert Settings.from_environment(default.environment()) == Settings(
+        image="logpersister:0.1.0", lease="logpersister-system/logpersister-operator"
+    )
     assert Settings.from_environment(everything.environment()) == Settings(
         image="registry.example.org/data/logpersister:0.1.0",
         lag_seconds=10.5,
@@ -64,14 +66,44 @@ def test_pods_meet_the_restricted_standard(values: dict[str, Any]) -> None:
             assert container["resources"]["requests"]["cpu"]
 
 
+def test_several_replicas_are_spread_unless_somebody_says_how() -> None:
+    assert "topologySpreadConstraints" not in render().pod()
+    spread = render({"replicas": 2}).pod()["topologySpreadConstraints"]
+    assert [one["topologyKey"] for one in spread] == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
+    assert {one["whenUnsatisfiable"] for one in spread} == {"ScheduleAnyway"}
+    assert render(EVERYTHING).pod()["topologySpreadConstraints"] == EVERYTHING["topologySpreadConstraints"]
+
+
+def test_a_probe_that_restarts_is_not_the_one_that_says_who_can_be_reached(default: Rendered) -> None:
+    (container,) = default.pod()["containers"]
+    probes = [container[name] for name in ("livenessProbe", "readinessProbe")]
+    assert [[name for name in ("httpGet", "tcpSocket") if name in one] for one in probes] == [
+        ["httpGet"],
+        ["tcpSocket"],
+    ]
+
+
+@pytest.mark.parametrize("values", COMBINATIONS.values(), ids=COMBINATIONS)
+def test_every_pod_has_its_policy_and_its_part_of_the_disk(values: dict[str, Any]) -> None:
+    rendered = render(values)
+    policies = [one["spec"]["podSelector"]["matchLabels"] for one in rendered.of_kind("NetworkPolicy")]
+    for template in [one["spec"]["template"] for kind in ("Deployment", "Job") for one in rendered.of_kind(kind)]:
+        labels = template["metadata"]["labels"].items()
+        enabled = values.get("networkPolicy", {}).get("enabled", False)
+        assert any(policy.items() <= labels for policy in policies) is enabled
+        for container in template["spec"]["containers"]:
+            for part in ("requests", "limits"):
+                assert "ephemeral-storage" in container["resources"][part]
+            assert "cpu" not in container["resources"]["limits"]
+
+
 @pytest.mark.parametrize(("replicas", "strategy"), [(0, "Recreate"), (1, "Recreate"), (2, "RollingUpdate")])
-def test_only_with_a_lease_two_run_beside_each_other(replicas: int, strategy: str) -> None:
+def test_several_are_replaced_one_by_one_and_all_take_the_lease(replicas: int, strategy: str) -> None:
     rendered = render({"replicas": replicas})
     assert rendered.one("Deployment")["spec"]["strategy"]["type"] == strategy
-    several = replicas > 1
-    assert ("LOGPERSISTER_OPERATOR_LEASE" in rendered.environment()) is several
-    assert bool(rendered.of_kind("PodDisruptionBudget")) is several
-    assert ("logpersister-operator-lease" in {one["metadata"]["name"] for one in rendered.of_kind("Role")}) is several
+    assert bool(rendered.of_kind("PodDisruptionBudget")) is (replicas > 1)
+    assert rendered.environment()["LOGPERSISTER_OPERATOR_LEASE"] == "logpersister-system/logpersister-operator"
+    assert "logpersister-operator-lease" in {one["metadata"]["name"] for one in rendered.of_kind("Role")}
 
 
 def test_the_right_on_the_lease_is_for_the_lease_of_the_settings(everything: Rendered) -> None:
@@ -122,7 +154,8 @@ def test_what_selects_the_operator_finds_it_and_not_the_members(values: dict[str
     selectors = [deployment["spec"]["selector"]["matchLabels"]]
     selectors += [one["spec"]["selector"] for one in rendered.of_kind("Service")]
     selectors += [one["spec"]["selector"]["matchLabels"] for one in rendered.of_kind("PodDisruptionBudget")]
-    selectors += [one["spec"]["podSelector"]["matchLabels"] for one in rendered.of_kind("NetworkPolicy")]
+    policies = [one for one in rendered.of_kind("NetworkPolicy") if not is_hook(one)]
+    selectors += [one["spec"]["podSelector"]["matchLabels"] for one in policies]
     for selector in selectors:
         assert selector.items() <= labels.items()
         assert selector["app.kubernetes.io/name"] != "logpersister", "that is the name of members"

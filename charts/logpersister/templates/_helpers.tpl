@@ -32,6 +32,11 @@ app.kubernetes.io/name: logpersister-operator
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{- define "logpersister.releaserSelector" -}}
+app.kubernetes.io/name: logpersister-release
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
 {{- define "logpersister.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{ include "logpersister.selector" . }}

@@ -8,20 +8,30 @@ from typing import Final
 import structlog
 
 from logpersister_operator.act.events import event_document
-from logpersister_operator.act.status_writer import StatusRefusedError, StatusWriter
+from logpersister_operator.act.status_writer import StatusOutdatedError, StatusRefusedError, StatusWriter
 from logpersister_operator.cluster.applied import Applied
 from logpersister_operator.cluster.client import Cluster, ClusterError
-from logpersister_operator.cluster.kinds import LOGPERSISTER, POD, Document, Reference, kind_of
+from logpersister_operator.cluster.kinds import (
+    LOGPERSISTER,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    STATEFUL_SET,
+    Document,
+    Reference,
+    kind_of,
+    owners,
+)
 from logpersister_operator.decide.decision import decide
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children
-from logpersister_operator.observed import Event, Observed, Plan, ResourceKey
+from logpersister_operator.observed import Event, Observed, Plan, Refusal, ResourceKey
 from logpersister_operator.rollout.progress import Progress
 
 log = structlog.get_logger(__name__)
 
 STATUS_REFUSED: Final = "StatusRefused"
 """Reason of an Event, and of no condition: there is no place for one."""
+_CONFLICT: Final = 409
 _NOT_NOW: Final = frozenset({0, 408, 409, 429})
 """Answers to a write that say nothing about the object: it is tried again."""
 
@@ -43,6 +53,10 @@ class OutdatedError(Exception):
     """The resource has changed since it was observed: decide anew."""
 
 
+class NameTakenError(Exception):
+    """There is an object of the name of a child, and it is not ours."""
+
+
 class Reconciler:
     """Brings the cluster to what is decided. Keeps only what saves requests; everything else is observed anew."""
 
@@ -58,7 +72,7 @@ class Reconciler:
         self._metrics = metrics
         self._applied = Applied()
         self._writer = StatusWriter(cluster, metrics, clock)
-        self._refusals: dict[ResourceKey, dict[Reference, str]] = {}
+        self._refusals: dict[ResourceKey, dict[Reference, Refusal]] = {}
         self._restarted: dict[ResourceKey, set[str]] = {}
         """Pods, by uid, that were deleted: a watch may not have told of it yet."""
         self._without_status: set[str] = set()
@@ -68,8 +82,8 @@ class Reconciler:
         """Return the resource with the status that was written last: a watch may not have told of it yet."""
         return {**resource, "status": self._writer.latest(resource)}
 
-    def refusals(self, key: ResourceKey) -> dict[Reference, str]:
-        """Return what the API server refused in the last round."""
+    def refusals(self, key: ResourceKey) -> dict[Reference, Refusal]:
+        """Return what could not be made or changed in the last round."""
         return self._refusals.get(key, {})
 
     def reconcile(self, observed: Observed) -> Round:
@@ -103,6 +117,9 @@ class Reconciler:
         uid = observed.resource["metadata"]["uid"]
         try:
             again = self._writer.write(observed.resource, plan.status)
+        except StatusOutdatedError as error:
+            self._writer.forget(observed.resource)
+            raise OutdatedError(f"{observed.key} has changed since its status was decided") from error
         except StatusRefusedError as error:
             if uid not in self._without_status:
                 self._without_status.add(uid)
@@ -111,8 +128,13 @@ class Reconciler:
         self._without_status.discard(uid)
         return again
 
-    def _act(self, observed: Observed, plan: Plan) -> dict[Reference, str]:
-        """Apply and delete; return what was refused."""
+    def _act(self, observed: Observed, plan: Plan) -> dict[Reference, Refusal]:
+        """Apply and delete; return what was refused.
+
+        One child that is refused keeps only what needs it from being made: members that run are scaled, and what
+        nothing needs any more goes.
+        """
+        refusals: dict[Reference, Refusal] = {}
         changed = [child for child in plan.apply if not self._applied.is_current(child, self._known(observed, child))]
         restart = [pod for pod in plan.restart if pod["metadata"]["uid"] not in self._restarted.get(observed.key, ())]
         if changed or plan.delete or plan.scale or restart:
@@ -120,19 +142,21 @@ class Reconciler:
         for pod in restart:
             self._restart(observed, pod)
         for child in changed:
+            reference = Reference.of(child)
+            if reference.kind == STATEFUL_SET.name and self._known(observed, child) is None and _needed(refusals):
+                continue
             try:
-                made = self._cluster.apply(child)
-            except ClusterError as error:
-                if error.status in _NOT_NOW or error.status >= 500:
+                made = self._apply(observed, child)
+            except (ClusterError, NameTakenError) as error:
+                if isinstance(error, ClusterError) and (error.status in _NOT_NOW or error.status >= 500):
                     raise
-                log.warning(
-                    "child.refused", resource=str(observed.key), child=str(Reference.of(child)), error=str(error)
-                )
-                return {Reference.of(child): str(error)}  # what comes after may need it
+                refusals[reference] = Refusal(str(error), taken=isinstance(error, NameTakenError))
+                log.warning("child.refused", resource=str(observed.key), child=str(reference), error=str(error))
+                continue
             self._applied.remember(child, made)
             self._children.seen(made)
             self._metrics.applied(child["kind"])
-            log.info("child.applied", resource=str(observed.key), child=str(Reference.of(child)))
+            log.info("child.applied", resource=str(observed.key), child=str(reference))
         for child in plan.scale:
             self._children.seen(self._cluster.scale(child))
             log.info(
@@ -148,7 +172,30 @@ class Reconciler:
             self._children.gone(child)  # the watch will say so, too, unless it misses it
             self._metrics.deleted(child["kind"])
             log.info("child.deleted", resource=str(observed.key), child=str(Reference.of(child)))
-        return {}
+        return refusals
+
+    def _apply(self, observed: Observed, child: Document) -> Document:
+        """Make a child, or change the one that is ours; raises NameTakenError and ClusterError."""
+        live = self._known(observed, child)
+        if live is None:
+            try:
+                return self._cluster.apply(child)
+            except ClusterError as error:
+                if error.status != _CONFLICT:
+                    raise
+                metadata = child["metadata"]
+                live = self._cluster.find(kind_of(child["kind"]), metadata["namespace"], metadata["name"])
+                if live is None:
+                    raise
+        if observed.resource["metadata"]["uid"] in owners(live):
+            return self._cluster.apply(child, live["metadata"]["uid"])
+        reference = Reference.of(child)
+        if "deletionTimestamp" in live["metadata"] or _is_left_behind(live, observed.key):
+            raise ClusterError(f"{reference} of an earlier resource of this name is about to go", _CONFLICT)
+        raise NameTakenError(
+            f"{reference} exists and is not owned by this resource, so it is left as it is; "
+            "give the resource another name, or delete that object if nobody needs it"
+        )
 
     def _restart(self, observed: Observed, pod: Document) -> None:
         """Delete the pod of a member, that very one; what goes wrong is tried again, and keeps nothing else from it."""
@@ -188,6 +235,17 @@ class Reconciler:
                 self._cluster.post_event(event_document(observed.resource, event, observed.now))
             except ClusterError as error:  # events are a courtesy: the status says the same
                 log.warning("event.not_posted", resource=str(observed.key), reason=event.reason, error=str(error))
+
+
+def _needed(refusals: Iterable[Reference]) -> bool:
+    """Whether members cannot do, or shall not be, without one of these."""
+    return any(reference.kind != POD_DISRUPTION_BUDGET.name for reference in refusals)
+
+
+def _is_left_behind(live: Document, key: ResourceKey) -> bool:
+    """Whether an object is one of a resource of this name that was deleted: the garbage collector takes it."""
+    found = live["metadata"].get("ownerReferences") or []
+    return any((owner["kind"], owner["name"]) == (LOGPERSISTER.name, key.name) for owner in found)
 
 
 def _soonest(*seconds: float | None) -> float | None:

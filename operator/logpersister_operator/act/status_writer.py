@@ -3,6 +3,7 @@
 import copy
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from logpersister_operator.cluster.client import Cluster, ClusterError
@@ -11,6 +12,7 @@ from logpersister_operator.metrics import Metrics
 
 PAUSE_SECONDS: Final = 15.0
 """Least time between two writes that only tell new numbers."""
+_CONFLICT: Final = 409
 _REFUSALS: Final = frozenset({400, 422})
 _BROKEN: Final = 500
 _OF_THE_SCHEMA: Final = "not declared in schema"
@@ -21,53 +23,73 @@ class StatusRefusedError(ClusterError):
     """The API server does not take a status as we write it: it knows an older definition of LogPersister."""
 
 
+class StatusOutdatedError(ClusterError):
+    """The resource has changed since that status was decided: another operator may have taken its rollout further."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    status: Document
+    at: float
+    version: int
+    """Of the resource, after the write."""
+
+
 class StatusWriter:
-    """Remembers what was written last, by the uid of the resource."""
+    """Remembers what was written last, by the uid of the resource.
+
+    The status is also the record of what is going on, and a write replaces all of it. So each write is about the
+    version of the resource that it was decided from, and fails when there is a newer one.
+    """
 
     def __init__(self, cluster: Cluster, metrics: Metrics, clock: Callable[[], float]) -> None:
         self._cluster = cluster
         self._metrics = metrics
         self._clock = clock
-        self._written: dict[str, tuple[Document, float]] = {}
+        self._written: dict[str, _Written] = {}
         self._lock = threading.Lock()
 
     def latest(self, resource: Document) -> Document:
-        """Return what was written last, else what the resource has."""
-        with self._lock:
-            written = self._written.get(resource["metadata"]["uid"])
-        status: Document = (resource.get("status") or {}) if written is None else written[0]
-        return status
+        """Return what was written last, unless the resource is newer."""
+        written = self._last(resource)
+        status: Document = resource.get("status") or {}
+        return status if written is None or written.version < _version(resource) else written.status
 
     def write(self, resource: Document, status: Document) -> float | None:
         """Write the status if that is due; return in how many seconds it will be, None when there is nothing to write.
 
-        Raises StatusRefusedError, and ClusterError for what may pass.
+        Raises StatusOutdatedError, StatusRefusedError, and ClusterError for what may pass.
         """
-        uid = resource["metadata"]["uid"]
-        with self._lock:
-            written = self._written.get(uid)
-        before, written_at = written or (resource.get("status") or {}, float("-inf"))
+        written, before = self._last(resource), self.latest(resource)
         if status == before:
             return None
-        due = written_at + PAUSE_SECONDS - self._clock()
+        due = 0.0 if written is None else written.at + PAUSE_SECONDS - self._clock()
         if due > 0 and _essence(status) == _essence(before):
             return due
-        self._apply(resource, status)
+        version = max(_version(resource), 0 if written is None else written.version)
+        made = self._apply(resource, status, version)
         self._metrics.status_written()
         with self._lock:
-            self._written[uid] = (copy.deepcopy(status), self._clock())
+            self._written[resource["metadata"]["uid"]] = _Written(copy.deepcopy(status), self._clock(), _version(made))
         return None
 
-    def _apply(self, resource: Document, status: Document) -> None:
+    def _last(self, resource: Document) -> _Written | None:
+        with self._lock:
+            return self._written.get(resource["metadata"]["uid"])
+
+    def _apply(self, resource: Document, status: Document, version: int) -> Document:
+        same = {name: resource["metadata"][name] for name in ("name", "namespace", "uid")}
         document = {
             "apiVersion": LOGPERSISTER.api_version,
             "kind": LOGPERSISTER.name,
-            "metadata": {name: resource["metadata"][name] for name in ("name", "namespace", "uid")},
+            "metadata": same | {"resourceVersion": str(version)},
             "status": status,
         }
         try:
-            self._cluster.apply_status(document)
+            return self._cluster.apply_status(document)
         except ClusterError as error:
+            if error.status == _CONFLICT:
+                raise StatusOutdatedError(str(error), error.status) from error
             if error.status not in _REFUSALS and not (error.status == _BROKEN and _OF_THE_SCHEMA in str(error)):
                 raise
             self._metrics.status_refused()
@@ -80,6 +102,11 @@ class StatusWriter:
         """Forget a resource that is gone."""
         with self._lock:
             self._written.pop(resource["metadata"]["uid"], None)
+
+
+def _version(resource: Document) -> int:
+    """Return the resource version as a number: the API server lets one compare those of one object."""
+    return int(resource["metadata"]["resourceVersion"])
 
 
 def _essence(status: Document) -> Any:

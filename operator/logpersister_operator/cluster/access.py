@@ -24,6 +24,13 @@ def load_credentials() -> None:
         config.load_kube_config()
 
 
+def impatient() -> client.ApiClient:
+    """Return a client that sends each request once, so that it is answered or has failed in time."""
+    configuration = client.Configuration.get_default_copy()
+    configuration.retries = False
+    return client.ApiClient(configuration)
+
+
 def wait_until_served(api: client.ApiClient, stop: threading.Event) -> bool:
     """Wait until the API server serves LogPersisters; return False when ``stop`` comes first.
 

@@ -1,18 +1,20 @@
 """Requests to the API server, each with a deadline. Objects are plain documents, as `kopf` gives them too."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 import urllib3.exceptions
 from kubernetes.client import ApiClient
 
-from logpersister_operator.cluster.kinds import EVENT, STATEFUL_SET, Document, Kind, kind_of
+from logpersister_operator.cluster.kinds import STATEFUL_SET, Document, Kind, kind_of
 
 FIELD_MANAGER: Final = "logpersister-operator"
 """Owner of every field that we set, in ``metadata.managedFields``."""
 REQUEST_SECONDS: Final = 10.0
 
+_OF_NONE: Final = "1"
+"""A resource version that no object has: an apply with it makes an object, and changes none that is there."""
 _APPLY: Final = "application/apply-patch+yaml"
 _MERGE: Final = "application/merge-patch+json"
 _JSON: Final = "application/json"
@@ -34,11 +36,17 @@ class Cluster(Protocol):
 
     def get(self, kind: Kind, namespace: str, name: str) -> Document | None: ...
 
-    def apply(self, document: Document) -> Document: ...
+    def find(self, kind: Kind, namespace: str, name: str) -> Document | None: ...
+
+    def apply(self, document: Document, uid: str | None = None) -> Document: ...
 
     def apply_status(self, document: Document) -> Document: ...
 
     def scale(self, stateful_set: Document) -> Document: ...
+
+    def create(self, document: Document) -> Document: ...
+
+    def replace(self, document: Document) -> Document: ...
 
     def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None: ...
 
@@ -48,9 +56,16 @@ class Cluster(Protocol):
 class ApiServer:
     """The real one."""
 
-    def __init__(self, api: ApiClient, request_seconds: float = REQUEST_SECONDS) -> None:
+    def __init__(
+        self,
+        api: ApiClient,
+        request_seconds: float = REQUEST_SECONDS,
+        before_write: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Send requests with a deadline; ``before_write`` may prevent a write."""
         self._api = api
         self._seconds = request_seconds
+        self._before_write = before_write
 
     def get(self, kind: Kind, namespace: str, name: str) -> Document | None:
         """Return an object, or None when it does not exist."""
@@ -61,12 +76,29 @@ class ApiServer:
                 return None
             raise
 
-    def apply(self, document: Document) -> Document:
+    def find(self, kind: Kind, namespace: str, name: str) -> Document | None:
+        """Return an object, or None when it does not exist, by the right to list."""
+        answer = self._request("GET", kind.path(namespace), query={"fieldSelector": f"metadata.name={name}"})
+        found = next(iter(answer["items"]), None)
+        return None if found is None else {**found, "apiVersion": kind.api_version, "kind": kind.name}
+
+    def apply(self, document: Document, uid: str | None = None) -> Document:
         """Apply on the server: fields that we no longer name go away, fields of others stay; return what is there now.
 
-        Conflicts are forced: what we declare is ours, and drift is repaired.
+        Conflicts are forced: what we declare is ours, and drift is repaired. So it must be known whose object it is.
+
+        Args:
+            document: what shall be there.
+            uid: of the object that is changed, that very one; None when there must not be one of that name yet. Status
+                409 when it is otherwise.
         """
-        return self._apply(document)
+        only = {"resourceVersion": _OF_NONE} if uid is None else {"uid": uid}
+        try:
+            return self._apply({**document, "metadata": document["metadata"] | only})
+        except ClusterError as error:
+            if uid is not None and error.status == 422 and "metadata.uid" in str(error):  # another one by now
+                raise ClusterError(str(error), 409) from error
+            raise
 
     def apply_status(self, document: Document) -> Document:
         """Apply the status of an object alone."""
@@ -78,6 +110,16 @@ class ApiServer:
         patch = {"metadata": {"uid": metadata["uid"]}, "spec": {"replicas": stateful_set["spec"]["replicas"]}}
         path = STATEFUL_SET.path(metadata["namespace"], metadata["name"])
         return self._request("PATCH", path, patch, content_type=_MERGE, query={"fieldManager": FIELD_MANAGER})
+
+    def create(self, document: Document) -> Document:
+        """Create an object; status 409 when there is one of that name."""
+        kind = kind_of(document["kind"])
+        return self._request("POST", kind.path(document["metadata"]["namespace"]), document)
+
+    def replace(self, document: Document) -> Document:
+        """Put an object in place of the version that it is about; status 409 when there is another one by now."""
+        metadata = document["metadata"]
+        return self._request("PUT", kind_of(document["kind"]).path(metadata["namespace"], metadata["name"]), document)
 
     def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None:
         """Delete an object and what it owns; with ``uid`` only that very one. It need not exist."""
@@ -92,7 +134,7 @@ class ApiServer:
 
     def post_event(self, document: Document) -> None:
         """Create an Event."""
-        self._request("POST", EVENT.path(document["metadata"]["namespace"]), document)
+        self.create(document)
 
     def _apply(self, document: Document, subresource: str | None = None) -> Document:
         metadata = document["metadata"]
@@ -109,6 +151,8 @@ class ApiServer:
         content_type: str = _JSON,
         query: Mapping[str, str] | None = None,
     ) -> Document:
+        if method != "GET":
+            self._before_write()
         headers = {"Accept": _JSON, "Content-Type": content_type}
         method, url, headers, _, post = self._api.param_serialize(
             method, path, query_params=list((query or {}).items()), header_params=headers, auth_settings=["BearerToken"]

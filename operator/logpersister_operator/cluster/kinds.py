@@ -28,6 +28,7 @@ class Kind:
 LOGPERSISTER: Final = Kind("LogPersister", "logpersister.dev/v1alpha1", "logpersisters")
 CONFIG_MAP: Final = Kind("ConfigMap", "v1", "configmaps")
 EVENT: Final = Kind("Event", "v1", "events")
+LEASE: Final = Kind("Lease", "coordination.k8s.io/v1", "leases")
 NETWORK_POLICY: Final = Kind("NetworkPolicy", "networking.k8s.io/v1", "networkpolicies")
 POD: Final = Kind("Pod", "v1", "pods")
 POD_DISRUPTION_BUDGET: Final = Kind("PodDisruptionBudget", "policy/v1", "poddisruptionbudgets")
@@ -50,7 +51,7 @@ CHILDREN: Final = (
 )
 """Kinds that the operator makes, in the order in which they are needed."""
 
-_BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in (LOGPERSISTER, EVENT, POD, SECRET, *CHILDREN)}
+_BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in (LOGPERSISTER, EVENT, LEASE, POD, SECRET, *CHILDREN)}
 
 
 @dataclass(frozen=True, slots=True, order=True)

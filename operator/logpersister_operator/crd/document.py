@@ -69,7 +69,8 @@ def _columns() -> list[dict[str, Any]]:
         return f'.status.conditions[?(@.type=="{kind}")].{field}'
 
     return [
-        column("Ready", condition("Ready"), text="Whether records are being stored as the spec wants."),
+        column("Ready", condition("Ready"), text="Whether all members run as the spec wants."),
+        column("Storing", condition("UploadsSucceeding"), text="Whether uploads succeed."),
         column("Gen", ".status.generation", "integer", text="Generation that is being written."),
         column("Members", ".status.summary.members", text="Ready and desired members."),
         column("Lag", ".status.summary.lag", text="Records not yet stored."),

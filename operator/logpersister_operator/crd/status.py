@@ -19,7 +19,7 @@ MOST_WORST = 10
 """Partitions that ``lag.worst`` names."""
 MOST_MEMBERS = 50
 """Members that ``members.list`` names."""
-MOST_LOSSES = 10
+MOST_LOSSES = 50
 """Ranges that ``dataLoss.latest`` names."""
 MOST_QUARANTINED = 5
 """Ranges that ``quarantine.latest`` names."""
@@ -49,8 +49,8 @@ class Condition(Model):
     """One aspect of the state, as Kubernetes' own resources tell it."""
 
     type: Annotated[str, Field(max_length=316, pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
-    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, RecordsParsing, LagWithinTarget, GroupStable,
-    MembersProgressing, Autoscaling or Paused (docs/status.md)."""
+    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, RecordsParsing, DataComplete, LagWithinTarget,
+    GroupStable, MembersProgressing, Autoscaling or Paused (docs/status.md)."""
 
     status: Literal["True", "False", "Unknown"]
     """Whether it is so."""
@@ -296,16 +296,16 @@ class Restart(Model):
 
 
 class DataLoss(Model):
-    """All that Kafka had deleted before it was stored."""
+    """All that Kafka had deleted before it was stored. It stays when the members are gone that found it."""
 
     records: Count
-    """Offsets that are missing."""
+    """Offsets that are missing; at least so many when there is no room for more ranges."""
 
     ranges: Count
     """Ranges of them."""
 
     latest: Annotated[tuple[Loss, ...], Field(max_length=MOST_LOSSES)] = ()
-    """The ranges found last."""
+    """The ranges, those found last first."""
 
 
 class Summary(Model):
@@ -334,8 +334,8 @@ class Status(Model):
     """The metadata.generation that the operator has seen; with an older one, the rest is about an older spec."""
 
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16), _MapBy("type")] = ()
-    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, RecordsParsing, LagWithinTarget, GroupStable,
-    MembersProgressing, Autoscaling, Paused."""
+    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, RecordsParsing, DataComplete, LagWithinTarget,
+    GroupStable, MembersProgressing, Autoscaling, Paused."""
 
     generation: Count | None = None
     """The spec.generation that is being written."""

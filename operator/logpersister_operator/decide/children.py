@@ -11,7 +11,6 @@ from logpersister_operator.cluster.kinds import (
     STATEFUL_SET,
     Document,
     Reference,
-    owners,
 )
 from logpersister_operator.decide import shadows
 from logpersister_operator.decide.rolling import Rolling, stored
@@ -66,9 +65,7 @@ def surplus(observed: Observed, rolling: Rolling, needed: Sequence[Document]) ->
         keep |= {Reference(STATEFUL_SET.name, name), Reference(CONFIG_MAP.name, name)}
     alone = there <= {rolling.lead.revision} and not observed.pods(SHADOW)
     kinds = [kind for kind in reversed(CHILDREN) if alone or kind not in _OF_MEMBERS]
-    uid = observed.resource["metadata"]["uid"]
-    # What only has our label belongs to somebody else.
-    ours = (child for kind in kinds for child in observed.of_kind(kind) if uid in owners(child))
+    ours = (child for kind in kinds for child in observed.of_kind(kind))
     return [child for child in ours if Reference.of(child) not in keep]
 
 

@@ -21,6 +21,7 @@ class Aspect(StrEnum):
     SPEC_VALID = "SpecValid"
     UPLOADS_SUCCEEDING = "UploadsSucceeding"
     RECORDS_PARSING = "RecordsParsing"
+    DATA_COMPLETE = "DataComplete"
     LAG_WITHIN_TARGET = "LagWithinTarget"
     GROUP_STABLE = "GroupStable"
     MEMBERS_PROGRESSING = "MembersProgressing"

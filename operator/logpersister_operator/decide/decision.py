@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from logpersister.manifest import LogPersister
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.crd.status import Quarantine, Rebalance, Status
-from logpersister_operator.decide import children, quarantine, report, storms, verdicts
+from logpersister_operator.crd.status import DataLoss, Quarantine, Rebalance, Status
+from logpersister_operator.decide import children, losses, quarantine, report, storms, verdicts
 from logpersister_operator.decide.care import Care, care
 from logpersister_operator.decide.conditions import Verdict, conditions
 from logpersister_operator.decide.departed import departed
@@ -29,9 +29,9 @@ def decide(observed: Observed) -> Plan:
     cared = _care(observed, rolling, paused=paused)
     progress = _progress(rolling, paused=paused)
     rebalance = report.rebalance(observed, progress.wanted)
-    refused = quarantine.state(observed)
-    found = _verdicts(observed, validity, rolling, progress, rebalance, refused, cared)
-    status = _status(observed, rolling, progress, rebalance, refused, found, cared)
+    refused, lost = quarantine.state(observed), losses.state(observed)
+    found = _verdicts(observed, validity, rolling, progress, rebalance, refused, lost, cared)
+    status = _status(observed, rolling, progress, rebalance, refused, lost, found, cared)
     events = transitions(observed.status, status)
     if rolling is not None:
         events += [*rolling.events(), *cared.events]
@@ -67,7 +67,7 @@ def _application(observed: Observed, resource: LogPersister) -> Application:
         resource,
         namespace=observed.key.namespace,
         uid=observed.resource["metadata"]["uid"],
-        image=observed.image,
+        image=resource.spec.image or observed.image,
         secrets_digest=observed.secrets.digest,
     )
 
@@ -89,6 +89,7 @@ def _verdicts(
     progress: verdicts.Progress,
     rebalance: Rebalance | None,
     refused: Quarantine | None,
+    lost: DataLoss | None,
     cared: Care,
 ) -> list[Verdict]:
     ails = ailment(observed.pods(), observed.now) if rolling is None else rolling.failure or rolling.ailment
@@ -100,6 +101,7 @@ def _verdicts(
         verdicts.spec_valid(validity, progress.revision),
         verdicts.uploads_succeeding(observed, is_paused=progress.paused),
         quarantine.records_parsing(observed, refused, is_paused=progress.paused),
+        losses.data_complete(observed, lost),
         verdicts.lag_within_target(observed, is_paused=progress.paused),
         storms.group_stable(observed, rebalance, progress.wanted, changing=not progress.handed_over),
         cared.verdict,
@@ -127,6 +129,7 @@ def _status(
     progress: verdicts.Progress,
     rebalance: Rebalance | None,
     refused: Quarantine | None,
+    lost: DataLoss | None,
     found: Sequence[Verdict],
     cared: Care,
 ) -> Document:
@@ -146,7 +149,7 @@ def _status(
         members=report.members(observed, progress.wanted, progress.ready),
         rebalance=rebalance,
         restarts=cared.restarts,
-        data_loss=report.data_loss(observed),
+        data_loss=lost,
         autoscale=None if rolling is None or rolling.scaling is None else rolling.scaling.state,
         rollout=None if rolling is None else rolling.rollout(),
         generations=() if rolling is None else generations(observed, rolling.situation.fleets),

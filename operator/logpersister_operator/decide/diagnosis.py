@@ -16,6 +16,8 @@ _IMAGE_REASONS: Final = frozenset(
 )
 _CONFIG_REASONS: Final = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 MANY_RESTARTS: Final = 2
+RECENT: Final = timedelta(minutes=10)
+"""How long ago a container that ended last may have begun: it began because it had ended before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,21 @@ def _of_pod(pod: Document, now: datetime) -> Ailment | None:
     if unscheduled is not None and now - time_of(unscheduled) > PATIENCE:
         return Ailment(Reason.UNSCHEDULABLE, f"pod {name} waits for a node: {unscheduled.get('message', '')}")
     for container in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
-        found = _of_container(name, container)
+        found = _of_container(name, container, now)
         if found is not None:
             return found
     return None
 
 
-def _of_container(pod: str, container: Mapping[str, Any]) -> Ailment | None:
+def unready_since(pod: Mapping[str, Any], now: datetime) -> datetime:
+    """Return since when a pod is not ready; ``now`` when it is, or nobody says."""
+    if is_ready(pod):
+        return now
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    return next((time_of(one) for one in conditions if one["type"] == "Ready" and one["status"] == "False"), now)
+
+
+def _of_container(pod: str, container: Mapping[str, Any], now: datetime) -> Ailment | None:
     waiting = (container.get("state") or {}).get("waiting") or {}
     reason, message = waiting.get("reason", ""), waiting.get("message", "")
     if reason in _IMAGE_REASONS:
@@ -72,9 +82,18 @@ def _of_container(pod: str, container: Mapping[str, Any]) -> Ailment | None:
         )
     if reason in _CONFIG_REASONS:
         return Ailment(Reason.POD_NOT_STARTABLE, f"pod {pod} cannot start: {message or reason}")
-    if reason == "CrashLoopBackOff" or container.get("restartCount", 0) >= MANY_RESTARTS:
+    if reason == "CrashLoopBackOff" or _ends_again_and_again(container, now):
         return Ailment(Reason.MEMBER_CRASHING, f"pod {pod} ends again and again: {_last_words(container)}")
     return None
+
+
+def _ends_again_and_again(container: Mapping[str, Any], now: datetime) -> bool:
+    """Whether it has ended twice within a short time: what counts restarts counts them over the life of the pod."""
+    states = (container.get("state") or {}, container.get("lastState") or {})
+    ended: Mapping[str, Any] = next((state["terminated"] for state in states if state.get("terminated")), {})
+    if container.get("restartCount", 0) < MANY_RESTARTS or not ended.get("startedAt"):
+        return False
+    return now - datetime.fromisoformat(ended["startedAt"]) <= RECENT
 
 
 def _last_words(container: Mapping[str, Any]) -> str:

@@ -5,12 +5,14 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.decide.diagnosis import ailment, is_ready
+from logpersister_operator.decide.diagnosis import ailment, is_ready, unready_since
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.observed import Observed
 from logpersister_operator.render.application import REVISION_LABEL
 from logpersister_operator.rollout.fleet import Fleet
 
+LASTING: Final = timedelta(minutes=2)
+"""How long none of the members of a revision may be ready before it is given up."""
 LOST: Final = timedelta(seconds=60)
 """How long after its time to stop a pod counts: one that is still there has a node that does not answer."""
 
@@ -40,6 +42,7 @@ def fleet_of(stateful_set: Document | None, pods: Sequence[Document], now: datet
     else:
         ready = min(wanted, ready_members(stateful_set))
     found = ailment(staying, now)
+    unready = [unready_since(pod, now) for pod in staying]
     waits = found is not None and found.reason == Reason.UNSCHEDULABLE
     message = "" if found is None else found.message
     return Fleet(
@@ -47,6 +50,7 @@ def fleet_of(stateful_set: Document | None, pods: Sequence[Document], now: datet
         frozenset(ordinal(pod) for pod in there),
         ready,
         sick="" if waits else message,
+        lasting=all(now - since >= LASTING for since in unready),
         waits=message if waits else "",
     )
 

@@ -34,6 +34,7 @@ class Reason(StrEnum):
     SPEC_INVALID = "SpecInvalid"
     SECRET_MISSING = "SecretMissing"  # noqa: S105 - a word
     REFUSED = "Refused"
+    NAME_TAKEN = "NameTaken"
     ROLLOUT_FAILED = "RolloutFailed"
     STALLED = "Stalled"
     IMAGE_UNAVAILABLE = "ImageUnavailable"
@@ -42,6 +43,8 @@ class Reason(StrEnum):
     UNSCHEDULABLE = "Unschedulable"
     # about the flow of records
     NO_MEMBER_ANSWERS = "NoMemberAnswers"
+    NOTHING_LOST = "NothingLost"
+    RECORDS_LOST = "RecordsLost"
     RECORDS_QUARANTINED = "RecordsQuarantined"
     LAG_UNKNOWN = "LagUnknown"
     BEHIND = "Behind"

@@ -108,29 +108,6 @@ def rebalance(observed: Observed, wanted: int) -> crd.Rebalance | None:
     )
 
 
-def data_loss(observed: Observed) -> crd.DataLoss | None:
-    """Return the losses that members remember; None when there are none."""
-    if observed.reports is None:
-        return part_before(observed, "dataLoss", crd.DataLoss)
-    found = documents(observed.reports)
-    losses = [loss for document in found for loss in document["dataLoss"]["recent"]]
-    if not losses:
-        return None
-    latest = tuple(
-        crd.Loss(
-            topic=loss["topic"],
-            partition=loss["partition"],
-            start=loss["start"],
-            end=loss["end"],
-            held=not loss["skipped"],
-        )
-        for loss in losses[: crd.MOST_LOSSES]
-    )
-    return crd.DataLoss(
-        records=sum(document["dataLoss"]["offsets"] for document in found), ranges=len(losses), latest=latest
-    )
-
-
 def summary(
     ready: int,
     wanted: int,

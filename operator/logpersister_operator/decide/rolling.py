@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from operator import itemgetter
 from typing import Final
 
 from logpersister.manifest.rollout import PROMOTE
@@ -201,7 +202,10 @@ def _situation(
         promote=observed.annotation(PROMOTE),
         paused=paused,
         blocked=f"missing: {', '.join(missing)}" if missing else "",
-        refused="; ".join(f"the API server refuses {one}: {why}" for one, why in sorted(observed.refusals.items())),
+        refused="; ".join(
+            str(why) if why.taken else f"the API server refuses {one}: {why}"
+            for one, why in sorted(observed.refusals.items(), key=itemgetter(0))
+        ),
         deleting=observed.is_being_deleted,
     )
 

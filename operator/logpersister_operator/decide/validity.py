@@ -8,6 +8,7 @@ from logpersister.manifest import LogPersister, ManifestError, parse
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.observed import Observed
 from logpersister_operator.render.pod import MANIFEST_KEY
+from logpersister_operator.render.workload import SPEC_IMAGE_ANNOTATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,11 @@ class Validity:
 def manifest_of(config_map: Document) -> LogPersister | None:
     """Return the manifest that members of a revision read; None when it cannot be understood."""
     text = (config_map.get("data") or {}).get(MANIFEST_KEY)
-    return None if text is None else _parsed(text)
+    manifest = None if text is None else _parsed(text)
+    image = (config_map["metadata"].get("annotations") or {}).get(SPEC_IMAGE_ANNOTATION)
+    if manifest is None or image is None:
+        return manifest
+    return manifest.model_copy(update={"spec": manifest.spec.model_copy(update={"image": image})})
 
 
 def manifest_of_revision(observed: Observed, revision: str | None) -> LogPersister | None:

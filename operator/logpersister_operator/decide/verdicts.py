@@ -12,10 +12,10 @@ from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_be
 from logpersister_operator.decide.diagnosis import Ailment
 from logpersister_operator.decide.reasons import Reason, upload_reason
 from logpersister_operator.decide.validity import Validity
-from logpersister_operator.observed import KnownLag, MemberReport, Observed, UnknownLag, documents
+from logpersister_operator.observed import KnownLag, MemberReport, Observed, Refusal, UnknownLag, documents
 from logpersister_operator.rollout.analysis import RECENT
 
-_ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED})
+_ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED, Reason.NAME_TAKEN})
 """With these, members that are ready run something else than the spec says."""
 
 
@@ -52,7 +52,7 @@ def paused(*, is_paused: bool) -> Verdict:
 
 
 def hindrance(
-    validity: Validity, missing: tuple[str, ...], refusals: Mapping[Reference, str], ailment: Ailment | None
+    validity: Validity, missing: tuple[str, ...], refusals: Mapping[Reference, Refusal], ailment: Ailment | None
 ) -> Ailment | None:
     """Return what somebody must do something about before the wanted spec can run; the first that there is."""
     if not validity.valid:
@@ -62,8 +62,11 @@ def hindrance(
             Reason.SECRET_MISSING, f"missing: {', '.join(missing)}; create it, or correct the name in the spec"
         )
     if refusals:
-        reference, message = min(refusals.items())
-        return Ailment(Reason.REFUSED, f"the API server refuses {reference}: {message}")
+        reference = min(refusals)
+        refusal = refusals[reference]
+        if refusal.taken:
+            return Ailment(Reason.NAME_TAKEN, str(refusal))
+        return Ailment(Reason.REFUSED, f"the API server refuses {reference}: {refusal}")
     return ailment
 
 

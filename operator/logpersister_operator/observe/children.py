@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -11,6 +10,7 @@ import structlog
 from kubernetes import client
 from kubernetes.informer import ADDED, DELETED, ERROR, MODIFIED, SharedInformer
 
+from logpersister.backoff import Backoff
 from logpersister_operator.cluster.kinds import Document, Kind, Reference, kind_of
 from logpersister_operator.observed import ResourceKey
 from logpersister_operator.render.application import RESOURCE_LABEL
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 RESYNC_SECONDS: Final = 300
 """How often everything is listed anew: what a watch has missed is known after that."""
 READ_MARGIN_SECONDS: Final = 30
-LONGEST_PAUSE_SECONDS: Final = 30.0
+_BACKOFF: Final = Backoff(2.0, 30.0)
 """Between attempts to list or watch while the API server is away."""
 
 
@@ -161,7 +161,7 @@ class Watches:
 
     def _pause(self, failures: int) -> None:
         """Wait before an informer, which would do so at once, asks again."""
-        self._stopped.wait(min(LONGEST_PAUSE_SECONDS, 2.0 ** min(failures, 16)) * random.uniform(0.5, 1.0))
+        self._stopped.wait(_BACKOFF.pause(failures))
 
     def _note_listed(self, kind: Kind, namespace: str | None) -> None:
         with self._lock:

@@ -27,11 +27,16 @@ USER: Final = 10001
 STOP_MARGIN_SECONDS: Final = 30
 """After ``shutdownGrace`` a member still commits, leaves the group and ends its JVM."""
 
-_RESOURCES: Final = {
+_DISK: Final = {"requests": {"ephemeral-storage": "256Mi"}, "limits": {"ephemeral-storage": "4Gi"}}
+_MEMORY: Final = {
     MEMBER: {"requests": {"cpu": "1", "memory": "1280Mi"}, "limits": {"memory": "2Gi"}},
     EXECUTOR: {"requests": {"cpu": "1", "memory": "1280Mi"}, "limits": {"memory": "1280Mi"}},  # to Spark they are one
 }
-"""Of the containers. No limit of CPU: throttling only makes the same work slower."""
+_RESOURCES: Final = {name: {part: one[part] | _DISK[part] for part in one} for name, one in _MEMORY.items()}
+"""Of the containers. No limit of CPU: throttling only makes the same work slower. Records are staged on no disk: what
+is written are logs, and the files that Spark unpacks."""
+_PLACES: Final = ("kubernetes.io/hostname", "topology.kubernetes.io/zone")
+"""Over which members are spread, where that is possible."""
 
 
 def member_template(app: Application) -> Document:
@@ -39,6 +44,15 @@ def member_template(app: Application) -> Document:
     spec = _pod(app, MEMBER, _member_container(app), [_volume_of_config(app)])
     spec["terminationGracePeriodSeconds"] = _grace_seconds(app)
     spec["automountServiceAccountToken"] = app.has_executors  # only Spark's driver talks to the API server
+    spec["topologySpreadConstraints"] = [
+        {
+            "maxSkew": 1,
+            "topologyKey": place,
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": app.selector | {COMPONENT_LABEL: app.component}},
+        }
+        for place in _PLACES
+    ]
     return _with_template(app, app.component, spec, app.resource.spec.pod_template)
 
 

@@ -3,10 +3,13 @@
 import json
 from typing import Final
 
+from logpersister.manifest.sparse import sparse
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD_DISRUPTION_BUDGET, STATEFUL_SET, Document
 from logpersister_operator.render.application import COMPONENT_LABEL, MEMBER, REVISION_LABEL, Application
 from logpersister_operator.render.pod import EXECUTOR_KEY, MANIFEST_KEY, executor_pod, member_template
 
+SPEC_IMAGE_ANNOTATION: Final = "logpersister.dev/spec-image"
+"""Of the ConfigMap of a revision: ``spec.image``, which members need not know of, and perhaps do not."""
 IMAGE_ANNOTATION: Final = "logpersister.dev/image"
 """Of the ConfigMap of a revision: with it the revision can be made again when the operator's image is another one."""
 
@@ -14,15 +17,17 @@ IMAGE_ANNOTATION: Final = "logpersister.dev/image"
 def config_map(app: Application) -> Document:
     """Return what members read: the manifest, and the template of executors.
 
-    The manifest is whole, so that it can go on being run while a newer spec of the resource is invalid.
+    The manifest is whole, so that it can go on being run while a newer spec of the resource is invalid. It leaves out
+    what equals its default: members of the release before know no field that this one has added.
     """
-    manifest = app.resource.model_dump(mode="json", by_alias=True, exclude_none=True)
+    manifest = sparse(app.resource)
+    image = manifest["spec"].pop("image", None)
     manifest["metadata"] = {"name": app.name, "namespace": app.namespace}
     data = {MANIFEST_KEY: _text(manifest)}
     if app.has_executors:
         data[EXECUTOR_KEY] = _text(executor_pod(app))
     labels = {COMPONENT_LABEL: app.component, REVISION_LABEL: app.revision}
-    annotations = {IMAGE_ANNOTATION: app.image}
+    annotations = {IMAGE_ANNOTATION: app.image} | ({} if image is None else {SPEC_IMAGE_ANNOTATION: image})
     return app.child(CONFIG_MAP, app.revision_name, {"data": data}, labels=labels, annotations=annotations)
 
 
@@ -46,8 +51,15 @@ def stateful_set(app: Application, members: int) -> Document:
 
 
 def disruption_budget(app: Application) -> Document:
-    """Return the budget of all members together: a drain takes them one by one, and is never blocked by one alone."""
-    spec = {"maxUnavailable": 1, "selector": {"matchLabels": app.selector | {COMPONENT_LABEL: MEMBER}}}
+    """Return the budget of all members together: a drain takes them one by one, and is never blocked by one alone.
+
+    Nor by those that are not ready: they hold no work that another one could not do, and their node must go.
+    """
+    spec = {
+        "maxUnavailable": 1,
+        "unhealthyPodEvictionPolicy": "AlwaysAllow",
+        "selector": {"matchLabels": app.selector | {COMPONENT_LABEL: MEMBER}},
+    }
     return app.child(POD_DISRUPTION_BUDGET, app.name, {"spec": spec})
 
 

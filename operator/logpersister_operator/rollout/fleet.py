@@ -14,6 +14,8 @@ class Fleet:
     ready: int = 0
     sick: str = ""
     """Why one of them does not run and will not by itself, in words; empty when nothing is known to be wrong."""
+    lasting: bool = True
+    """Whether none of them has been ready for a while: a single probe that fails says nothing."""
     waits: str = ""
     """Why one of them waits for something outside of it, such as a node with room."""
 
@@ -33,7 +35,7 @@ class Fleet:
     @property
     def is_broken(self) -> bool:
         """Whether none of its members works, for a reason that waiting does not cure."""
-        return self.ready == 0 and bool(self.sick)
+        return self.ready == 0 and bool(self.sick) and self.lasting
 
 
 NONE = Fleet()
