@@ -6,15 +6,35 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import hypothesis
 import pytest
 import structlog
 
-# How long an example takes says what else the machine does.
-hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("untimed")
+from tests.examples import register_profiles
+
+register_profiles()
 
 _WORKER_COVERAGE = Path(__file__).parent / "worker_coverage"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--kafka",
+        choices=("current", "oldest"),
+        default="current",
+        help="release of the brokers of tests/integration/brokers; oldest is what `make soak` fetches",
+    )
+
+    parser.addoption("--soak", action="store_true", help="only what is marked as soak, which is left out otherwise")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    chosen: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for item in items:
+        wanted = (item.get_closest_marker("soak") is not None) == config.getoption("soak")
+        (chosen if wanted else others).append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = chosen
 
 
 def pytest_configure() -> None:

@@ -1,4 +1,4 @@
-"""Real servers on loopback: a single-node Kafka (KRaft) and MinIO.
+"""Real servers on loopback: Kafka (one broker, or a cluster of three) and S3 (MinIO, or SeaweedFS where that will do).
 
 In a process, as context managers that start together and die with their parent::
 
@@ -10,7 +10,10 @@ What they run is fetched and built by ``make setup`` into ``.cache``.
 """
 
 from tests.stack.kafka import KafkaBroker
+from tests.stack.kafka_cluster import Kafka, KafkaCluster
 from tests.stack.minio import MinioServer
+from tests.stack.s3 import S3Server
+from tests.stack.seaweedfs import SeaweedServer
 from tests.stack.server import ServerError, running
 
-__all__ = ["KafkaBroker", "MinioServer", "ServerError", "running"]
+__all__ = ["Kafka", "KafkaBroker", "KafkaCluster", "MinioServer", "S3Server", "SeaweedServer", "ServerError", "running"]

@@ -19,14 +19,19 @@ def java() -> str:
     return found
 
 
-def kafka_classpath() -> str:
-    """Class path of the broker and its tools, as Java's wildcard."""
-    return str(_existing(CACHE / "kafka") / "*")
+def kafka_classpath(jars: str = "kafka") -> str:
+    """Class path of a broker and its tools, as Java's wildcard; ``oldest-kafka`` is fetched by `make soak` only."""
+    return str(_existing(CACHE / jars) / "*")
 
 
 def minio_binary() -> Path:
     """Path of the MinIO server."""
     return go_program("minio")
+
+
+def seaweedfs_binary() -> Path:
+    """Path of the SeaweedFS server, which comes as a wheel (tests/stack/seaweedfs.in)."""
+    return _existing(CACHE / "seaweedfs" / "bin" / "weed")
 
 
 def go_program(name: str) -> Path:
@@ -41,5 +46,5 @@ def spark_kafka_jars() -> list[Path]:
 
 def _existing(path: Path) -> Path:
     if not path.exists():
-        raise MissingArtifactError(f"{path} does not exist; run `make setup` in {ROOT}")
+        raise MissingArtifactError(f"{path} does not exist; run `make setup` (or `make soak`) in {ROOT}")
     return path

@@ -18,9 +18,16 @@ from tests.stack.artifacts import CACHE
 from tests.stack.kafka import KafkaBroker
 from tests.stack.minio import MinioServer
 from tests.stack.ports import free_port, is_free
-from tests.stack.server import STOP_TIMEOUT, Server
+from tests.stack.s3 import S3Server
+from tests.stack.seaweedfs import SeaweedServer
+from tests.stack.server import STOP_TIMEOUT, Server, ServerError
+
+S3_SERVERS: dict[str, type[S3Server]] = {server.name: server for server in (SeaweedServer, MinioServer)}
+"""What can be the S3 server, by name; the first one unless another is asked for."""
 
 DIRECTORY = CACHE / "stack"
+STANDARD_PORTS = {"kafka": 9092} | dict.fromkeys(S3_SERVERS, 9000)
+"""Taken when they are free, so that manifests such as examples/clicks.yaml work as they are."""
 _HEAP = "1g"
 
 
@@ -45,21 +52,31 @@ class Remembered:
 
 
 class Stack:
-    """Kafka and MinIO in ``directory``, started and stopped by different processes."""
+    """Kafka and an S3 server in ``directory``, started and stopped by different processes.
 
-    def __init__(self, directory: Path = DIRECTORY) -> None:
+    ``s3`` is one of `S3_SERVERS`; unless it is said, the one of the former `up`.
+    """
+
+    def __init__(self, directory: Path = DIRECTORY, *, s3: str | None = None) -> None:
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
-        ports = {entry.name: entry.port for entry in self._remembered()}
+        ports = {name: port for name, port in STANDARD_PORTS.items() if is_free(port)}
+        remembered = {entry.name: entry.port for entry in self._remembered()}
+        ports |= remembered
+        name = s3 or next((known for known in S3_SERVERS if known in remembered), SeaweedServer.name)
         self.kafka = KafkaBroker(directory / "kafka", port=ports.get("kafka"), heap=_HEAP)
-        self.minio = MinioServer(directory / "minio", port=ports.get("minio"))
+        self.s3 = S3_SERVERS[name](directory / name, port=ports.get(name))
 
     def up(self) -> None:
         """Start what does not run, on the former port if that is free, and wait until both serve."""
         with self._lock():
-            self.minio.write_secret(self.secrets_dir, "s3")
+            self.s3.write_secret(self.secrets_dir, "s3")
             alive = {entry.name: entry for entry in self._remembered() if entry.process()}
-            launched = [server for server in (self.kafka, self.minio) if server.name not in alive]
+            if other := next((name for name in alive if name in S3_SERVERS and name != self.s3.name), None):
+                raise ServerError(
+                    f"{other} runs as the S3 server; `make stack-down` stops it, then start {self.s3.name}"
+                )
+            launched = [server for server in (self.kafka, self.s3) if server.name not in alive]
             for server in launched:
                 if not is_free(server.port):
                     server.port = free_port()
@@ -84,7 +101,7 @@ class Stack:
     def alive(self) -> dict[str, bool]:
         """Return the name of each server and whether it runs."""
         running = {entry.name for entry in self._remembered() if entry.process()}
-        return {server.name: server.name in running for server in (self.kafka, self.minio)}
+        return {server.name: server.name in running for server in (self.kafka, self.s3)}
 
     @property
     def secrets_dir(self) -> Path:

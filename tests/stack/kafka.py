@@ -1,26 +1,27 @@
-"""A single-node Kafka (KRaft), on loopback unless told otherwise, with the listeners that security tests need."""
+"""A Kafka broker (KRaft), on loopback unless told otherwise, with the listeners that security tests need.
+
+It stands alone, or is one node of a cluster (`tests.stack.kafka_cluster`).
+"""
 
 import base64
+import shutil
 import socket
 import subprocess
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError
 
 from tests.stack import artifacts
+from tests.stack.clients import admin_client
 from tests.stack.ports import LOOPBACK, free_port
 from tests.stack.server import START_TIMEOUT, Server, ServerError
 from tests.stack.tls import Certificates
 
-_LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 _DEFAULTS: Mapping[str, str] = {
-    "process.roles": "broker,controller",
-    "node.id": "1",
-    "controller.listener.names": "CONTROLLER",
     "inter.broker.listener.name": "PLAINTEXT",
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "4",  # 50 would only make restarts slower
@@ -48,10 +49,13 @@ class KafkaBroker(Server):
     ``listeners`` adds any of ``SSL``, ``SASL_PLAINTEXT`` and ``SASL_SSL`` to the plain one; `address` gives their
     addresses. SASL listeners take ``users`` (name to password) by PLAIN and SCRAM, and unsigned tokens by
     OAUTHBEARER. SSL asks for a client certificate of ``certificates``; SASL_SSL does not. ``properties`` override
-    or extend ``server.properties``.
+    or extend ``server.properties``. ``controllers`` are the nodes of a cluster with the ports of their controllers,
+    this one among them.
     """
 
     name = "kafka"
+    jars = "kafka"
+    """What it runs, see `artifacts.kafka_classpath`."""
 
     def __init__(
         self,
@@ -63,14 +67,20 @@ class KafkaBroker(Server):
         listeners: Sequence[str] = (),
         users: Mapping[str, str] | None = None,
         heap: str = "512m",
+        node: int = 1,
+        controllers: Mapping[int, int] | None = None,
+        jvm: Sequence[str] = (),
     ) -> None:
         super().__init__(directory, port=port)
+        self.node = node
         self.host = host
         """Address that it listens on and tells clients."""
         self.heap = heap
+        self._jvm = tuple(jvm)
         self.users = dict(users or {})
         self._properties = dict(properties or {})
-        self._other_ports = {listener: free_port() for listener in ("CONTROLLER", *listeners)}
+        self._controllers = dict(controllers or {node: free_port()})
+        self._other_ports = {listener: free_port() for listener in listeners}
         self.certificates = Certificates(directory / "tls") if self._uses("SSL") else None
 
     @property
@@ -85,6 +95,36 @@ class KafkaBroker(Server):
     def address(self, listener: str) -> str:
         """``host:port`` of ``listener``: ``PLAINTEXT``, ``SSL``, ``SASL_PLAINTEXT`` or ``SASL_SSL``."""
         return f"{self.host}:{self._ports[listener]}"
+
+    def format(self) -> None:
+        """Make this the first node of a new cluster, unless it has been formatted before."""
+        if self._is_formatted:
+            return
+        self.directory.mkdir(parents=True, exist_ok=True)
+        scram = [
+            f"{mechanism}=[name={user},password={password},iterations={_SCRAM_ITERATIONS}]"
+            for user, password in self.users.items()
+            for mechanism in _SASL_MECHANISMS
+            if mechanism.startswith("SCRAM")
+        ]
+        credentials = [argument for credential in scram for argument in ("--add-scram", credential)]
+        configuration = str(self._write_configuration())
+        self.run_tool(
+            "kafka.tools.StorageTool", "format", f"--cluster-id={_random_id()}", "-c", configuration, *credentials
+        )
+
+    def format_like(self, first: "KafkaBroker") -> None:
+        """Make this one more node of the cluster of ``first``, which has not run yet, unless it was formatted before.
+
+        It does what Kafka's tool would, without starting a JVM once more.
+        """
+        if self._is_formatted:
+            return
+        first.format()
+        shutil.copytree(first._data, self._data)
+        lines = (line.partition("=") for line in first._properties_file.read_text().splitlines())
+        own = {"node.id": str(self.node), "directory.id": _random_id()}
+        self._properties_file.write_text("".join(f"{key}{sign}{own.get(key, value)}\n" for key, sign, value in lines))
 
     def start(self, timeout: float = START_TIMEOUT) -> str:
         """Start, wait until it serves, return `bootstrap`."""
@@ -110,43 +150,54 @@ class KafkaBroker(Server):
         return done.stdout
 
     def _command(self) -> Sequence[str]:
-        configuration = self.directory / "server.properties"
-        configuration.write_text("".join(f"{key}={value}\n" for key, value in self._configuration().items()))
-        if not (self.directory / "data" / "meta.properties").exists():
-            self._format(configuration)
-        return [
-            *self._java(f"-Xmx{self.heap}", f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION}"),
-            "kafka.Kafka",
-            str(configuration),
-        ]
+        self.format()
+        options = [f"-Xmx{self.heap}", *self._jvm, f"-Dlog4j2.configurationFile={LOG_CONFIGURATION}"]
+        return [*self._java(*options), "kafka.Kafka", str(self._write_configuration())]
 
-    def _format(self, configuration: Path) -> None:
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        scram = [
-            f"{mechanism}=[name={user},password={password},iterations={_SCRAM_ITERATIONS}]"
-            for user, password in self.users.items()
-            for mechanism in _SASL_MECHANISMS
-            if mechanism.startswith("SCRAM")
-        ]
-        credentials = [argument for credential in scram for argument in ("--add-scram", credential)]
-        self.run_tool(
-            "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(configuration), *credentials
-        )
+    @property
+    def _data(self) -> Path:
+        return self.directory / "data"
+
+    @property
+    def _properties_file(self) -> Path:
+        return self._data / "meta.properties"
+
+    @property
+    def _is_formatted(self) -> bool:
+        return self._properties_file.exists()
+
+    def _write_configuration(self) -> Path:
+        file = self.directory / "server.properties"
+        file.write_text("".join(f"{key}={value}\n" for key, value in self._configuration().items()))
+        return file
 
     def _configuration(self) -> dict[str, str]:
-        bound = ",".join(f"{listener}://{self.host}:{port}" for listener, port in self._ports.items())
-        advertised = ",".join(entry for entry in bound.split(",") if not entry.startswith("CONTROLLER"))
-        protocols = ",".join(f"{listener}:{_protocol(listener)}" for listener in self._ports)
+        bound = [f"{listener}://{self.host}:{port}" for listener, port in self._ports.items()]
         return {
             **_DEFAULTS,
-            "controller.quorum.voters": f"1@{self.address('CONTROLLER')}",
-            "listeners": bound,
-            "advertised.listeners": advertised,
-            "listener.security.protocol.map": protocols,
-            "log.dirs": str(self.directory / "data"),
+            "listeners": ",".join(bound),
+            "advertised.listeners": ",".join(bound),
+            "listener.security.protocol.map": ",".join(f"{listener}:{listener}" for listener in self._ports),
+            "log.dirs": str(self._data),
+            **self._roles(),
             **self._sasl(),
             **self._tls(),
             **self._properties,
+        }
+
+    def _roles(self) -> dict[str, str]:
+        """Return what makes it broker and controller at once, in addition to what a broker is told."""
+        bound = [f"{listener}://{self.host}:{port}" for listener, port in self._ports.items()]
+        own = f"CONTROLLER://{self.host}:{self._controllers[self.node]}"
+        protocols = [f"{listener}:{listener}" for listener in self._ports]
+        voters = (f"{node}@{self.host}:{port}" for node, port in self._controllers.items())
+        return {
+            "process.roles": "broker,controller",
+            "node.id": str(self.node),
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.voters": ",".join(voters),
+            "listeners": ",".join([*bound, own]),
+            "listener.security.protocol.map": ",".join([*protocols, "CONTROLLER:PLAINTEXT"]),
         }
 
     def _sasl(self) -> dict[str, str]:
@@ -182,16 +233,27 @@ class KafkaBroker(Server):
         return any(listener.endswith(protocol) for listener in self._ports)
 
     def _java(self, *options: str) -> list[str]:
-        return [artifacts.java(), "-XX:+UseSerialGC", *options, "-cp", artifacts.kafka_classpath()]
+        return [artifacts.java(), "-XX:+UseSerialGC", *options, "-cp", artifacts.kafka_classpath(self.jars)]
 
     def _serves(self) -> bool:
         try:
             socket.create_connection((self.host, self.port), timeout=1).close()
-            with KafkaAdminClient(bootstrap_servers=self.bootstrap, bootstrap_timeout_ms=2000) as admin:
-                return bool(admin.describe_cluster()["brokers"])
+            return self.node in brokers_in_service(self.bootstrap)
         except (OSError, KafkaError):
             return False
 
 
-def _protocol(listener: str) -> str:
-    return "PLAINTEXT" if listener == "CONTROLLER" else listener
+def brokers_in_service(bootstrap: str, *, seconds: float = 2.0) -> set[int]:
+    """Return the nodes that take part in their cluster, as one of them sees it; raises KafkaError.
+
+    kafka-python's own question for this (``describe_cluster``) fails with brokers of 2.8.
+    """
+    milliseconds = int(seconds * 1000)
+    with admin_client(bootstrap, bootstrap_timeout_ms=milliseconds) as admin:
+        metadata = admin._manager.run(admin._get_cluster_metadata, [])
+        return {broker["node_id"] for broker in metadata["brokers"]}
+
+
+def _random_id() -> str:
+    """Return an id as Kafka writes them."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

@@ -28,7 +28,37 @@ class ServerError(Exception):
     """A server did not start or died; the message ends with the last lines of its log."""
 
 
-class Server(ABC):
+class Launched(ABC):
+    """What starts for the time of a ``with`` block: one process, or several that belong together."""
+
+    @abstractmethod
+    def launch(self) -> None:
+        """Start without waiting."""
+
+    @abstractmethod
+    def wait(self) -> None:
+        """Wait until it serves."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Kill -9; nothing happens to what does not run."""
+
+    def __enter__(self) -> Self:
+        try:
+            self.launch()
+            self.wait()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()  # data of a test is thrown away: an orderly end would only cost seconds
+
+
+class Server(Launched):
     """A server in ``directory``, which holds its configuration, its data and its log.
 
     Starting has two halves, so that several servers can start at the same time: see `running`.
@@ -40,6 +70,8 @@ class Server(ABC):
         self.directory = directory
         self.port = port or free_port()
         self._process: subprocess.Popen[bytes] | None = None
+        self.frozen = False
+        """Whether `suspend` has stopped it, and nothing has woken it up since."""
 
     @abstractmethod
     def _command(self) -> Sequence[str]:
@@ -109,6 +141,18 @@ class Server(ABC):
         self.launch()
         self.wait()
 
+    def recover(self) -> None:
+        """Wake it, or start it again, whatever has been done to it, and wait until it serves."""
+        self.revive()
+        self.wait()
+
+    def revive(self) -> None:
+        """Do that without waiting."""
+        if self.alive:
+            self.resume()
+        else:
+            self.launch()
+
     def stop(self) -> None:
         """End the server in its own orderly way; kill it if it takes too long."""
         if self.alive:
@@ -129,10 +173,12 @@ class Server(ABC):
     def suspend(self) -> None:
         """Freeze the process: connections stay, nothing answers."""
         self._running().send_signal(signal.SIGSTOP)
+        self.frozen = True
 
     def resume(self) -> None:
         """Let a frozen process go on."""
         self._running().send_signal(signal.SIGCONT)
+        self.frozen = False
 
     def _running(self) -> "subprocess.Popen[bytes]":
         if self._process is None:
@@ -144,26 +190,13 @@ class Server(ABC):
             self._process.wait()
             reaper.forget(self._process.pid)
             self._process = None
+            self.frozen = False
 
     def _tail(self) -> str:
         if not self.log.exists():
             return ""
         lines = self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
         return "\n".join([f"; the end of {self.log}:", *(f"    {line}" for line in lines)])
-
-    def __enter__(self) -> Self:
-        self.launch()
-        try:
-            self.wait()
-        except BaseException:
-            self.kill()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.kill()  # data of a test is thrown away: an orderly end would only cost seconds
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
-from tests.stack.kafka import KafkaBroker
+from tests.stack.clients import admin_client
+from tests.stack.kafka_cluster import Kafka
 
 _FLUSH_SECONDS = 120
 _READ_SECONDS = 60
@@ -40,7 +41,7 @@ PATIENCE_MILLISECONDS = 120_000
 @contextmanager
 def admin(bootstrap: str, **security: Any) -> Iterator[KafkaAdminClient]:
     """Open kafka-python's admin client for what has no helper here."""
-    with KafkaAdminClient(bootstrap_servers=bootstrap, **security) as client:
+    with admin_client(bootstrap, **security) as client:
         yield client
 
 
@@ -50,7 +51,7 @@ def create_topic(
     """Create a topic (``configs`` as in ``cleanup.policy``) and wait until each partition has a leader."""
     with admin(bootstrap, **security) as client:
         client.create_topics(
-            {name: {"num_partitions": partitions, "replication_factor": 1, "configs": dict(configs or {})}},
+            {name: {"num_partitions": partitions, "configs": dict(configs or {})}},
         )
         client.wait_for_topics([name], timeout_ms=PATIENCE_MILLISECONDS)
 
@@ -104,7 +105,7 @@ def produce(
 
 
 def produce_many(
-    broker: KafkaBroker,
+    broker: Kafka,
     topic: str,
     *,
     records: int,

@@ -6,14 +6,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from tests.stack import artifacts
 from tests.stack.authority import Authority, signing_key
 from tests.stack.kubernetes.client import Client
 from tests.stack.ports import LOOPBACK, free_port
-from tests.stack.server import START_TIMEOUT, Server
+from tests.stack.server import START_TIMEOUT, Launched, Server
 
 _ISSUER = "https://kubernetes.default.svc.cluster.local"
 _HOSTS = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
@@ -131,7 +129,7 @@ class KubeApiServer(Server):
             return False
 
 
-class ApiServer:
+class ApiServer(Launched):
     """Both in ``directory``; restarts keep ports, certificates and objects.
 
     ``flags`` are added to those of kube-apiserver.
@@ -184,16 +182,3 @@ class ApiServer:
         """Start again on the same ports and data."""
         self.stop()
         self.start()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.kill()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.kill()

@@ -1,0 +1,62 @@
+"""What a soak is made of: commands of their own, each with a seed that brings its choices back."""
+
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tests.examples import SOAK
+
+Command = Sequence[str]
+_HISTORIES = 500
+_SEEDS = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One kind of search."""
+
+    name: str
+    share: float
+    """Of the time; 0: it takes what it takes."""
+    commands: Callable[[random.Random, float], Iterator[Command]]
+    """Gets the source of its seeds and its seconds; what it yields is run until they are over."""
+
+
+def _python(module: str, *arguments: object) -> Command:
+    return [sys.executable, "-m", module, *map(str, arguments)]
+
+
+def _searches(chance: random.Random, seconds: float) -> Iterator[Command]:
+    options = (f"--hypothesis-profile={SOAK}", f"--hypothesis-seed={chance.randrange(_SEEDS)}", "-m", "hypothesis")
+    yield _python("pytest", "-q", "--numprocesses=logical", "--dist=worksteal", "--timeout=0", *options, "tests/unit")
+
+
+def _model(chance: random.Random, seconds: float) -> Iterator[Command]:
+    while True:
+        yield _python("tests.model", "--first", chance.randrange(_SEEDS), "--histories", _HISTORIES)
+
+
+def _large(chance: random.Random, seconds: float) -> Iterator[Command]:
+    yield _python("pytest", "-q", "--soak", "--timeout=0", "tests/integration")
+
+
+def _chaos(chance: random.Random, seconds: float) -> Iterator[Command]:
+    yield _python("tests.chaos", "--seed", chance.randrange(_SEEDS), "--minutes", seconds / 60)
+
+
+def _oldest(chance: random.Random, seconds: float) -> Iterator[Command]:
+    """The stories of three brokers, then chaos on three of the oldest release."""
+    yield _python("pytest", "-q", "--kafka=oldest", "tests/integration/brokers")
+    yield _python(
+        "tests.chaos", "--oldest", "--seed", chance.randrange(_SEEDS), "--minutes", seconds / 60, "--kills", 5
+    )
+
+
+PARTS = (
+    Part("searches", 0.0, _searches),
+    Part("model", 0.2, _model),
+    Part("large", 0.0, _large),
+    Part("chaos", 0.6, _chaos),
+    Part("oldest", 0.2, _oldest),
+)

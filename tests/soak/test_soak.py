@@ -1,0 +1,76 @@
+"""What a soak says of its parts, and that it searches where the tests repeat themselves."""
+
+import random
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from tests.examples import SOAK, SOAK_FACTOR, examples
+from tests.soak.parts import PARTS, Command, Part
+from tests.soak.soak import Outcome, Verdict, soak
+
+
+def ending_with(*codes: int) -> Part:
+    def commands(chance: random.Random, seconds: float) -> Iterator[Command]:
+        for code in codes:
+            yield [sys.executable, "-c", f"import sys; print('seed', {chance.random()}); sys.exit({code})"]
+
+    return Part(f"part {codes}", 0.0, commands)
+
+
+def play(*parts: Part, seed: int = 7, directory: Path) -> tuple[Verdict, list[Outcome], list[str]]:
+    told: list[str] = []
+    verdict, outcomes = soak(parts, seed, 60, directory, told.append)
+    return verdict, outcomes, told
+
+
+@pytest.mark.parametrize(
+    ("codes", "verdict"),
+    [
+        ([(0, 0), (0,)], Verdict.HELD),
+        ([(0, 1), (0,)], Verdict.BROKEN),
+        ([(2,), (0,)], Verdict.TROUBLE),
+        ([(5,), (1,)], Verdict.BROKEN),
+    ],
+)
+def test_the_worst_is_told(tmp_path: Path, codes: list[tuple[int, ...]], verdict: Verdict) -> None:
+    found, outcomes, _ = play(*(ending_with(*each) for each in codes), directory=tmp_path)
+    assert found is verdict
+    assert len(outcomes) == len(codes), "one that fails does not stop the others"
+
+
+def test_what_failed_can_be_done_again(tmp_path: Path) -> None:
+    _, (outcome,), told = play(ending_with(0, 1, 0), directory=tmp_path)
+    assert (outcome.commands, outcome.verdict) == (2, Verdict.BROKEN)
+    assert "sys.exit(1)" in told[-1]
+    assert outcome.log.read_text().count("seed 0.") == 2
+
+
+def test_a_part_ends_when_its_time_is_over(tmp_path: Path) -> None:
+    def commands(chance: random.Random, seconds: float) -> Iterator[Command]:
+        while True:
+            yield [sys.executable, "-c", ""]
+
+    _, (outcome,), _ = play(Part("endless", 0.001, commands), directory=tmp_path)
+    assert outcome.verdict is Verdict.HELD
+
+
+@pytest.mark.parametrize("part", [part for part in PARTS if part.name != "large"], ids=lambda part: part.name)
+def test_a_seed_makes_the_same_choices_again(part: Part) -> None:
+    def chosen(seed: int) -> list[Command]:
+        return list(islice(part.commands(random.Random(seed), 60), 3))
+
+    assert chosen(1) == chosen(1)
+    assert chosen(1) != chosen(2)
+
+
+def test_searches_repeat_themselves_unless_it_is_a_soak() -> None:
+    assert hypothesis.settings().derandomize
+    assert examples(150).max_examples == 150
+    other = hypothesis.settings.get_profile(SOAK)
+    assert not other.derandomize
+    assert other.max_examples == SOAK_FACTOR * hypothesis.settings().max_examples
