@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from logpersister.storage.errors import StorageError
+from logpersister.storage.topics import TopicNote
 from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions, Fault
 from tests.model.ledger import Ledger, ObjectKey, StoredObject
@@ -23,8 +24,10 @@ class Bucket:
         self.objects: dict[ObjectKey, StoredObject] = {}
         self.revisions: dict[tuple[str, str], Mapping[str, Any]] = {}
         """By prefix and hash."""
-        self.topics: dict[tuple[str, str, int], str] = {}
-        """By prefix, name and generation, the ids of the topics that ranges were promised of."""
+        self.topics: dict[tuple[str, str, int], TopicNote] = {}
+        """By prefix, name and generation, what was noted of the topics that ranges were promised of."""
+        self.selections: dict[str, tuple[str, ...]] = {}
+        """By prefix, the topics that there were when the group began."""
         self.refusing: set[str] = set()
         """Prefixes that take nothing any more."""
 

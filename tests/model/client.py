@@ -1,6 +1,6 @@
 """kafka-python's side of the group, with our listener, as `group/membership.py` uses it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from logpersister.group.ownership import Ownership
@@ -30,6 +30,8 @@ class Client:
         self.generation = -1
         self.share: set[TopicPartition] = set()
         self.given_last: set[TopicPartition] = set()
+        self.sees: Mapping[str, int] = {}
+        """Its own view of how many partitions there are."""
         self._deadline = 0.0
 
     @property
@@ -57,7 +59,7 @@ class Client:
             case Phase.GIVING_UP:
                 return not self._waits_for_commits()
             case Phase.STABLE:
-                return not self.is_known or self._around.coordinator.rebalancing
+                return not self.is_known or self._around.coordinator.rebalancing or self._misses_partitions()
 
     def proceed(self) -> None:
         """Do the next step that the client's I/O thread would do."""
@@ -73,9 +75,21 @@ class Client:
             case Phase.GIVING_UP:
                 self._gave_up()
             case Phase.STABLE if self.is_known:
+                if self._misses_partitions():
+                    self._around.coordinator.rebalance()
                 self._join()
             case _:
                 self._hear_of_expulsion()
+
+    def look_at_topics(self) -> None:
+        """Its view of the topics is renewed."""
+        self.sees = dict(self._around.kafka.topics)
+
+    def _misses_partitions(self) -> bool:
+        """Whether the present assignment was computed from fewer partitions than this member sees."""
+        shared_out = self._around.coordinator.shared_out
+        more = any(count > shared_out.get(topic, 0) for topic, count in self.sees.items())
+        return more and self._around.rules.every_member_watches
 
     def waits_for_ranges(self) -> bool:
         """Whether a revocation waits for ranges that are being executed."""

@@ -16,6 +16,7 @@ class Fault(StrEnum):
     COMMIT_ANSWER_LOST = "a commit arrives and its answer gets lost"
     COMMIT_OUT_OF_TIME = "a commit without an answer is not sent again"
     KAFKA_SILENT = "a question to Kafka gets lost"
+    FORMER_ANSWERS = "the former coordinator answers"
     PUT_LOST = "a put gets lost"
     PUT_ANSWER_LOST = "a put is done and its answer gets lost"
     BUCKET_SILENT = "another request to the bucket gets lost"
@@ -64,6 +65,8 @@ class Chances:
         """How likely that takes long."""
         self.unreliability = 0.05
         """How likely a request to Kafka, or its answer, is lost."""
+        self.staleness = 0.5
+        """How likely the former coordinator answers, where there is one."""
         self.failing = 0.0
         """How likely a request to the bucket, or its answer, is lost."""
 
@@ -71,6 +74,8 @@ class Chances:
         return likelihood > 0 and self.random.random() < likelihood
 
     def fails(self, fault: Fault) -> bool:
+        if fault is Fault.FORMER_ANSWERS:
+            return self.happens(self.staleness)
         return self.happens(self.failing if fault in OF_THE_BUCKET else self.unreliability)
 
     def stands_still(self, where: Place) -> bool:

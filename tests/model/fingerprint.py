@@ -14,24 +14,26 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from logpersister.plan import sizes
-from logpersister.ranges import Range
-from tests.model.ledger import StoredObject
+from logpersister.ranges import Range, TopicPartition
+from tests.model.ledger import Identity, StoredObject
 from tests.model.member import Member
 from tests.model.ports import Sender, Tokens
-from tests.model.scenes import Kind
+from tests.model.scenes import Incident, Kind
 from tests.model.small import Small
 
 Frozen = Any
 """Hashable."""
 
 NOT_STATE = frozenset(
-    {"_resource", "_revision", "_world", "_listener", "_clock", "_now", "_book", "_sizes", "_upload", "_offsets"}
-    | {"_group", "_jobs", "_memory", "_wake", "_group_id", "_lock", "_next_token", "_own"}
+    {"_resource", "_revision", "_world", "_listener", "_clock", "_now", "_states", "_sizes", "_upload", "_offsets"}
+    | {"_group", "_register", "_jobs", "_memory", "_wake", "_group_id", "_lock", "_next_token", "_own", "_kafka"}
+    | {"_writer", "_claims", "_sampler", "clock", "protocol", "begin_at"}
     # Jobs that have ended are seen from the other side; what is in `_outcomes` is told to the listener, no more.
     | {"_ended", "_outcomes"}
 )
 KEYS_ONLY = frozenset({"documents"})
-_AS_THEY_ARE = (int, str, type(None), Range, StoredObject)
+_AS_THEY_ARE = frozenset({int, str, bool, type(None), Range, StoredObject, TopicPartition, Identity})
+_NOTHING: Frozen = frozenset()
 TOKENS = frozenset({"token", "tokens", "_tokens"})
 
 
@@ -43,8 +45,12 @@ def fingerprint(world: Small) -> int:
             _freeze(world.kafka.history),
             _freeze(world.kafka.topic_ids),
             _freeze(world.kafka.commits),
+            _freeze(list(world.kafka.past)) if Incident.FALL_BACK in world.scene.incidents else None,
+            (_freeze(world.coordinator.former), world.coordinator.former_answers),
+            (_freeze(world.coordinator.shared_out), _freeze(world.leader_sees)),
             _freeze(world.bucket.objects),
             (frozenset(world.bucket.revisions), _freeze(world.bucket.topics), frozenset(world.bucket.refusing)),
+            _freeze(world.bucket.selections),
             _freeze(ledger.opinion()),
             tuple(_of_member(world, member) for member in world.members.values()),
             tuple(_of_jobs(world)),
@@ -77,7 +83,7 @@ def _of_member(world: Small, member: Member) -> Frozen:
         member.stopped,
         ((Kind.TURN, member.name) in world.paused, (Kind.CLIENT, member.name) in world.paused),
         (client.phase, client.generation == world.coordinator.generation, client.is_known, client.waits_for_ranges()),
-        (frozenset(client.share), frozenset(client.given_last)),
+        (frozenset(client.share), frozenset(client.given_last), _freeze(client.sees)),
         _Freezer(newest).freeze(client.ownership),
         (cycle, newest - newest_then, turn),
         tuple(_freeze(future.peek()) for future in world.spark.not_taken(member.name)),
@@ -122,22 +128,27 @@ class _Freezer:
         self._member = member
 
     def freeze(self, value: Any) -> Frozen:
-        if isinstance(value, _AS_THEY_ARE):
+        kind = type(value)
+        if kind in _AS_THEY_ARE:
             return value
         freeze = self.freeze
-        if isinstance(value, dict):
-            if isinstance(value, Tokens):
-                return self._tokens(value)
-            return frozenset([(freeze(key), freeze(entry)) for key, entry in value.items()])
-        if isinstance(value, set | frozenset):
-            return frozenset([freeze(entry) for entry in value])
-        if isinstance(value, list | tuple):
+        if kind is Tokens:
+            return self._tokens(value)
+        if issubclass(kind, dict):
+            return frozenset([(freeze(key), freeze(entry)) for key, entry in value.items()]) if value else _NOTHING
+        if issubclass(kind, set | frozenset):
+            return frozenset([freeze(entry) for entry in value]) if value else _NOTHING
+        if issubclass(kind, list | tuple):
             return tuple([freeze(entry) for entry in value])
-        return None if isinstance(value, float) else self._object(value)  # a float is a time
+        return self._object(value)
 
     def _object(self, value: Any) -> Frozen:
         if isinstance(value, sizes._Topic):
             return value.stored_bytes, value.offsets
+        if isinstance(value, float):
+            return None  # a time
+        if isinstance(value, str | int):
+            return value  # of an enumeration
         if isinstance(value, BaseException):
             return type(value).__name__
         if isinstance(value, Sender):
@@ -146,7 +157,7 @@ class _Freezer:
             is_current = value.member_id == self._member.client.member_id
             return is_current, value.generation == self._world.coordinator.generation
         kind = type(value)
-        if not kind.__module__.startswith(("logpersister.", "tests.model.ledger")):
+        if not kind.__module__.startswith(("logpersister.", "tests.model.ledger", "tests.model.kafka")):
             raise TypeError(f"is a {kind} state? tests/model/fingerprint.py has to know")
         names = _field_names(kind) or [name for name in vars(value) if name not in NOT_STATE]
         return tuple([self._field(name, getattr(value, name)) for name in names])

@@ -16,17 +16,30 @@ from tests.model.world import World
 
 STEPS = 400
 SETTLE_ROUNDS = 400
-MOODS = ("plain", "restless", "handing over", "expelling", "losing", "meddling", "crashing", "remaking", "moving")
+MOODS = (
+    "plain",
+    "restless",
+    "handing over",
+    "expelling",
+    "losing",
+    "meddling",
+    "crashing",
+    "remaking",
+    "moving",
+    "failing over",
+    "growing",
+)
 """What happens often in a history: rare things meet only where they are not drowned by the others."""
 TOPICS = {"clicks": 2, "orders": 1}
 """Partitions by topic."""
+MOST_PARTITIONS = 5
 PREFIXES = ("raw", "other", "third")
 GRACE_SECONDS = 4.0
 LONGEST_HANG_SECONDS = 120.0
 
 
 class History(World):
-    """One simulated history. To be used as a context manager: members are threads."""
+    """One simulated history. To be used as a context manager: members stand still in the middle of what they do."""
 
     def __init__(self, seed: int, *, mood: str, rules: Rules | None = None, without: Collection[int] = ()) -> None:
         """Begin with an empty Kafka, an empty bucket and one member.
@@ -53,6 +66,7 @@ class History(World):
             manifest=Manifest(
                 folders=some((False, True)),
                 on_data_loss=some(("fail", "skip")),
+                start_from=some(("earliest", "latest")) if mood in ("growing", "losing") else "earliest",
                 own_keys=mood == "moving" and some((False, True)),
             ),
             grace_seconds=GRACE_SECONDS,
@@ -114,18 +128,29 @@ class History(World):
             self.forget: 0.05 * much("losing") * some((0, 1)),
             self.recreate_one: 0.05 * much("meddling") * some((0, 1)),
             self.retain_some: 0.15 * much("losing") * some((0, 1)),
+            self.fall_back_somewhat: 0.03 * much("meddling") * some((0, 1)),
+            self.fail_over: 0.1 * much("failing over") * some((0, 1)),
+            self.former_hears: 0.1,
+            self.grow_one: 0.1 * much("growing") * some((0, 1)),
+            self.see_topics: 0.3,
         }
         chances = self._chances
         chances.restlessness = 0.4 if self.mood == "restless" else some((0.0, 0.1, 0.3))
         chances.unreliability = 0.15 if self.mood == "restless" else some((0.0, 0.03, 0.1))
         chances.failing = some((0.0, 0.05, 0.2))
+        if self.mood == "failing over":  # members go on, and partitions go from hand to hand
+            chances.unreliability, self._stickiness = 0.15, 0.3
+            seldom = (self.forget, self.recreate_one, self.retain_some, self.reset_one, self.fall_back_somewhat)
+            actions = {action: weight for action, weight in actions.items() if action not in seldom}
+            actions |= {self.fail_over: 0.5, self.coordinator.rebalance: 0.6, self.expel_one: 0.3}
         if self.mood in ("handing over", "expelling"):  # little else: members live, and partitions go from hand to hand
             chances.unreliability, chances.restlessness, self._stickiness = 0.15, 0.15, 0.2
             chances.hanging, chances.slow_commits, self.most_members = 0.6, 0.4, 2
             chances.failing = 0.0
             calm = (self.crash_one, self.let_one_leave, self.outage, self.change_manifest)
             rare = (self.raise_generation, self.reset_one, self.forget, self.recreate_one, self.retain_some)
-            actions = {action: weight for action, weight in actions.items() if action not in (*calm, *rare)}
+            new = (self.fall_back_somewhat, self.fail_over, self.grow_one)
+            actions = {action: weight for action, weight in actions.items() if action not in (*calm, *rare, *new)}
             actions |= {self.produce: 0.5, self.turn: 10.0, self.advance: 8.0, self.client: 10.0}
             actions |= {self.complete: 8.0, self.coordinator.rebalance: 0.3, self.expel_one: 0.3}
             stops = 0.3 if self.mood == "expelling" else 0.0
@@ -136,7 +161,7 @@ class History(World):
             actions |= {self.recreate_one: 0.4, self.raise_generation: 0.2, self.crash_one: 0.4, self.expel_one: 0.6}
             actions |= {self.start_another: 1.0, self.retain_some: 0.0, self.forget: 0.0, self.reset_one: 0.0}
         if self.mood == "moving":  # what is stored twice because a user wants it so would hide the rest
-            seldom = (self.reset_one, self.forget, self.recreate_one, self.retain_some)
+            seldom = (self.reset_one, self.forget, self.recreate_one, self.retain_some, self.fall_back_somewhat)
             actions = {action: weight for action, weight in actions.items() if action not in seldom}
             actions |= {self.move: 0.5, self.refuse_one: 0.2, self.crash_one: 0.4, self.start_another: 1.5}
         likely = {action: weight for action, weight in actions.items() if weight}
@@ -215,7 +240,28 @@ class History(World):
     def reset_one(self) -> None:
         partition = self._some_partition()
         log = self.kafka.log(partition)
-        self.reset(partition, self.random.randint(log.start, log.end))
+        keeps_metadata = self._chances.happens(0.5)
+        self.reset(partition, self.random.randint(log.start, log.end), keeps_metadata=keeps_metadata)
+
+    def fall_back_somewhat(self) -> None:
+        """Kafka shows what stood there before."""
+        if self.kafka.past:
+            self.fall_back(self.random.choice(self.kafka.past))
+
+    def former_hears(self) -> None:
+        """The former coordinator hears of its successor."""
+        self.coordinator.former = None
+
+    def grow_one(self) -> None:
+        if sum(self.kafka.topics.values()) < MOST_PARTITIONS:
+            self.grow(self.random.choice(sorted(TOPICS)))
+
+    def see_topics(self) -> None:
+        """Somebody's view of the topics is renewed."""
+        if awake := self.awake():
+            self.random.choice(awake).client.look_at_topics()
+        if self._chances.happens(0.3):
+            self.leader_sees = None
 
     def recreate_one(self) -> None:
         self.kafka.recreate(self.random.choice(sorted(TOPICS)), lambda: self._chances.happens(0.7))
@@ -261,7 +307,6 @@ class History(World):
         """Let nothing go wrong any more: everything gets stored; once a person has decided, nothing is held."""
         self._chances.restlessness = self._chances.unreliability = self._chances.failing = 0.0
         self._chances.slow_commits = 0.0
-        self.start_another()
         self.settle(rounds=SETTLE_ROUNDS, pace=1.0)
         self.decide()
         self.settle(rounds=SETTLE_ROUNDS, pace=1.0)

@@ -121,7 +121,7 @@ class Job:
 
 def _by_path(task: TaskSpec, records: Records) -> list[tuple[str, Records]]:
     """Spread records over the partition paths that the revision of the intent asks for."""
-    if not task.revision_document["spec"]["output"].get("partitionBy"):
+    if not task.revision_document["spec"].get("output", {}).get("partitionBy"):
         return [("", records)] if records else []
     folders = {offset // OFFSETS_PER_FOLDER * OFFSETS_PER_FOLDER for _, offset in records}
     return [

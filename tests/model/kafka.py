@@ -1,11 +1,18 @@
 """Kafka's side: logs, committed offsets, and the group as its coordinator sees it."""
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from logpersister.plan.intents import parse
 from logpersister.ranges import Offset, TopicPartition
 from tests.model.chronicle import Chronicle
 from tests.model.ledger import Identity, Ledger, Log
+
+MOST_REMEMBERED = 12
+MOST_FORMER_ANSWERS = 3
+Commits = dict[TopicPartition, tuple[Offset, str]]
+"""Committed offsets with their metadata."""
 
 
 class Kafka:
@@ -16,9 +23,11 @@ class Kafka:
         self._chronicle = chronicle
         self._incarnations = 0
         self.history: dict[Identity, Log] = {}
-        self.topics = topics
+        self.topics = dict(topics)
         self.topic_ids: dict[str, str] = {}
-        self.commits: dict[TopicPartition, tuple[Offset, str]] = {}
+        self.commits: Commits = {}
+        self.past: deque[Commits] = deque(maxlen=MOST_REMEMBERED)
+        """What has stood there before, the newest last."""
         self.ledger = Ledger(chronicle, self.history)
         self.partitions = [TopicPartition(topic, index) for topic, count in topics.items() for index in range(count)]
         for topic in topics:
@@ -54,6 +63,15 @@ class Kafka:
         log.start = min(log.end, log.start + count)
         self._chronicle.tell("kafka", "{} begins at {} now", partition, log.start)
 
+    def grow(self, topic: str) -> None:
+        """A topic gets one partition more."""
+        added = TopicPartition(topic, self.topics[topic])
+        self.topics[topic] += 1
+        self.partitions = sorted([*self.partitions, added])
+        self.history[self.identity(added)] = Log()
+        self.ledger.added(self.identity(added))
+        self._chronicle.tell("user", "adds partition {}", added)
+
     def recreate(self, topic: str, forgets: Callable[[], bool]) -> None:
         """A topic is deleted and made again; Kafka deletes its commits, sooner or later."""
         for partition in self.partitions:
@@ -61,6 +79,7 @@ class Kafka:
                 self.log(partition).start = self.log(partition).end
                 self.ledger.deleted(self.identity(partition))
         self._create(topic)
+        self.past.clear()
         for partition in self.partitions:
             if partition.topic == topic and (forgets() or not self._is_marked(partition)):
                 self.commits.pop(partition, None)
@@ -68,29 +87,64 @@ class Kafka:
 
     def _is_marked(self, partition: TopicPartition) -> bool:
         """Whether the commit says of which topic it is: what a user has set does not."""
-        return bool(self.commits.get(partition, (0, ""))[1])
+        return parse(*self.commits.get(partition, (0, ""))).mark is not None
 
     def forget(self) -> None:
         """Kafka forgets the offsets of a group that was idle."""
         self._chronicle.tell("kafka", "forgets the group's offsets")
+        self.past.clear()
         for partition in self.partitions:
             self.commits.pop(partition, None)
             self.ledger.forgotten(partition)
 
-    def reset(self, partition: TopicPartition, offset: Offset) -> None:
-        """A user sets the offset of a partition: to anywhere in its log."""
-        self._chronicle.tell("user", "sets the offset of {} to {}", partition, offset)
+    def reset(self, partition: TopicPartition, offset: Offset, *, keeps_metadata: bool = False) -> None:
+        """A user sets the offset of a partition to anywhere in its log, by a tool that may keep the metadata."""
+        before, metadata = self.commits.get(partition, (None, ""))
+        if not keeps_metadata:
+            metadata = ""
+        elif before == offset:
+            return
+        self._chronicle.tell("user", "sets the offset of {} to {}, beside it {!r}", partition, offset, metadata)
         self.ledger.user_sets(self.identity(partition), offset)
-        self.commits[partition] = (offset, "")
+        self.commits[partition] = (offset, metadata)
+
+    def fall_back(self, older: Commits) -> None:
+        """Kafka loses the latest commits and shows older ones: an unclean election, a restored cluster."""
+        self.past.clear()
+        for partition in self.partitions:
+            now, then = self.commits.get(partition), older.get(partition)
+            if now == then:
+                continue
+            self._chronicle.tell("kafka", "shows {} as it was: {}", partition, then)
+            if then is None:
+                del self.commits[partition]
+                self.ledger.forgotten(partition)
+            else:
+                self.commits[partition] = then
+                mark = parse(*then).mark
+                if mark is None or mark.topic_id == self.topic_ids[partition.topic]:
+                    self.ledger.fell_back(self.identity(partition), then[0], of_a_user=mark is None)
+                else:
+                    self.ledger.forgotten(partition)
 
     def commit(self, who: str, partition: TopicPartition, offset: Offset, metadata: str) -> None:
         self._chronicle.tell(who, "commits {} @{} {!r}", partition, offset, metadata)
         self.ledger.commit(partition, offset, metadata)
+        self.past.append(dict(self.commits))
         self.commits[partition] = (offset, metadata)
 
 
 Wish = Callable[[TopicPartition, Sequence[str], Sequence[str]], str]
 """Whom the leader wants to have a partition, of those who claim it and of all who have joined."""
+
+
+@dataclass(frozen=True)
+class Former:
+    """A broker that was the coordinator, stood still, and wakes up without knowing of its successor."""
+
+    commits: Commits
+    generation: int
+    known: frozenset[str]
 
 
 class Coordinator:
@@ -99,6 +153,11 @@ class Coordinator:
     def __init__(self, chronicle: Chronicle, wish: Wish) -> None:
         self._chronicle = chronicle
         self._wish = wish
+        self.former: Former | None = None
+        """Who may answer in place of the true one."""
+        self.former_answers = 0
+        self.shared_out: Mapping[str, int] = {}
+        """The partition counts by which the leader has shared out the present generation."""
         self.generation = 0
         self.known: set[str] = set()
         """Member ids. A process that was expelled comes back under another one."""
@@ -132,10 +191,28 @@ class Coordinator:
     def can_complete(self) -> bool:
         return self.rebalancing and bool(self.joined) and not self.missing()
 
-    def complete(self, partitions: list[TopicPartition]) -> None:
-        """All have joined: the next generation begins. The leader gives away only what nobody claims."""
+    def fail_over(self, commits: Commits) -> None:
+        """Another broker takes over, with all that was committed; the former one stands still as it is."""
+        self._chronicle.tell("kafka", "the coordinator stands still, and another broker takes its place")
+        self.former = Former(dict(commits), self.generation, frozenset(self.known))
+        self.former_answers = MOST_FORMER_ANSWERS
+
+    def former_has_answered(self) -> None:
+        """It hears of its successor in the end."""
+        self.former_answers -= 1
+        if self.former_answers == 0:
+            self.former = None
+
+    def complete(self, counts: Mapping[str, int]) -> None:
+        """All have joined: the next generation begins. The leader gives away only what nobody claims.
+
+        Args:
+            counts: how many partitions the leader sees.
+        """
         if not self.can_complete():
             return
+        self.shared_out = dict(counts)
+        partitions = [TopicPartition(topic, index) for topic, count in counts.items() for index in range(count)]
         self.generation += 1
         claimants: dict[TopicPartition, list[str]] = defaultdict(list)
         for member, claims in self.joined.items():

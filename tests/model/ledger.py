@@ -5,7 +5,9 @@
 2. What an object holds is never taken away: it is replaced by itself, or by more of the same range.
 3. A committed offset of the group moves forward only, unless a user has set it.
 4. When it moves over a record, that record is in an object, or its loss is recorded.
-5. A loss is recorded only where Kafka has really lost the records, or a user has skipped them.
+5. A loss is recorded only where Kafka has really lost the records, or a user has skipped them; never of what is
+   committed, nor of a range that is stored as a whole. So it excuses nothing that was stored.
+6. A record is in two generations only when somebody has asked for a replay.
 
 Records are told apart by topic id, partition and offset: a topic that is made again has other records.
 """
@@ -63,6 +65,8 @@ class Account:
     """What the group has said of a partition."""
 
     committed: Offset | None = None
+    generation: int = 0
+    """Of the last commit."""
     floor: int = 0
     """The generation that has to hold what is committed from now on: a replay is one of a higher generation."""
     forgotten: bool = False
@@ -72,6 +76,8 @@ class Ledger:
     """Looks at every put and every commit."""
 
     def __init__(self, chronicle: Chronicle, logs: dict[Identity, Log]) -> None:
+        self.start_from = "earliest"
+        """Where the group begins."""
         self._chronicle = chronicle
         self._logs = logs
         self._holders: dict[tuple[Identity, int, Offset], set[ObjectKey]] = defaultdict(set)
@@ -81,6 +87,10 @@ class Ledger:
         self._set_forward: dict[Identity, Offset] = {}
         self._losses: dict[Identity, list[tuple[Offset, Offset]]] = defaultdict(list)
         self._refusing: set[str] = set()
+        self._replayed: set[Identity] = set()
+        """Of which an offset went back: a higher generation may store them again."""
+        self._late: set[Identity] = set()
+        """Partitions that were added when the group had begun."""
 
     def put(self, key: ObjectKey, before: StoredObject | None, now: StoredObject) -> None:
         """An object becomes visible."""
@@ -92,6 +102,16 @@ class Ledger:
             holders.add(key)
             if len(holders) > 1 and not self._one_was_refused(holders):
                 self._chronicle.violated(f"{key.partition}@{offset} is stored twice: {sorted(holders)} (1)")
+            self._check_generations(Identity(key.partition, topic_id), key.generation, offset)
+
+    def _check_generations(self, identity: Identity, generation: int, offset: Offset) -> None:
+        if identity in self._replayed or self._refusing:
+            return
+        for lower in range(1, generation):
+            if holders := self._holders.get((identity, lower, offset)):
+                self._chronicle.violated(
+                    f"{identity.partition}@{offset} is copied into generation {generation}: {sorted(holders)} (6)"
+                )
 
     def refuses(self, prefix: str) -> None:
         """A place takes nothing any more."""
@@ -114,19 +134,34 @@ class Ledger:
             user_set = self._reset.pop(identity)
             if before is not None and user_set < before:
                 account.floor = mark.generation
-            before = user_set
+            before = min(user_set, offset)  # what was skipped is recorded from the end of what is stored
         if before is None:
-            self._first(partition, offset, log)
+            self._first(identity, offset, log)
             before = offset
         if offset < before and not account.forgotten:
             self._chronicle.violated(f"the committed offset of {partition} went back from {before} to {offset} (3)")
-        since = max(before, log.start) if account.forgotten else before
+        since = self._known_since(identity, before) if account.forgotten else before
         self._check_stored(identity, since, offset, account.floor)
-        account.committed, account.forgotten = offset, False
+        account.committed, account.forgotten, account.generation = offset, False, mark.generation
 
-    def _first(self, partition: TopicPartition, offset: Offset, log: Log) -> None:
-        if offset > log.start:
-            self._chronicle.violated(f"{partition} begins at {offset}, and Kafka has records from {log.start} on (4)")
+    def _known_since(self, identity: Identity, committed: Offset) -> Offset:
+        """Return from where on a group that Kafka has forgotten has to store: as far as anything tells it.
+
+        That a user had set the offset to before the end at which the group began is forgotten, too, if nothing was
+        stored since.
+        """
+        log = self._logs[identity]
+        stored = any(holders for (it, _, _), holders in self._holders.items() if it == identity)
+        if self.start_from == "latest" and identity in self._set_forward and not stored:
+            return log.end
+        return max(committed, log.start)
+
+    def _first(self, identity: Identity, offset: Offset, log: Log) -> None:
+        begins_at_end = self.start_from == "latest" and identity not in self._late
+        if offset > (log.end if begins_at_end else log.start):
+            self._chronicle.violated(
+                f"{identity.partition} begins at {offset}, and Kafka has records from {log.start} on (4)"
+            )
 
     def _check_stored(self, identity: Identity, since: Offset, until: Offset, floor: int) -> None:
         for offset in self._logs[identity].offsets:
@@ -140,18 +175,51 @@ class Ledger:
             return True
         return any(self._holders.get((identity, generation, offset)) for generation in range(floor, floor + 20))
 
-    def loss(self, identity: Identity, start: Offset, end: Offset, cause: str) -> None:
-        """A loss is recorded in the bucket."""
+    def loss(self, identity: Identity, start: Offset, end: Offset, cause: str, prefix: str) -> None:
+        """A loss is recorded in the bucket, by a member that stores under a prefix."""
         log = self._logs[identity]
+        for offset in log.offsets:
+            if start <= offset < end and (why := self._is_no_loss(identity, offset, prefix)):
+                self._chronicle.violated(f"{identity.partition}@{offset} is recorded as {cause}, and {why} (5)")
         if cause == "lost" and end > log.start:
             self._chronicle.violated(f"[{start}, {end}) of {identity.partition} is said to be lost; it is there (5)")
         if cause == "skipped" and self._set_forward.get(identity, -1) < end:
             self._chronicle.violated(f"[{start}, {end}) of {identity.partition} was skipped, and no user did it (5)")
         self._losses[identity].append((start, end))
 
+    def _is_no_loss(self, identity: Identity, offset: Offset, prefix: str) -> str:
+        """Return why a loss of an offset is a false one; empty when it may be one, or is recorded once more."""
+        if any(start <= offset < end for start, end in self._losses[identity]):
+            return ""
+        account = self._accounts[identity]
+        committed = account.committed is not None and not account.forgotten and identity not in self._replayed
+        if committed and identity not in self._reset and offset < (account.committed or 0):
+            return f"{account.committed} was committed"
+        holders = self._holders.get((identity, max(account.floor, account.generation), offset), ())
+        whole = [holder for holder in holders if not holder.path and holder.prefix == prefix]
+        return f"{whole} has it" if whole else ""
+
     # what users and Kafka do to commits
 
+    def added(self, identity: Identity) -> None:
+        """A partition is added; the group may have begun with its topic."""
+        begun = (it for it, account in self._accounts.items() if account.committed is not None)
+        if any(it.topic_id == identity.topic_id for it in begun):
+            self._late.add(identity)
+
+    def fell_back(self, identity: Identity, offset: Offset, *, of_a_user: bool) -> None:
+        """Kafka shows an older commit: what is stored behind it may be stored again by a higher generation."""
+        account = self._accounts[identity]
+        account.committed = offset
+        self._reset.pop(identity, None)
+        if of_a_user:
+            self._reset[identity] = offset
+        self._replayed.add(identity)
+
     def user_sets(self, identity: Identity, offset: Offset) -> None:
+        stored = (it for it, holders in self._holders.items() if holders and it[0] == identity)
+        if any(at >= offset for _, _, at in stored):
+            self._replayed.add(identity)
         self._reset[identity] = offset
         self._set_forward[identity] = max(offset, self._set_forward.get(identity, 0))
 
@@ -168,4 +236,5 @@ class Ledger:
 
     def opinion(self) -> tuple[object, ...]:
         """Return what its judgement of all that comes depends on, besides Kafka and the bucket."""
-        return self._accounts, self._reset, self._set_forward, self._losses, self._refusing
+        sets = self._refusing, self._replayed, self._late
+        return self._accounts, self._reset, self._set_forward, self._losses, sets

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
+from logpersister.group.internals import UnfencedError
 from logpersister.manifest import LogPersister, parse
 from logpersister.manifest.revision import Revision, revision_of
 from logpersister.member import ports
@@ -19,7 +20,7 @@ from tests.model.chronicle import Violation
 from tests.model.client import Client
 from tests.model.decisions import Place
 from tests.model.jobs import OFFSETS_PER_FOLDER
-from tests.model.ports import GroupPort, JobsPort, MemoryPort, OffsetsPort, Sampler
+from tests.model.ports import GroupPort, JobsPort, MemoryPort, OffsetsPort, RegisterPort, Sampler
 from tests.model.processes import Process
 from tests.model.surroundings import Surroundings
 
@@ -34,6 +35,7 @@ class Manifest:
     folders: bool = False
     """Partition paths: a range becomes several objects. Another layout is another revision, not another generation."""
     on_data_loss: str = "fail"
+    start_from: str = "earliest"
     topics: tuple[str, ...] = ("clicks", "orders")
     prefix: str = "raw"
     own_keys: bool = False
@@ -58,6 +60,7 @@ class Manifest:
                         "bootstrapServers": "127.0.0.1:9092",
                         "topics": sorted(self.topics),
                         "onDataLoss": self.on_data_loss,
+                        "startFrom": self.start_from,
                     },
                     "storage": {"bucket": "logs", "prefix": self.prefix} | keys,
                     "output": output,
@@ -81,6 +84,7 @@ class Member:
         around.chronicle.tell(name, "starts: {} (revision {})", manifest, revision.hash)
         world = ports.World(
             GroupPort(self, self.client, around),
+            RegisterPort(self, self.client, around),
             OffsetsPort(self, around),
             MemoryPort(name, self, around, resource.spec.storage),
             JobsPort(name, self, around),
@@ -88,6 +92,7 @@ class Member:
         )
         now = self._now
         self.cycle = Cycle(resource, revision, world, clock=now, now=now)
+        self.client.look_at_topics()
         self.process = Process(self._turn)
         self.seen: list[object] = []
         """What the turn that goes on was told so far."""
@@ -118,7 +123,12 @@ class Member:
         self.turn_began = self._now()
         try:
             self.cycle.turn()
-        except (ConnectionError, StorageError, Violation) as error:  # as member/process.py: the next round tries again
+        except (
+            ConnectionError,
+            UnfencedError,
+            StorageError,
+            Violation,
+        ) as error:  # as member/process.py: the next round tries again
             self._around.chronicle.tell(self.name, "gives up a turn: {}", type(error).__name__)
-        except Exception:  # noqa: BLE001 - raised by the world, not in the thread
+        except Exception:  # noqa: BLE001 - a finding, which the world raises
             self._around.chronicle.note(traceback.format_exc())

@@ -1,23 +1,32 @@
-"""Protocols that are broken on purpose. A model that does not catch each of them proves nothing."""
+"""Protocols that are broken on purpose. A model that does not catch each of them proves nothing.
+
+The assertions of production (`protocol._check_write`) are off in all of them: the ledger has to see what they break.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest.mock import patch
 
 from logpersister.group.answers import CommitOutcome
 from logpersister.group.ownership import Ownership
-from logpersister.member import arrivals, cycle, look
-from logpersister.member.arrivals import Arrivals
+from logpersister.member import look, resolver
+from logpersister.member.beginnings import Beginnings
 from logpersister.member.claims import TopicClaims
+from logpersister.member.cycle import Cycle
+from logpersister.member.resolver import Resolver
 from logpersister.member.revisions import Revisions, Way
-from logpersister.plan import recovery
-from logpersister.plan.book import Book, Commit
-from logpersister.plan.intents import Committed, Intent, stored
-from logpersister.plan.recovery import Decision, Execute, Resume
-from logpersister.ranges import Offset, TopicPartition
+from logpersister.member.writes import Writer
+from logpersister.plan import protocol, recovery
+from logpersister.plan.holds import Hold
+from logpersister.plan.intents import Committed, Intent, Mark, stored
+from logpersister.plan.partitions import Commit, PartitionStates
+from logpersister.plan.protocol import Idle, Promised, Protocol, State, Unresolved
+from logpersister.ranges import Offset, Range, TopicPartition
 from tests.model.rules import Rules
+
+Patches = Callable[[], list[Any]]
 
 
 @dataclass(frozen=True)
@@ -26,7 +35,7 @@ class Mutant:
 
     name: str
     rules: Rules = field(default_factory=Rules)
-    patches: Callable[[], list[Any]] = list
+    patches: Patches = list
     """Makes what replaces parts of the production code."""
     mood: str | None = None
     """Of the histories in which it is found soonest; all by default."""
@@ -35,29 +44,64 @@ class Mutant:
 
     @contextmanager
     def at_large(self) -> Iterator[None]:
-        patches = self.patches()
-        for patched in patches:
-            patched.start()
-        try:
+        with ExitStack() as stack:
+            for name in ("_check_write", "_check_state"):
+                stack.enter_context(patch.object(protocol, name, lambda *_: None))
+            for patched in self.patches():
+                stack.enter_context(patched)
             yield
-        finally:
-            for patched in patches:
-                patched.stop()
+
+
+def _without_promise(value: Committed) -> Committed:
+    assert value.mark is not None
+    return Committed(value.offset, replace(value.mark, ends=(), gap=None, place=None))
+
+
+# reads
+
+
+def _ignore_pending_intents() -> list[Any]:
+    original = Protocol._adopt
+
+    def adopt(self: Protocol, value: Committed, before: State) -> State:
+        return original(self, _without_promise(value) if isinstance(before, Unresolved) else value, before)
+
+    return [patch.object(Protocol, "_adopt", adopt)]
+
+
+def _take_every_answer() -> list[Any]:
+    return [patch.object(protocol, "is_stale", lambda *_: False)]
+
+
+def _believe_metadata_of_another_offset() -> list[Any]:
+    original = Mark.text
+
+    def text(self: Mark, offset: Offset) -> str:
+        return original(self, offset).replace(f"o={offset};", "")
+
+    return [patch.object(Mark, "text", text)]
+
+
+def _never_look_at_topic_ids() -> list[Any]:
+    modules = (protocol, recovery, look, resolver)
+    return [patch.object(module, "same_topic", lambda _one, _other: True) for module in modules]
+
+
+# promises
 
 
 def _execute_under_own_revision() -> list[Any]:
-    original = Arrivals._with_ways
+    original = Resolver._as_it_can_be_done
 
-    def with_ways(self: Arrivals, decisions: Mapping[TopicPartition, Decision], ids: Any) -> Any:
-        mine = {
-            partition: Execute(replace(decision.intent, revision=self._revision.hash), decision.must_commit)
-            if isinstance(decision, Execute)
-            else decision
-            for partition, decision in decisions.items()
-        }
-        return original(self, mine, ids)
+    def as_it_can_be_done(self: Resolver, targets: Mapping[TopicPartition, Committed | Hold]) -> Any:
+        def mine(target: Committed | Hold) -> Committed | Hold:
+            if isinstance(target, Hold) or target.mark is None or not target.mark.ends:
+                return target
+            return Committed(target.offset, replace(target.mark, revision=self._revision.hash))
 
-    return [patch.object(Arrivals, "_with_ways", with_ways)]
+        return original(self, {partition: mine(target) for partition, target in targets.items()})
+
+    return [patch.object(Resolver, "_as_it_can_be_done", as_it_can_be_done)]
 
 
 def _keep_all_promises_in_own_place() -> list[Any]:
@@ -69,39 +113,52 @@ def _keep_all_promises_in_own_place() -> list[Any]:
 
 
 def _cut_anew_in_own_place() -> list[Any]:
-    def from_another_place(*arguments: Any) -> Decision:
-        decision = recovery.from_another_place(*arguments)
-        return replace(decision, ends=()) if isinstance(decision, Resume) else decision
+    def from_another_place(*arguments: Any) -> Committed | Hold:
+        target = recovery.from_another_place(*arguments)
+        return target if isinstance(target, Hold) else _without_promise(target)
 
-    return [patch.object(arrivals, "from_another_place", from_another_place)]
-
-
-def _ignore_pending_intents() -> list[Any]:
-    def from_commit(_partition: TopicPartition, committed: Committed, _generation: int) -> Decision:
-        return Resume(committed.offset)
-
-    return [patch.object(arrivals, "from_commit", from_commit)]
+    return [patch.object(resolver, "from_another_place", from_another_place)]
 
 
 def _execute_without_promise() -> list[Any]:
-    def promise(self: Book, intent: Intent) -> Commit:
-        return Commit(self._entries[intent.partition].token, stored(intent.start, intent.topic_id, intent.generation))
+    def send(self: Writer, commits: Mapping[TopicPartition, Commit], step: Any) -> set[TopicPartition]:
+        bare = {p: Commit(it.token, _without_promise(it.committed)) for p, it in commits.items()}
+        sent = self._register.commit(bare, promise=step == "promise")
+        for partition in sent.committed:
+            self._states.acknowledged(partition, commits[partition])
+        for partition in sent.failed:
+            self._states.step(partition, protocol.Unanswered(bare[partition].committed))
+        return sent.committed
 
-    return [patch.object(Book, "promise", promise)]
+    return [patch.object(Writer, "_send", send)]
 
 
 def _execute_promises_of_unknown_outcome() -> list[Any]:
-    original = cycle.Cycle._promise
+    return [patch.object(Protocol, "_in_doubt", Protocol._acknowledged)]
 
-    def promise(self: cycle.Cycle, intents: list[Intent]) -> None:
-        with patch.object(Book, "doubt", lambda _book, _partition: None):
-            original(self, intents)
-        idle = self.book.idle()
-        for intent in intents:
-            if idle.get(intent.partition) == intent.start:
-                self.book.promised(intent)
 
-    return [patch.object(cycle.Cycle, "_promise", promise)]
+def _promise_of_any_topic() -> list[Any]:
+    def judge(_claims: TopicClaims, intents: Any) -> Any:
+        return {intent.partition for intent in intents}, {}
+
+    return [patch.object(TopicClaims, "judge", judge)]
+
+
+def _forget_intents_that_fail() -> list[Any]:
+    original = PartitionStates.failed
+
+    def failed(self: PartitionStates, range_: Range, token: int, retry_at: Any) -> None:
+        original(self, range_, token, retry_at)
+        found = self._partitions.get(range_.partition)
+        if found is None or found.token != token or found.attempts.running:
+            return
+        if isinstance(found.state, Promised):
+            found.state = Idle(_without_promise(found.state.value), looked=True)
+
+    return [patch.object(PartitionStates, "failed", failed)]
+
+
+# effects and commits
 
 
 def _commit_after_revocation() -> list[Any]:
@@ -115,60 +172,87 @@ def _commit_after_revocation() -> list[Any]:
 
 
 def _commit_past_holes() -> list[Any]:
-    def unbroken(entry: Any) -> Offset:
-        done: list[Offset] = [range_.end for range_ in entry.done]
-        start: Offset = entry.intent.start if entry.intent else entry.position or 0
-        return max(start, *done) if done else start
+    def settled(self: Promised) -> Offset:
+        return max([self.intent.start, *(range_.end for range_ in self.done)])
 
-    return [patch("logpersister.plan.book._unbroken", unbroken)]
+    return [patch.object(Promised, "settled", settled)]
 
 
-def _never_look_at_topic_ids() -> list[Any]:
-    def same(_one: str | None, _other: str | None) -> bool:
-        return True
+def _record_losses_before_they_are_promised() -> list[Any]:
+    original = Cycle._promise
 
-    return [patch.object(recovery, "same_topic", same), patch.object(look, "same_topic", same)]
+    def promise(self: Cycle, intents: list[Intent]) -> None:
+        for intent in intents:
+            if intent.gap is not None:
+                lost = Range(intent.partition, intent.start, intent.gap.end)
+                self._world.memory.record_loss(lost, intent.topic_id, intent.gap.cause)
+        original(self, intents)
+
+    return [patch.object(Cycle, "_promise", promise)]
 
 
-def _promise_of_any_topic() -> list[Any]:
-    return [patch.object(TopicClaims, "foreign", lambda _claims, _intents: {})]
+def _move_over_losses_that_are_not_recorded() -> list[Any]:
+    original = Promised.settled
+
+    def settled(self: Promised) -> Offset:
+        return original(replace(self, recorded=True))
+
+    return [
+        patch.object(Promised, "settled", settled),
+        patch.object(Cycle, "_record", lambda _self: None),
+        patch.object(Protocol, "owed", _owed_without_records),
+    ]
+
+
+def _owed_without_records(self: Protocol, state: State) -> Any:
+    if not isinstance(state, Promised) or state.settled() <= state.intent.start:
+        return ()
+    return (protocol.Write(protocol._progress(state, state.settled())),)
+
+
+def _record_as_lost_what_is_stored() -> list[Any]:
+    return [patch.object(Cycle, "_find_stored", lambda _self, _intent: None)]
+
+
+# positions that we did not leave
 
 
 def _obey_every_reset() -> list[Any]:
-    original = recovery.from_bucket
-
-    def from_bucket(subject: Any, committed: Committed | None, *rest: Any) -> Decision:
+    def from_bucket(subject: recovery.Subject, committed: Committed | None, *rest: Any) -> Committed | Hold:
         if committed is not None and committed.mark is None:
-            return Resume(committed.offset, must_commit=True)
-        return original(subject, committed, *rest)
+            return subject.at(committed.offset)
+        return recovery.from_bucket(subject, committed, *rest)
 
-    return [patch.object(arrivals, "from_bucket", from_bucket)]
+    return [patch.object(resolver, "from_bucket", from_bucket)]
 
 
 def _trust_the_last_object() -> list[Any]:
-    def repair(_subject: Any, tail: Any, _beginning: Offset, _log_start: Offset) -> Decision:
-        return Resume(max(it.end for it in tail), must_commit=True)
+    def repair(subject: recovery.Subject, tail: recovery.Tail, *_: Any) -> Committed:
+        return stored(tail.end, subject.topic_id, tail.generation)
 
     return [patch.object(recovery, "_repair", repair)]
 
 
 def _start_anew_when_forgotten() -> list[Any]:
-    def from_bucket(_subject: Any, committed: Committed | None, _tail: Any, start: Offset, _log_start: Offset) -> Any:
-        return Resume(start if committed is None else committed.offset, must_commit=True)
+    def from_bucket(subject: recovery.Subject, committed: Committed | None, _tail: Any, begin: Offset, *_: Any) -> Any:
+        return subject.at(begin if committed is None else committed.offset)
 
-    return [patch.object(arrivals, "from_bucket", from_bucket)]
+    return [patch.object(resolver, "from_bucket", from_bucket)]
 
 
-def _forget_intents_that_fail() -> list[Any]:
-    original = Book.ended
+def _start_anew_with_each_generation() -> list[Any]:
+    def is_ours(subject: recovery.Subject, tail: recovery.Tail) -> bool:
+        return bool(tail.ranges) and tail.generation == subject.generation
 
-    def ended(self: Book, range_: Any, token: int, *, stored: bool, retry_at: Any = None) -> None:
-        original(self, range_, token, stored=stored, retry_at=retry_at)
-        entry = self._entries.get(range_.partition)
-        if entry is not None and entry.token == token and not stored and not entry.running:
-            entry.intent = None
+    return [patch.object(recovery, "_is_ours", is_ours)]
 
-    return [patch.object(Book, "ended", ended)]
+
+def _begin_new_partitions_like_old_ones() -> list[Any]:
+    def of_topic(self: Beginnings, topic: str, described: Any, log_starts: Mapping[TopicPartition, Offset]) -> Any:
+        decided = self._start_from(topic, described) or {}
+        return {p: decided[p.partition] for p in log_starts if p.partition in decided}
+
+    return [patch.object(Beginnings, "_of_topic", of_topic)]
 
 
 MUTANTS = [
@@ -181,6 +265,24 @@ MUTANTS = [
         scene="records get lost",
     ),
     Mutant("losses that nobody is told of", Rules(losses_are_recorded=False), scene="records get lost"),
+    Mutant(
+        "losses are recorded before they are promised",
+        patches=_record_losses_before_they_are_promised,
+        mood="losing",
+        scene="records get lost beside a zombie",
+    ),
+    Mutant(
+        "the offset moves over losses that are not recorded",
+        patches=_move_over_losses_that_are_not_recorded,
+        mood="losing",
+        scene="records get lost",
+    ),
+    Mutant(
+        "what is stored is recorded as lost",
+        patches=_record_as_lost_what_is_stored,
+        mood="losing",
+        scene="records get lost beside a zombie",
+    ),
     Mutant(
         "claims of what was assigned last (kafka-python's assignor)",
         Rules(true_claims=False),
@@ -201,6 +303,36 @@ MUTANTS = [
     ),
     Mutant(
         "commits after a revocation", patches=_commit_after_revocation, mood="handing over", scene="from hand to hand"
+    ),
+    Mutant(
+        "reads without a fence",
+        Rules(reads_are_fenced=False),
+        mood="failing over",
+        scene="a former coordinator answers",
+    ),
+    Mutant(
+        "answers that are older than what was seen",
+        patches=_take_every_answer,
+        mood="failing over",
+        scene="a former coordinator answers",
+    ),
+    Mutant(
+        "nothing is looked for behind the offset",
+        Rules(looks_ahead=False),
+        mood="meddling",
+        scene="Kafka shows older commits",
+    ),
+    Mutant(
+        "only the leader watches for new partitions, and does not know that it leads",
+        Rules(every_member_watches=False),
+        mood="growing",
+        scene="a partition is added",
+    ),
+    Mutant(
+        "new partitions begin where the group would begin now",
+        patches=_begin_new_partitions_like_old_ones,
+        mood="growing",
+        scene="a partition is added",
     ),
     Mutant(
         "pending intents under the member's own revision", patches=_execute_under_own_revision, scene="two revisions"
@@ -240,10 +372,22 @@ MUTANTS = [
     ),
     Mutant("every reset is obeyed", patches=_obey_every_reset, mood="meddling", scene="a user resets offsets"),
     Mutant(
+        "metadata of another offset is believed",
+        patches=_believe_metadata_of_another_offset,
+        mood="meddling",
+        scene="a user resets offsets",
+    ),
+    Mutant(
         "forgotten offsets: the last object proves all before it",
         patches=_trust_the_last_object,
         mood="losing",
         scene="Kafka forgets",
     ),
     Mutant("forgotten offsets: begin at startFrom again", patches=_start_anew_when_forgotten, scene="Kafka forgets"),
+    Mutant(
+        "forgotten offsets: a new generation knows nothing of the one before",
+        patches=_start_anew_with_each_generation,
+        mood="losing",
+        scene="Kafka forgets a group that raises its generation",
+    ),
 ]

@@ -122,7 +122,7 @@ class Path:
     def fails(self, fault: Fault) -> bool:
         if fault not in self._faults:
             return False
-        cost = Cost.FREE if fault is Fault.COMMIT_OUT_OF_TIME else Cost.FAULT
+        cost = Cost.FREE if fault in (Fault.COMMIT_OUT_OF_TIME, Fault.FORMER_ANSWERS) else Cost.FAULT
         return self.decide((Option("all is well"), Option(fault, cost))) == 1
 
     def stands_still(self, where: Place) -> bool:

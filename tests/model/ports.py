@@ -3,21 +3,24 @@
 Whatever an answer tells the cycle is noted (`Turn.saw`): within a turn, the cycle's state follows from that.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-from logpersister.group.answers import Answer, CommitOutcome, TopicDescription
+from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
+from logpersister.group.internals import UnfencedError
 from logpersister.manifest.storage import StorageSpec
+from logpersister.member.ports import NoteError
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
-from logpersister.plan.book import Commit
-from logpersister.plan.intents import Committed, UnknownMarkError
+from logpersister.plan.intents import PLANNED_RANGES
 from logpersister.plan.intents import parse as parse_commit
-from logpersister.plan.recovery import StoredRange
-from logpersister.ranges import Offset, TopicPartition
+from logpersister.plan.partitions import Commit
+from logpersister.plan.recovery import StoredRange, Tail
+from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
+from logpersister.storage.topics import TopicNote
 from tests.model.bucket import GROUP
 from tests.model.client import Client
 from tests.model.decisions import Fault, Place
@@ -51,6 +54,38 @@ class GroupPort:
 
     def hold_on_to(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         return self._turn.saw(self._client.ownership.hold_on_to(partitions))
+
+
+class RegisterPort:
+    """`group.register.GroupRegister` as the cycle sees it."""
+
+    def __init__(self, turn: Turn, client: Client, around: Surroundings) -> None:
+        self._turn, self._client, self._around = turn, client, around
+
+    def read(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Registered]:
+        """Ask the coordinator, or who was it; then have our membership confirmed by the same broker."""
+        decisions, group = self._around.decisions, self._around.coordinator
+        if self._turn.saw(decisions.fails(Fault.KAFKA_SILENT)):
+            raise ConnectionError("Kafka does not answer")
+        fenced = self._around.rules.reads_are_fenced
+        if fenced and not self._turn.saw(self._client.may_commit):
+            raise UnfencedError("this member is joining the group")
+        former = group.former if group.former and decisions.fails(Fault.FORMER_ANSWERS) else None
+        if former:
+            group.former_has_answered()
+        commits = former.commits if former else self._around.kafka.commits
+        found: dict[TopicPartition, Registered] = {
+            p: parse_commit(*commits[p]) if p in commits else None for p in partitions
+        }
+        self._turn.saw(found)
+        self._turn.may_stand_still(Place.ASKED_COMMITTED)
+        known, generation = (former.known, former.generation) if former else (group.known, group.generation)
+        confirmed = self._client.may_commit and self._client.member_id in known
+        if fenced and not self._turn.saw(confirmed and self._client.generation == generation):
+            raise UnfencedError("the broker does not know this member's generation")
+        if former:
+            self._around.chronicle.tell(self._client.name, "is answered by the former coordinator")
+        return found
 
     def commit(self, commits: Mapping[TopicPartition, Commit], *, promise: bool) -> CommitOutcome:
         outcome = CommitOutcome()
@@ -90,10 +125,8 @@ class GroupPort:
 
     def _apply(self, commits: Mapping[TopicPartition, Commit]) -> None:
         for partition, commit in commits.items():
-            assert commit.committed.mark is not None
-            self._around.kafka.commit(
-                self._client.name, partition, commit.committed.offset, commit.committed.mark.text()
-            )
+            value = commit.committed
+            self._around.kafka.commit(self._client.name, partition, value.offset, value.text)
 
 
 class Sender:
@@ -104,20 +137,10 @@ class Sender:
 
 
 class OffsetsPort:
-    """`group.offsets.OffsetReader`: an answer may be lost, and the world may move on while it is on its way."""
+    """`group.offsets.LogReader`: an answer may be lost, and the world may move on while it is on its way."""
 
     def __init__(self, turn: Turn, around: Surroundings) -> None:
         self._turn, self._around = turn, around
-
-    def committed(
-        self, partitions: Iterable[TopicPartition]
-    ) -> dict[TopicPartition, Committed | UnknownMarkError | None]:
-        with self._asked(Place.ASKED_COMMITTED):
-            commits = self._around.kafka.commits
-            found: dict[TopicPartition, Committed | UnknownMarkError | None] = {
-                p: parse_commit(*commits[p]) if p in commits else None for p in partitions
-            }
-            return self._turn.saw(found)
 
     def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
         with self._asked(Place.ASKED_LOG):
@@ -140,6 +163,9 @@ class OffsetsPort:
                 }
             )
 
+    def topics_matching(self, matches: Callable[[str], bool]) -> list[str]:
+        return sorted(topic for topic in self._around.kafka.topics if matches(topic))
+
     @contextmanager
     def _asked(self, where: Place) -> Iterator[None]:
         if self._turn.saw(self._around.decisions.fails(Fault.KAFKA_SILENT)):
@@ -156,20 +182,47 @@ class MemoryPort:
         self._prefix, self._keys = storage.prefix, storage.secret_name
 
     def tails(
-        self, partitions: Iterable[TopicPartition], generation: int, most: int
-    ) -> dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError]:
+        self, partitions: Iterable[TopicPartition], generation: int
+    ) -> dict[TopicPartition, Tail | ForeignObjectError]:
         self._ask()
-        tails: dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError] = {}
+        tails: dict[TopicPartition, Tail | ForeignObjectError] = {}
         for partition in partitions:
-            found = {
-                key.start: StoredRange(key.start, it.end, GROUP, it.revision, it.topic_id, whole=not key.path)
-                for key, it in self._around.bucket.objects.items()
-                if (key.partition, key.generation, key.prefix) == (partition, generation, self._prefix)
-            }
-            tails[partition] = [found[start] for start in sorted(found)][-most:]
+            found: dict[int, dict[Offset, StoredRange]] = {}
+            for key, it in self._around.bucket.objects.items():
+                if (key.partition, key.prefix) == (partition, self._prefix) and key.generation <= generation:
+                    stored = StoredRange(key.start, it.end, GROUP, it.revision, it.topic_id, whole=not key.path)
+                    found.setdefault(key.generation, {})[key.start] = stored
+            last, *before = [*sorted(found, reverse=True), generation]
+            ranges = [found[last][start] for start in sorted(found.get(last, ()))]
+            earlier = found.get(before[0], {}) if before else {}
+            newest = earlier[max(earlier)] if earlier and before[0] < last else None
+            tails[partition] = Tail(last, tuple(ranges[-PLANNED_RANGES:]), newest)
         self._turn.saw(tails)
         self._turn.may_stand_still(Place.LISTED)
         return tails
+
+    def ahead(
+        self, positions: Mapping[TopicPartition, Offset], generation: int
+    ) -> dict[TopicPartition, Offset | StorageError | None]:
+        self._ask()
+        if not self._around.rules.looks_ahead:
+            return dict.fromkeys(positions)
+        objects = self._around.bucket.objects
+        found: dict[TopicPartition, Offset | StorageError | None] = {
+            partition: min(
+                (
+                    key.start
+                    for key in objects
+                    if (key.partition, key.generation, key.prefix) == (partition, generation, self._prefix)
+                    and key.start >= position
+                ),
+                default=None,
+            )
+            for partition, position in positions.items()
+        }
+        self._turn.saw(found)
+        self._turn.may_stand_still(Place.LISTED)
+        return found
 
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
         self._ask()
@@ -183,21 +236,33 @@ class MemoryPort:
         self._turn.saw(found is None)  # the rest of it follows from its name
         return found
 
-    def claim_topics(self, ids: Mapping[str, str], generation: int) -> Mapping[str, str | ForeignObjectError]:
-        self._ask()
-        noted = self._around.bucket.topics
-        return self._turn.saw(
-            {topic: noted.setdefault((self._prefix, topic, generation), topic_id) for topic, topic_id in ids.items()}
-        )
+    def claim_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
+        return self._turn.saw({topic: self._claim(topic, note, generation) for topic, note in notes.items()})
 
-    def record_loss(
-        self, partition: TopicPartition, topic_id: str | None, start: Offset, end: Offset, cause: str
-    ) -> None:
+    def _claim(self, topic: str, note: TopicNote, generation: int) -> TopicNote | NoteError:
+        try:
+            self._ask()
+        except StorageError as error:
+            return error
+        return self._around.bucket.topics.setdefault((self._prefix, topic, generation), note)
+
+    def first_note(self, topic: str, topic_id: str) -> TopicNote | None:
+        self._ask()
+        noted = self._around.bucket.topics.items()
+        found = {key[2]: note for key, note in noted if key[:2] == (self._prefix, topic) and note.topic_id == topic_id}
+        return self._turn.saw(found[min(found)] if found else None)
+
+    def note_selection(self, selection: Mapping[str, Any], topics: Sequence[str]) -> Sequence[str]:
+        self._ask()
+        return self._turn.saw(self._around.bucket.selections.setdefault(self._prefix, tuple(topics)))
+
+    def record_loss(self, lost: Range, topic_id: str | None, cause: Cause) -> None:
         self._ask()
         assert topic_id is not None
         if self._around.rules.losses_are_recorded:
-            self._around.chronicle.tell(self._who, "records [{}, {}) of {} as {}", start, end, partition, cause)
-            self._around.kafka.ledger.loss(Identity(partition, topic_id), start, end, cause)
+            self._around.chronicle.tell(self._who, "records {} as {}", lost, cause)
+            identity = Identity(lost.partition, topic_id)
+            self._around.kafka.ledger.loss(identity, lost.start, lost.end, cause, self._prefix)
 
     def _ask(self) -> None:
         if self._turn.saw(self._around.decisions.fails(Fault.BUCKET_SILENT)):

@@ -21,3 +21,9 @@ class Rules:
     puts_if_absent: bool = True
     """A range of which Kafka has lost a part never replaces an object."""
     losses_are_recorded: bool = True
+    reads_are_fenced: bool = True
+    """An answer counts only when the same broker knows our group generation afterwards (group/register.py)."""
+    looks_ahead: bool = True
+    """Before anything new is promised, the bucket is asked for objects behind the offset."""
+    every_member_watches: bool = True
+    """New partitions are noticed by every member, not by the leader only (group/coverage.py)."""

@@ -31,6 +31,13 @@ class Incident(StrEnum):
     END_OF_GRACE = "end of grace"
     RETENTION = "retention"
     RESET = "reset"
+    COPY = "copy"
+    """A reset by a tool that keeps the metadata."""
+    FALL_BACK = "fall back"
+    """Kafka shows an older commit."""
+    FAIL_OVER = "fail over"
+    """The coordinator stands still and is replaced; it may answer later as if it still were it."""
+    GROWTH = "growth"
     FORGET = "forget"
     RECREATION = "recreation"
     REFUSAL = "refusal"
@@ -81,10 +88,11 @@ def _manifest(
     generation: int = 1,
     folders: bool = False,
     on_data_loss: str = "fail",
+    start_from: str = "earliest",
     prefix: str = "raw",
     own_keys: bool = False,
 ) -> Manifest:
-    return Manifest(generation, folders, on_data_loss, topics=(TOPIC,), prefix=prefix, own_keys=own_keys)
+    return Manifest(generation, folders, on_data_loss, start_from, topics=(TOPIC,), prefix=prefix, own_keys=own_keys)
 
 
 SCENES = {
@@ -136,11 +144,49 @@ SCENES = {
         ),
         Scene(
             "records get lost",
-            (_manifest(on_data_loss="skip"),),
+            (_manifest(folders=True, on_data_loss="skip"),),
             frozenset({Incident.CRASH, Incident.RETENTION}),
             bytes_per_record={"others": 30_000},
         ),
-        Scene("a user resets offsets", (_manifest(),), frozenset({Incident.CRASH, Incident.RESET})),
+        Scene(
+            "records get lost beside a zombie",
+            (_manifest(on_data_loss="skip"), _manifest(on_data_loss="skip")),
+            frozenset({Incident.RETENTION, Incident.SILENCE}),
+            faults=frozenset(),
+            log=(True,),
+            late=True,
+            pauses=frozenset(),
+        ),
+        Scene("a user resets offsets", (_manifest(),), frozenset({Incident.CRASH, Incident.RESET, Incident.COPY})),
+        Scene(
+            "a former coordinator answers",
+            (_manifest(), _manifest(folders=True)),
+            frozenset({Incident.CRASH, Incident.FAIL_OVER, Incident.MOVE}),
+            faults=frozenset({Fault.FORMER_ANSWERS, Fault.COMMIT_ANSWER_LOST, Fault.COMMIT_OUT_OF_TIME}),
+            log=(True, True),
+        ),
+        Scene(
+            "Kafka shows older commits",
+            (_manifest(),),
+            frozenset({Incident.CRASH, Incident.FALL_BACK, Incident.RETENTION}),
+            faults=frozenset({Fault.PUT_ANSWER_LOST}),
+            bounds=(Bounds(faults=2, pauses=0),),
+        ),
+        Scene(
+            "a partition is added",
+            (_manifest(start_from="latest"), _manifest(start_from="latest")),
+            frozenset({Incident.CRASH, Incident.GROWTH, Incident.FORGET}),
+            faults=frozenset(),
+            log=(True,),
+            pauses=frozenset(),
+        ),
+        Scene(
+            "Kafka forgets a group that raises its generation",
+            (_manifest(), _manifest(generation=2)),
+            frozenset({Incident.CRASH, Incident.FORGET}),
+            faults=frozenset({Fault.PUT_ANSWER_LOST}),
+            log=(True, True),
+        ),
         Scene(
             "Kafka forgets",
             (_manifest(folders=True),),
@@ -159,7 +205,7 @@ SCENES = {
         Scene(
             "everything",  # of which the tests leave most to the other scenes
             (_manifest(), _manifest(folders=True)),
-            frozenset(Incident) - {Incident.REFUSAL},
+            frozenset(Incident) - {Incident.REFUSAL, Incident.GROWTH},
             frozenset(Fault),
             bounds=(Bounds(faults=1, pauses=0), Bounds(faults=0, pauses=1)),
         ),

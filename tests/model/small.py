@@ -30,7 +30,7 @@ Follower = tuple[Choice, Paused | None]
 
 
 class Small(World):
-    """A small world on one path. `run` plays it to its end; its members are threads, so `close` it."""
+    """A small world on one path. `run` plays it to its end; its members may stand still then, so `close` it."""
 
     def __init__(self, scene: Scene, path: Path, title: str, rules: Rules | None = None) -> None:
         self.scene = scene
@@ -209,22 +209,37 @@ class Small(World):
             yield self._incident("the partition is to move", self._move)
         if Incident.END_OF_GRACE in happens:
             yield from self._ends_of_grace()
-        yield from self._of_users_and_kafka()
+        yield from self._of_kafka()
+        yield from self._of_users()
 
-    def _of_users_and_kafka(self) -> Iterator[Choice]:
+    def _of_users(self) -> Iterator[Choice]:
         happens, log = self.scene.incidents, self.kafka.log(PARTITION)
-        if Incident.RETENTION in happens:
-            for count in range(1, log.end - log.start + 1):
-                yield self._incident(f"Kafka deletes {count} offsets", self.retain, PARTITION, count)
         if Incident.RESET in happens:
             for offset in range(log.start, log.end + 1):
                 yield self._incident(f"a user sets the offset to {offset}", self.reset, PARTITION, offset)
-        if Incident.FORGET in happens and self.kafka.commits:
-            yield self._incident("Kafka forgets the group", self.forget)
+        if Incident.COPY in happens and PARTITION in self.kafka.commits:
+            for offset in sorted(set(range(log.start, log.end + 1)) - {self.kafka.commits[PARTITION][0]}):
+                yield self._incident(f"a tool sets the offset to {offset} beside what stood there", self._copy, offset)
+        if Incident.GROWTH in happens and self.kafka.topics == {TOPIC: 1}:
+            yield self._incident("a partition is added", self._grow)
         if Incident.RECREATION in happens:
             yield self._incident("the topic is made again", self._recreate, False)
             if self.kafka.commits:
                 yield self._incident("the topic is made again, and its offsets go", self._recreate, True)
+
+    def _of_kafka(self) -> Iterator[Choice]:
+        happens, log = self.scene.incidents, self.kafka.log(PARTITION)
+        if Incident.RETENTION in happens:
+            for count in range(1, log.end - log.start + 1):
+                yield self._incident(f"Kafka deletes {count} offsets", self.retain, PARTITION, count)
+        if Incident.FALL_BACK in happens:
+            for index, older in enumerate(self.kafka.past):
+                if older not in list(self.kafka.past)[:index]:
+                    yield self._incident(f"Kafka shows {older.get(PARTITION)} again", self.fall_back, older)
+        if Incident.FAIL_OVER in happens and self.coordinator.former is None:
+            yield self._incident("the coordinator stands still", self.fail_over)
+        if Incident.FORGET in happens and self.kafka.commits:
+            yield self._incident("Kafka forgets the group", self.forget)
 
     def _incident(self, what: str, action: Callable[..., object], *arguments: object) -> Choice:
         (option, act) = self._choice(what, action, *arguments)
@@ -263,6 +278,16 @@ class Small(World):
             return others[0]
         candidates = sorted(claiming or joined, key=lambda member: member != self.wanted_by)
         return candidates[self.path.decide([Option(f"{member} gets it") for member in candidates])]
+
+    def _copy(self, offset: int) -> None:
+        self.reset(PARTITION, offset, keeps_metadata=True)
+
+    def _grow(self) -> None:
+        """A partition with a record; the leader does not see it before the next rebalance."""
+        self.grow(TOPIC)
+        added = TopicPartition(TOPIC, 1)
+        self.kafka.produce(added, [True])
+        self.see_all()
 
     def _recreate(self, forgets: bool) -> None:
         self.kafka.recreate(TOPIC, lambda: forgets)

@@ -12,9 +12,9 @@ from tests.model.shrinking import minimal, shrunk
 
 pytestmark = pytest.mark.no_cover  # tracing lines doubles the time of what tries thousands of paths
 
-HISTORIES = 320
+HISTORIES = 160
 """Of each mood."""
-BLOCK = 80
+BLOCK = 40
 
 
 @pytest.mark.parametrize("mood", MOODS)

@@ -8,14 +8,14 @@ from tests.model.bucket import Bucket
 from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions
 from tests.model.jobs import Spark
-from tests.model.kafka import Coordinator, Kafka, Wish
+from tests.model.kafka import Commits, Coordinator, Kafka, Wish
 from tests.model.member import Manifest, Member
 from tests.model.rules import Rules
 from tests.model.surroundings import Surroundings
 
 
 class World:
-    """Kafka, a bucket, Spark, and the members of one group. Its members are threads: `close` it."""
+    """Kafka, a bucket, Spark, and the members of one group. Its members may stand still in the middle: `close` it."""
 
     def __init__(
         self,
@@ -31,6 +31,7 @@ class World:
         """Begin with empty topics, an empty bucket, and nobody."""
         self.chronicle = chronicle
         self.kafka = Kafka(chronicle, topics)
+        self.kafka.ledger.start_from = manifest.start_from
         self.coordinator = Coordinator(chronicle, wish)
         self.bucket = Bucket(chronicle, self.kafka.ledger, rules, decisions)
         self.spark = Spark(self.kafka, self.bucket, chronicle, rules, decisions)
@@ -42,6 +43,8 @@ class World:
         """That of processes that start from now on."""
         self.may_be_held: set[str] = set()
         """Reasons for which partitions may be held, by what has happened."""
+        self.leader_sees: Mapping[str, int] | None = None
+        """How many partitions the group's leader sees, when that is not what there is."""
         self.started = 0
         """How many processes have ever been started."""
 
@@ -97,7 +100,12 @@ class World:
         return sorted(self.coordinator.known - {member.client.member_id for member in self.awake()})
 
     def complete(self) -> None:
-        self.coordinator.complete(self.kafka.partitions)
+        self.coordinator.complete(self.kafka.topics if self.leader_sees is None else self.leader_sees)
+
+    def fail_over(self) -> None:
+        """The coordinator stands still, and may wake up and answer as if it still were it."""
+        self.coordinator.fail_over(self.kafka.commits)
+        self.may_be_held.add("offset-went-back")
 
     # what users and Kafka do
 
@@ -109,6 +117,9 @@ class World:
         """A place takes nothing more. Members that store there are withdrawn; their jobs may go on."""
         self.bucket.refuse(prefix)
         self.manifest = instead
+        if any(member.manifest.generation < instead.generation for member in self.members.values()):
+            # Who takes back what a higher one has promised there cannot tell a replay from what it had begun itself.
+            self.may_be_held.add("replay-requested")
         for member in [it for it in self.members.values() if it.manifest.prefix == prefix]:
             self.crash(member, jobs_too=False)
 
@@ -117,11 +128,29 @@ class World:
         self.end_all()
         self.kafka.forget()
 
-    def reset(self, partition: TopicPartition, offset: int) -> None:
+    def reset(self, partition: TopicPartition, offset: int, *, keeps_metadata: bool = False) -> None:
         """The group must be idle for that. Zombies are not allowed for here: docs/design/intents.md says so."""
         self.end_all()
-        self.kafka.reset(partition, offset)
+        self.kafka.reset(partition, offset, keeps_metadata=keeps_metadata)
         self.may_be_held.add("replay-requested")
+
+    def fall_back(self, older: Commits) -> None:
+        """Kafka shows older commits. Nothing is being executed then: docs/design/intents.md says so."""
+        self.end_all()
+        self.coordinator.former = None
+        self.kafka.fall_back(older)
+        self.may_be_held |= {"offset-went-back", "replay-requested"}
+
+    def grow(self, topic: str) -> None:
+        """A topic gets a partition more, and nobody has seen it yet."""
+        self.leader_sees = self.leader_sees or dict(self.kafka.topics)
+        self.kafka.grow(topic)
+
+    def see_all(self) -> None:
+        """Everybody's view of the topics is renewed."""
+        self.leader_sees = None
+        for member in self.members.values():
+            member.client.look_at_topics()
 
     def end_all(self) -> None:
         self.spark.kill()
@@ -143,6 +172,8 @@ class World:
         """
         for member in self.members.values():
             member.stopped = False
+        self.coordinator.former = None
+        self.see_all()
         for member_id in self.dead():
             self.coordinator.remove(member_id)
         if not self.members:
@@ -170,7 +201,7 @@ class World:
 
     def is_current(self) -> bool:
         """Whether everything is stored, or held with a cause."""
-        held = {p: hold for member in self.members.values() for p, hold in member.cycle.book.held().items()}
+        held = {p: hold for member in self.members.values() for p, hold in member.cycle.states.held().items()}
         for partition, hold in held.items():
             if hold.reason not in self.may_be_held:
                 self.chronicle.note(f"{partition} is held without a cause: {hold.message}")
