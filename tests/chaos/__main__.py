@@ -29,6 +29,8 @@ def main() -> int:
         kills=arguments.kills,
         seconds=arguments.minutes * 60,
         crews={TEXT.name: arguments.members, FILES.name: 1},
+        brokers=arguments.brokers,
+        oldest=arguments.oldest,
     )
     directory = PLACE / f"{time.strftime('%Y%m%d-%H%M%S')}-{seed}"
     echo = _say_aside if arguments.json else _say
@@ -56,6 +58,9 @@ def _parse() -> argparse.Namespace:
         "--minutes", type=float, default=5.0, help="disturb at least so long, to the last kill (default %(default)s)"
     )
     parser.add_argument("--members", type=int, choices=(2, 3), default=2, help="of the first group (default 2)")
+    brokers = parser.add_mutually_exclusive_group()
+    brokers.add_argument("--brokers", type=int, choices=(1, 3), default=3, help="how many there are (default 3)")
+    brokers.add_argument("--oldest", action="store_true", help="three brokers of the oldest release (`make soak`)")
     parser.add_argument(
         "--seed", type=int, help="deals the same disturbances again; when they strike is up to the machine"
     )

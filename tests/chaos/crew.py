@@ -37,6 +37,8 @@ class Place:
     group: str
     manifest: Path
     process: MemberProcess | None = None
+    is_guest: bool = False
+    """Whether it is there for a while only."""
     start_at: float | None = None
     """Monotonic seconds at which it is started (again); None: it stays as it is."""
     frozen: bool = False
@@ -65,8 +67,8 @@ class Crew:
     unexpected: Counter[str] = field(default_factory=Counter)
     """Ends that nobody had asked for."""
 
-    def add(self, group: str, which: str, manifest: Path) -> Place:
-        place = Place(f"{group}-{which}", group, manifest, start_at=time.monotonic())
+    def add(self, group: str, which: str, manifest: Path, *, is_guest: bool = False) -> Place:
+        place = Place(f"{group}-{which}", group, manifest, is_guest=is_guest, start_at=time.monotonic())
         self.places.append(place)
         return place
 

@@ -9,35 +9,40 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from tests.chaos.disturbances import (
-    FREEZE_SECONDS,
     Disturbance,
     Freeze,
     Join,
     Kill,
     KillWorkers,
+    LeaderRestart,
     Leave,
     S3Fault,
     S3Refuses,
-    ServerFault,
 )
-from tests.chaos.settings import SESSION_SECONDS
+from tests.chaos.servers import BrokerRoll, CoordinatorFault, PartitionsGrow, ServerFault
+from tests.chaos.settings import Settings
 
-Card = Callable[[random.Random], Disturbance]
+Card = Callable[[random.Random, Settings], Disturbance]
 
 
-def deal(seed: int, pause: tuple[float, float]) -> Iterator[tuple[float, Disturbance]]:
+def deal(settings: Settings) -> Iterator[tuple[float, Disturbance]]:
     """Yield disturbances without end, each with the seconds between the beginning of the one before and its own."""
-    chance = random.Random(f"deck {seed}")
+    chance = random.Random(f"deck {settings.seed}")
     while True:
-        deck = [card for card, copies in _CARDS for _ in range(copies)]
+        deck = [card for card, copies in cards(settings) for _ in range(copies)]
         chance.shuffle(deck)
         for card in deck:
-            yield chance.uniform(*pause), card(chance)
+            yield chance.uniform(*settings.pause), card(chance, settings)
+
+
+def cards(settings: Settings) -> Sequence[tuple[Card, int]]:
+    """Return what is in a deck, and how often."""
+    return _CARDS if settings.brokers == 1 else (*_CARDS, *_OF_A_CLUSTER)
 
 
 def _kill(how: str) -> Card:
-    def draw(chance: random.Random) -> Disturbance:
-        soon = chance.random() < 0.5
+    def draw(chance: random.Random, settings: Settings) -> Disturbance:
+        soon, session = chance.random() < 0.5, settings.session_seconds
         return Kill(
             which=chance.random(),
             even_starting=chance.random() < 0.1,
@@ -45,21 +50,25 @@ def _kill(how: str) -> Card:
             at_upload=chance.random() < 0.6,
             delay=chance.choice((0.0, chance.uniform(0, 0.01), chance.uniform(0, 0.15))),
             # within the session its partitions wait for it; after that others have them
-            back_after=chance.uniform(0, 2) if soon else chance.uniform(SESSION_SECONDS + 1, SESSION_SECONDS + 6),
+            back_after=chance.uniform(0, 2) if soon else chance.uniform(session + 1, session + 6),
         )
 
     return draw
 
 
-def _kill_workers(chance: random.Random) -> Disturbance:
+def _kill_workers(chance: random.Random, settings: Settings) -> Disturbance:
     return KillWorkers(which=chance.random(), at_upload=chance.random() < 0.7)
 
 
+def _longer_than_the_session(chance: random.Random, settings: Settings) -> float:
+    return chance.uniform(settings.session_seconds + 1.5, settings.session_seconds + 9)
+
+
 def _freeze(*, replaced: bool) -> Card:
-    def draw(chance: random.Random) -> Disturbance:
+    def draw(chance: random.Random, settings: Settings) -> Disturbance:
         return Freeze(
             which=chance.random(),
-            seconds=chance.uniform(*FREEZE_SECONDS),
+            seconds=_longer_than_the_session(chance, settings),
             all_of_it=chance.random() < 0.6,
             replaced=replaced,
             at_upload=chance.random() < 0.6,
@@ -68,16 +77,16 @@ def _freeze(*, replaced: bool) -> Card:
     return draw
 
 
-def _leave(chance: random.Random) -> Disturbance:
+def _leave(chance: random.Random, settings: Settings) -> Disturbance:
     return Leave(which=chance.random(), seconds=chance.uniform(1, 10))
 
 
-def _join(chance: random.Random) -> Disturbance:
+def _join(chance: random.Random, settings: Settings) -> Disturbance:
     return Join(which=chance.random(), seconds=chance.uniform(10, 30))
 
 
 def _s3(what: str, requests: Sequence[str], share: tuple[float, float] = (0.2, 1.0)) -> Card:
-    def draw(chance: random.Random) -> Disturbance:
+    def draw(chance: random.Random, settings: Settings) -> Disturbance:
         return S3Fault(
             what=what,
             requests=chance.choice(requests),
@@ -90,15 +99,37 @@ def _s3(what: str, requests: Sequence[str], share: tuple[float, float] = (0.2, 1
     return draw
 
 
-def _s3_refuses(chance: random.Random) -> Disturbance:
+def _s3_refuses(chance: random.Random, settings: Settings) -> Disturbance:
     return S3Refuses(seconds=chance.uniform(1, 8))
 
 
 def _server(server: str, how: str, seconds: tuple[float, float]) -> Card:
-    def draw(chance: random.Random) -> Disturbance:
-        return ServerFault(server=server, how=how, seconds=chance.uniform(*seconds))
+    def draw(chance: random.Random, settings: Settings) -> Disturbance:
+        which = chance.random()
+        return ServerFault(server=server, how=how, which=which, seconds=chance.uniform(*seconds))
 
     return draw
+
+
+def _coordinator_freeze(chance: random.Random, settings: Settings) -> Disturbance:
+    seconds = _longer_than_the_session(chance, settings)
+    return CoordinatorFault(how="freeze", which=chance.random(), seconds=seconds)
+
+
+def _coordinator_kill(chance: random.Random, settings: Settings) -> Disturbance:
+    return CoordinatorFault(how="kill", which=chance.random(), seconds=chance.uniform(0, 15))
+
+
+def _broker_roll(chance: random.Random, settings: Settings) -> Disturbance:
+    return BrokerRoll(seconds=1.0)
+
+
+def _partitions_grow(chance: random.Random, settings: Settings) -> Disturbance:
+    return PartitionsGrow(which=chance.random())
+
+
+def _leader_restart(chance: random.Random, settings: Settings) -> Disturbance:
+    return LeaderRestart(which=chance.random())
 
 
 _CARDS: tuple[tuple[Card, int], ...] = (
@@ -122,4 +153,11 @@ _CARDS: tuple[tuple[Card, int], ...] = (
     (_server("broker", "freeze", (2, 9)), 1),
     (_server("minio", "stop", (0, 5)), 1),
     (_server("minio", "kill", (0, 5)), 1),
+)
+_OF_A_CLUSTER: tuple[tuple[Card, int], ...] = (
+    (_broker_roll, 1),
+    (_coordinator_freeze, 2),
+    (_coordinator_kill, 1),
+    (_partitions_grow, 2),
+    (_leader_restart, 1),
 )

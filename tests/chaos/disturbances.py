@@ -1,4 +1,7 @@
-"""What can go wrong, one class each. All choices are made when one is dealt (`deck`), none when it happens."""
+"""What can go wrong with members and on the way to the bucket, one class each; `servers` has what else can.
+
+All choices are made when one is dealt (`deck`), none when it happens.
+"""
 
 import os
 import random
@@ -10,11 +13,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tests.chaos.crew import Place
-from tests.chaos.settings import SESSION_SECONDS
 from tests.chaos.stage import Stage, is_upload
 from tests.integration.harness.process import MemberProcess
 from tests.stack.fault_proxy import Answer, Fault, LoseResponse, Reset, Stall
-from tests.stack.server import Server
 
 _UPLOAD_SECONDS = 5.0
 """How long to lie in wait for an upload."""
@@ -40,6 +41,10 @@ class Disturbance(ABC):
     @abstractmethod
     def begin(self, stage: Stage) -> str:
         """Let it happen; return what was done to whom."""
+
+    def over(self) -> bool:
+        """Whether it can be taken back once its time has come."""
+        return True
 
     def end(self, stage: Stage) -> str:
         """Take it back; return what to say about it, "" for nothing."""
@@ -183,6 +188,32 @@ class Leave(OfMember):
 
 
 @dataclass(eq=False, kw_only=True)
+class LeaderRestart(Disturbance):
+    """All members of a group are killed and come back within their session: one of them leads, and is not told."""
+
+    kills: ClassVar[int] = 1
+    which: float
+
+    @property
+    def name(self) -> str:
+        return "leader-restart"
+
+    def ready(self, stage: Stage) -> bool:
+        return all(stage.crew.working(place) for place in self._places(stage))
+
+    def begin(self, stage: Stage) -> str:
+        places = self._places(stage)
+        for place in places:
+            stage.crew.kill_all(place)
+            place.start_at = time.monotonic()
+        return f"{' and '.join(place.name for place in places)} come back at once"
+
+    def _places(self, stage: Stage) -> list[Place]:
+        group = stage.chosen_group(self.which)
+        return [place for place in stage.crew.places if place.group == group and not place.is_guest]
+
+
+@dataclass(eq=False, kw_only=True)
 class Join(Disturbance):
     """One member more, for a while."""
 
@@ -194,10 +225,8 @@ class Join(Disturbance):
         return "join"
 
     def begin(self, stage: Stage) -> str:
-        outputs = stage.settings.outputs
-        output = outputs[int(self.which * len(outputs))]
-        number = stage.counts["join"]
-        self._place = stage.crew.add(output.name, f"guest-{number}", stage.manifests[output.name])
+        group, number = stage.chosen_group(self.which), stage.counts["join"]
+        self._place = stage.crew.add(group, f"guest-{number}", stage.manifests[group], is_guest=True)
         return f"{self._place.name} for {self.seconds:.1f} s"
 
     def end(self, stage: Stage) -> str:
@@ -316,49 +345,3 @@ class S3Refuses(Disturbance):
         stage.proxy.start()
         stage.busy.discard("s3")
         return "it listens again"
-
-
-# servers
-
-
-@dataclass(eq=False, kw_only=True)
-class ServerFault(Disturbance):
-    """A server is stopped, killed or frozen, and comes back."""
-
-    server: str
-    """``broker`` or ``minio``."""
-    how: str
-    """``stop`` (SIGTERM), ``kill`` (-9) or ``freeze``."""
-
-    @property
-    def name(self) -> str:
-        return f"{self.server}-{self.how}"
-
-    def ready(self, stage: Stage) -> bool:
-        return self.server not in stage.busy and self._server(stage).serves()
-
-    def begin(self, stage: Stage) -> str:
-        server = self._server(stage)
-        stage.busy.add(self.server)
-        if self.how == "stop":
-            server.stop()
-        elif self.how == "kill":
-            server.kill()
-        else:
-            server.suspend()
-        return f"for {self.seconds:.1f} s"
-
-    def end(self, stage: Stage) -> str:
-        server = self._server(stage)
-        if self.how == "freeze":
-            server.resume()
-        else:
-            server.launch()
-        stage.busy.discard(self.server)
-        return "it goes on" if self.how == "freeze" else "it starts again"
-
-    def _server(self, stage: Stage) -> Server:
-        return stage.kafka if self.server == "broker" else stage.minio
-
-
-FREEZE_SECONDS = (SESSION_SECONDS + 1.5, SESSION_SECONDS + 9.0)

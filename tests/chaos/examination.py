@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from kafka.admin import KafkaAdminClient
-
 from tests.chaos import check, witnesses
 from tests.chaos.check import Progress, Seen, TopicPartition
 from tests.chaos.ledger import Ledger
 from tests.chaos.producer import TOPICS
 from tests.chaos.settings import BUCKET, Output
 from tests.chaos.stage import Stage
+from tests.stack.clients import admin_client
 
 _VERIFY_SECONDS = 900
 _LEAST_RECORDS = 1_000
@@ -29,7 +28,7 @@ class TroubleError(Exception):
 
 def progress(bootstrap: str, group: str) -> dict[TopicPartition, Progress]:
     """Return where a group stands now."""
-    with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+    with admin_client(bootstrap) as admin:
         return witnesses.progress(admin, group, _TOPICS)
 
 

@@ -22,6 +22,10 @@ _TRANSACTION_MS = 10_000
 """When the broker aborts a transaction that its producer has left open."""
 _END_MS = 20_000
 _DRAIN_SECONDS = 60
+_REQUEST_MS = 10_000
+"""Of several brokers one may be frozen: others are asked then."""
+_METADATA_MS = 3_000
+"""How soon new partitions get records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Topic:
 
     name: str
     partitions: int
+    """In the beginning."""
     share: float
     """Of the steady records."""
     days: int = 1
@@ -144,7 +149,7 @@ class Producers:
 
     def _burst(self, producer: KafkaProducer, chance: random.Random, values: Values) -> None:
         for topic in (topic for topic in TOPICS if topic.bursts):
-            partition = chance.randrange(topic.partitions)
+            partition = _any_partition(producer, topic, chance)
             for _ in range(chance.randint(_BURST_RECORDS // 4, _BURST_RECORDS)):
                 self._send(producer, topic, chance, values.large(), values, partition=partition)
 
@@ -180,7 +185,7 @@ class Producers:
             key=key,
             value=value,
             headers=values.headers(),
-            partition=partition if partition is not None else chance.randrange(topic.partitions),
+            partition=partition if partition is not None else _any_partition(producer, topic, chance),
             timestamp_ms=time.time_ns() // 1_000_000 - DAY_MS * chance.randrange(topic.days),
         )
 
@@ -262,6 +267,8 @@ class Producers:
                     linger_ms=20,
                     batch_size=128 * 1024,
                     max_block_ms=20_000,
+                    request_timeout_ms=_REQUEST_MS,
+                    metadata_max_age_ms=_METADATA_MS,
                     reconnect_backoff_max_ms=1_000,
                     metrics_enabled=False,
                     **options,
@@ -280,6 +287,12 @@ class Producers:
             producer._sender.force_close()
             producer._unregister_cleanup()
             producer._closed = True
+
+
+def _any_partition(producer: KafkaProducer, topic: Topic, chance: random.Random) -> int:
+    """Choose from all that there are by now."""
+    numbers: list[int] = sorted(producer.partitions_for(topic.name))
+    return chance.choice(numbers)
 
 
 def _end(producer: KafkaProducer, result: Any) -> None:

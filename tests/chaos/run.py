@@ -85,7 +85,7 @@ class _Run:
 
     def _disturb(self) -> None:
         began = self._chronicle.seconds
-        for pause, disturbance in deal(self._settings.seed, self._settings.pause):
+        for pause, disturbance in deal(self._settings):
             spent = self._chronicle.seconds - began
             if self._report.kills >= self._settings.kills and spent >= self._settings.seconds:
                 break
@@ -124,7 +124,7 @@ class _Run:
     def _tick(self) -> None:
         self._stage.crew.tick()
         for due, disturbance in list(self._active):
-            if due <= time.monotonic():
+            if due <= time.monotonic() and disturbance.over():
                 self._active.remove((due, disturbance))
                 said = disturbance.end(self._stage)
                 if said:

@@ -9,8 +9,9 @@ from tests.chaos.producer import TOPICS
 from tests.chaos.witnesses import Read, escaped_gzip_lines, messagepack_files
 
 BUCKET = "chaos"
-SESSION_SECONDS = 6
-"""The shortest that the manifest allows."""
+_SESSION_SECONDS = {1: 6, 3: 20}
+"""By the number of brokers: the shortest that the manifest allows; and with three, long enough for a member that is
+killed to come back within it, and for the coordinator to move."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Output:
     layout: Layout
     read: Read
 
-    def manifest(self, *, bootstrap: str, endpoint: str) -> dict[str, Any]:
+    def manifest(self, *, bootstrap: str, endpoint: str, session_seconds: int) -> dict[str, Any]:
         return {
             "apiVersion": "logpersister.dev/v1alpha1",
             "kind": "LogPersister",
@@ -32,7 +33,7 @@ class Output:
                 "kafka": {
                     "bootstrapServers": bootstrap,
                     "topics": [topic.name for topic in TOPICS],
-                    "sessionTimeout": f"{SESSION_SECONDS}s",
+                    "sessionTimeout": f"{session_seconds}s",
                 },
                 "storage": {
                     "bucket": BUCKET,
@@ -79,10 +80,18 @@ class Settings:
     """Disturbances go on for at least so long."""
     crews: Mapping[str, int] = field(default_factory=lambda: {TEXT.name: 2, FILES.name: 1})
     """Members by output."""
+    brokers: int = 3
+    """1 or 3."""
+    oldest: bool = False
+    """Whether the three are of the oldest release that is promised."""
     pause: tuple[float, float] = (1.0, 8.0)
     """Seconds between the beginnings of two disturbances."""
     settle_seconds: float = 240.0
     """How long the lag may take to be worked off in the end."""
+
+    @property
+    def session_seconds(self) -> int:
+        return _SESSION_SECONDS[self.brokers]
 
     @property
     def outputs(self) -> list[Output]:

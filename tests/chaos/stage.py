@@ -1,11 +1,11 @@
-"""Where it happens: one broker, one S3 server behind a proxy that lies, one bucket, the members' crew."""
+"""Where it happens: the brokers, one S3 server behind a proxy that lies, one bucket, the members' crew."""
 
 import os
 import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +18,9 @@ from tests.chaos.chronicle import Chronicle
 from tests.chaos.crew import Crew
 from tests.chaos.producer import TOPICS
 from tests.chaos.settings import BUCKET, Output, Settings
-from tests.stack import KafkaBroker, MinioServer
+from tests.stack import Kafka, KafkaBroker, KafkaCluster, MinioServer
 from tests.stack.fault_proxy import Fault, FaultProxy
+from tests.stack.oldest_kafka import OldestCluster
 from tests.stack.topics import create_topic
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 _LATELY_SECONDS = 1.5
 _PROPERTIES = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
+_BALANCING = {
+    # Leadership goes back to where it was soon after each restart, as it does within minutes in production.
+    "leader.imbalance.check.interval.seconds": "20",
+    "leader.imbalance.per.broker.percentage": "0",
+}
 
 
 @dataclass
@@ -38,7 +44,7 @@ class Stage:
     chronicle: Chronicle
     chance: random.Random = field(init=False)
     """For what is decided on the spot; what is planned has a source of its own, which timing cannot touch."""
-    kafka: KafkaBroker = field(init=False)
+    kafka: Kafka = field(init=False)
     minio: MinioServer = field(init=False)
     proxy: FaultProxy = field(init=False)
     s3: "S3Client" = field(init=False)
@@ -51,6 +57,8 @@ class Stage:
     """What is being disturbed: ``broker``, ``s3``."""
     counts: Counter[str] = field(default_factory=Counter)
     """Disturbances that began, by name."""
+    partitions: Counter[str] = field(default_factory=Counter)
+    """How many each topic has."""
     met: Counter[str] = field(default_factory=Counter)
     """Requests to the S3 server that met a fault, by the fault's name."""
 
@@ -77,7 +85,7 @@ class Stage:
         self._stack.enter_context(
             _environment(LOGPERSISTER_SECRETS_DIR=str(self.directory / "secrets"), SPARK_LOCAL_DIRS=str(temporary))
         )
-        self.kafka = KafkaBroker(self.directory / "kafka", properties=_PROPERTIES)
+        self.kafka = self._brokers()
         self.minio = MinioServer(self.directory / "minio")
         for server in (self.kafka, self.minio):
             self._stack.callback(server.kill)
@@ -92,6 +100,7 @@ class Stage:
         self.proxy.inject(Fault(matches=self._note_upload, times=None))
         for topic in TOPICS:
             create_topic(self.kafka.bootstrap, topic.name, partitions=topic.partitions)
+            self.partitions[topic.name] = topic.partitions
         members = self.directory / "members"
         members.mkdir()
         self.crew = Crew(members, self.chronicle)
@@ -99,9 +108,35 @@ class Stage:
         for output in self.settings.outputs:
             self._hire(output)
 
+    def _brokers(self) -> Kafka:
+        place = self.directory / "kafka"
+        if self.settings.brokers == 1:
+            return KafkaBroker(place, properties=_PROPERTIES)
+        kind = OldestCluster if self.settings.oldest else KafkaCluster
+        return kind(place, properties={**_PROPERTIES, **_BALANCING})
+
+    @property
+    def cluster(self) -> KafkaCluster:
+        """The brokers, for what is done to a cluster only."""
+        assert isinstance(self.kafka, KafkaCluster)
+        return self.kafka
+
+    @property
+    def brokers(self) -> Sequence[KafkaBroker]:
+        return self.kafka.brokers if isinstance(self.kafka, KafkaCluster) else [self.kafka]
+
+    def chosen_group(self, which: float) -> str:
+        """Return one of the groups, by a number from 0 to 1."""
+        groups = list(self.manifests)
+        return groups[int(which * len(groups))]
+
     def _hire(self, output: Output) -> None:
         manifest = self.directory / f"{output.name}.yaml"
-        document = output.manifest(bootstrap=self.kafka.bootstrap, endpoint=self.proxy.endpoint)
+        document = output.manifest(
+            bootstrap=self.kafka.bootstrap,
+            endpoint=self.proxy.endpoint,
+            session_seconds=self.settings.session_seconds,
+        )
         manifest.write_text(yaml.safe_dump(document, sort_keys=False))
         self.manifests[output.name] = manifest
         for number in range(1, self.settings.crews[output.name] + 1):
@@ -136,12 +171,8 @@ class Stage:
     def calm(self) -> None:
         """Take back every fault; servers serve, nobody is frozen. Members may still be down."""
         self.proxy.clear()
-        for server in (self.kafka, self.minio):
-            if not server.alive:
-                server.launch()
-            server.resume()
-        for server in (self.kafka, self.minio):
-            server.wait()
+        self.kafka.recover()
+        self.minio.recover()
 
 
 def is_upload(line: str) -> bool:

@@ -12,15 +12,14 @@ from tests.chaos.chronicle import Chronicle
 from tests.chaos.deck import deal
 from tests.chaos.disturbances import Kill
 from tests.chaos.report import Report, Verdict
-from tests.chaos.settings import FILES, TEXT
+from tests.chaos.settings import FILES, TEXT, Settings
 from tests.chaos.watch import Life, Pace, Sample, Watch
 
-PAUSE = (0.5, 6.0)
 HERE = Path(__file__).parent
 
 
 def dealt(seed: int, number: int = 60) -> list[str]:
-    return [f"{pause:.3f} {disturbance}" for pause, disturbance in islice(deal(seed, PAUSE), number)]
+    return [f"{pause:.3f} {disturbance}" for pause, disturbance in islice(deal(Settings(seed)), number)]
 
 
 def test_a_seed_deals_the_same_again() -> None:
@@ -28,12 +27,16 @@ def test_a_seed_deals_the_same_again() -> None:
     assert dealt(7) != dealt(8)
 
 
+@pytest.mark.parametrize(("brokers", "number", "kills"), [(1, 25, 7), (3, 32, 8)])
 @pytest.mark.parametrize("seed", range(20))
-def test_every_kind_is_dealt_before_any_is_dealt_again_and_again(seed: int) -> None:
-    first = [disturbance for _, disturbance in islice(deal(seed, PAUSE), 25)]
-    second = [disturbance for _, disturbance in islice(deal(seed, PAUSE), 25, 50)]
+def test_every_kind_is_dealt_before_any_is_dealt_again_and_again(
+    seed: int, brokers: int, number: int, kills: int
+) -> None:
+    settings = Settings(seed, brokers=brokers)
+    first = [disturbance for _, disturbance in islice(deal(settings), number)]
+    second = [disturbance for _, disturbance in islice(deal(settings), number, 2 * number)]
     assert sorted(one.name for one in first) == sorted(one.name for one in second)
-    assert sum(one.kills for one in first) == 7
+    assert sum(one.kills for one in first) == kills
     assert {one.how for one in first if isinstance(one, Kill)} == {"driver", "tree", "jvm"}
 
 
@@ -59,7 +62,9 @@ def test_the_story_is_in_the_file_at_once(tmp_path: Path) -> None:
 
 
 def test_manifests_of_the_outputs_differ_only_where_they_should() -> None:
-    text, files = (output.manifest(bootstrap="b:1", endpoint="http://s3") for output in (TEXT, FILES))
+    text, files = (
+        output.manifest(bootstrap="b:1", endpoint="http://s3", session_seconds=6) for output in (TEXT, FILES)
+    )
     assert text["spec"]["storage"]["prefix"] != files["spec"]["storage"]["prefix"]
     assert text["metadata"] != files["metadata"]
     assert text["spec"]["kafka"] == files["spec"]["kafka"]

@@ -17,6 +17,7 @@ from tests.chaos.crew import Crew, Place, is_unhealthy
 from tests.chaos.producer import TOPICS
 from tests.chaos.witnesses import progress
 from tests.integration.harness.process import MemberProcess
+from tests.stack.clients import admin_client
 
 _INTERVAL_SECONDS = 1.0
 _ASK_MS = 3_000
@@ -153,9 +154,7 @@ class Watch:
     def _look_at_groups(self) -> None:
         try:
             if self._admin is None:
-                self._admin = KafkaAdminClient(
-                    bootstrap_servers=self._bootstrap, request_timeout_ms=_ASK_MS, bootstrap_timeout_ms=_ASK_MS
-                )
+                self._admin = admin_client(self._bootstrap, request_timeout_ms=_ASK_MS, bootstrap_timeout_ms=_ASK_MS)
             for group, pace in self.paces.items():
                 stands = progress(self._admin, group, [topic.name for topic in TOPICS]).values()
                 pace.note(self._chronicle.seconds, sum(one.committed for one in stands), sum(one.end for one in stands))

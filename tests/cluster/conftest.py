@@ -26,7 +26,7 @@ from tests.cluster.environment import (
 from tests.cluster.explanation import explain
 from tests.cluster.kubectl import Kubectl
 from tests.cluster.persister import Persister
-from tests.integration.harness.verification import Verify, verify_with
+from tests.integration.harness.verification import Verify, run_verify
 from tests.integration.harness.workload import Workload
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.fault_proxy import FaultProxy
@@ -53,7 +53,7 @@ collect_ignore_glob = [] if started_by_us() else ["test_*.py"]
 
 
 _RECORDS = 500
-"""That each scene ends with, in each partition."""
+"""That all scenes end with, in each partition."""
 
 
 class MakePersister(Protocol):
@@ -154,14 +154,12 @@ def kubectl(unique: str, minio: MinioServer) -> Iterator[Kubectl]:
 
 
 @contextmanager
-def unharmed(persister: Persister, workload: Workload, verify: Verify) -> Iterator[None]:
-    """Play a scene with a resource that is well. After it all that there is gets stored, exactly once."""
+def unharmed(persister: Persister) -> Iterator[None]:
+    """Play a scene with a resource that is well. After it all that there is gets stored."""
     persister.wait("Ready", "True", "MembersReady")
     yield
-    workload.write(persister.topic, _RECORDS, partitions=PARTITIONS, size=100)
     persister.wait_stored()
     persister.wait("Ready", "True", "MembersReady")
-    verify(persister.manifest())
 
 
 def write_secret(kubectl: Kubectl, secret_key: str) -> None:
@@ -186,11 +184,10 @@ def workload(kafka: KafkaBroker) -> Workload:
     return Workload(kafka.bootstrap)
 
 
-@pytest.fixture
-def verify(capsys: pytest.CaptureFixture[str], secrets_folder: Path) -> Verify:
+@pytest.fixture(scope="module")
+def verify(secrets_folder: Path) -> Verify:
     """``logpersister verify --deep`` of what a manifest describes; fails unless every record is stored exactly once."""
-    run = verify_with(capsys)
-    return lambda manifest, *options, **expected: run(
+    return lambda manifest, *options, **expected: run_verify(
         manifest, "--deep", f"--secrets-dir={secrets_folder}", *options, **expected
     )
 
@@ -209,10 +206,15 @@ def make_persister(
     kafka: KafkaBroker,
     minio: MinioServer,
     s3: FaultProxy,
+    workload: Workload,
+    verify: Verify,
     tmp_path_factory: pytest.TempPathFactory,
     unique: str,
 ) -> Iterator[MakePersister]:
-    """Return what applies a resource; its objects are in the module's bucket, under its name."""
+    """Return what applies a resource; its objects are in the module's bucket, under its name.
+
+    In the end, whatever was done to a resource that is still there, each record of its topic is stored exactly once.
+    """
     client = minio.client()
     client.create_bucket(Bucket=unique)
     client.close()
@@ -239,4 +241,13 @@ def make_persister(
 
     yield make
     for persister in made:
+        if persister.metadata():
+            _verify_at_last(persister, workload, verify)
         persister.group.close()
+
+
+def _verify_at_last(persister: Persister, workload: Workload, verify: Verify) -> None:
+    """Prove that all that the scenes have left is stored, and each record once."""
+    workload.write(persister.topic, _RECORDS, partitions=PARTITIONS, size=100)
+    persister.wait_stored()
+    verify(persister.manifest())

@@ -1,7 +1,6 @@
 """Members that come and go with the lag."""
 
 from tests.cluster.conftest import PARTITIONS, MakePersister, unharmed
-from tests.integration.harness.verification import Verify
 from tests.integration.harness.workload import Workload
 from tests.stack.fault_proxy import Delay, FaultProxy
 
@@ -14,7 +13,7 @@ _RECORDS_OF_AN_OBJECT = 8
 
 
 def test_a_second_member_comes_while_one_cannot_store_all(
-    make_persister: MakePersister, workload: Workload, verify: Verify, s3: FaultProxy
+    make_persister: MakePersister, workload: Workload, s3: FaultProxy
 ) -> None:
     persister = make_persister(
         "autoscaling",
@@ -24,7 +23,7 @@ def test_a_second_member_comes_while_one_cannot_store_all(
             "maxMembers": 2, "targetLag": "10s", "scaleUpStabilization": "2s", "scaleDownStabilization": "5s"
         },
     )  # fmt: skip
-    with unharmed(persister, workload, verify):
+    with unharmed(persister):
         slow = Delay(matches=lambda line: line.startswith("PUT"), times=None, seconds=1)
         s3.inject(slow)
         workload.write(TOPIC, _OBJECTS * _RECORDS_OF_AN_OBJECT, partitions=PARTITIONS, size=_RECORD_BYTES)

@@ -11,7 +11,6 @@ from tests.cluster.environment import OPERATOR_NAMESPACE, OWN_NODE
 from tests.cluster.kubectl import Kubectl
 from tests.cluster.node import Node
 from tests.cluster.persister import Persister, ready, seconds_since
-from tests.integration.harness.verification import Verify
 from tests.integration.harness.workload import Workload
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.fault_proxy import Answer, FaultProxy
@@ -27,9 +26,9 @@ def _resource(make_persister: MakePersister) -> Persister:
 
 
 @pytest.fixture
-def persister(_resource: Persister, workload: Workload, verify: Verify) -> Iterator[Persister]:
+def persister(_resource: Persister) -> Iterator[Persister]:
     """The resource, well before the test and after it."""
-    with unharmed(_resource, workload, verify):
+    with unharmed(_resource):
         yield _resource
 
 
@@ -104,7 +103,7 @@ def test_a_wrong_secret(persister: Persister, workload: Workload) -> None:
         persister.wait("Ready", "False")
         persister.eventually("members have the new keys", lambda: persister.restarts().keys() != before.keys())
         crashing = persister.wait("Stalled", "True", "MemberCrashing")
-        assert "check the keys of spec.storage.secretName" in crashing["message"]
+        assert "correct AWS_SECRET_ACCESS_KEY in the Secret of spec.storage.secretName" in crashing["message"]
     finally:
         write_secret(persister.kubectl, MinioServer.secret_key)
     persister.wait_stored()

@@ -15,7 +15,6 @@ from tests.cluster.environment import MEMBER_IMAGE, OPERATOR_NAMESPACE, OWN_NODE
 from tests.cluster.kubectl import Document, Kubectl
 from tests.cluster.node import images
 from tests.cluster.persister import MEMBERS, Persister
-from tests.integration.harness.verification import Verify
 from tests.integration.harness.workload import Workload
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.topics import Record, produce
@@ -51,9 +50,9 @@ def _resource(make_persister: MakePersister) -> Persister:
 
 
 @pytest.fixture
-def persister(_resource: Persister, workload: Workload, verify: Verify) -> Iterator[Persister]:
+def persister(_resource: Persister, workload: Workload) -> Iterator[Persister]:
     """The resource under load, well before the test and after it: all generations together hold each record once."""
-    with unharmed(_resource, workload, verify), workload.running(TOPIC, PARTITIONS, per_second=50):
+    with unharmed(_resource), workload.running(TOPIC, PARTITIONS, per_second=50):
         yield _resource
 
 

@@ -7,7 +7,6 @@ import pytest
 from tests.cluster.conftest import PARTITIONS, MakePersister, unharmed
 from tests.cluster.persister import Persister, ready
 from tests.cluster.service import Service
-from tests.integration.harness.verification import Verify
 from tests.integration.harness.workload import Workload
 from tests.stack import KafkaBroker
 
@@ -24,9 +23,9 @@ def _resource(make_persister: MakePersister, kafka: KafkaBroker) -> Persister:
 
 
 @pytest.fixture
-def persister(_resource: Persister, workload: Workload, verify: Verify) -> Iterator[Persister]:
+def persister(_resource: Persister, workload: Workload) -> Iterator[Persister]:
     """The resource under load, well before the test and after it."""
-    with unharmed(_resource, workload, verify), workload.running(TOPIC, PARTITIONS, per_second=50):
+    with unharmed(_resource), workload.running(TOPIC, PARTITIONS, per_second=50):
         yield _resource
 
 

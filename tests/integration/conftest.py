@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from logpersister.kafka_client import sockets
 from tests.integration.harness.scene import Scene
-from tests.integration.harness.verification import Verify, verify_with
-from tests.stack import KafkaBroker, MinioServer
+from tests.integration.harness.verification import Verify, run_verify
+from tests.stack import Kafka, KafkaBroker, MinioServer
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import create_topic
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _numbers = itertools.count(1)
-_Servers = tuple[KafkaBroker, MinioServer]
 _ABANDONED_SOCKETS = "ignore:unclosed <socket.socket:ResourceWarning"
 """kafka-python leaves a socket to the garbage collector when one of the tests' clients is closed while it connects."""
 
@@ -35,7 +35,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package", autouse=True)
 def _abandoned_sockets_are_found_here() -> Iterator[None]:
-    """The garbage collector must not find them in the tests of others, where they would be errors."""
+    """The garbage collector must not find them in the tests of others, where they would be errors.
+
+    Those of connections that fail are closed as in the product; clients of tests would keep dozens of them.
+    """
+    sockets.close_failed()
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
@@ -43,32 +47,18 @@ def _abandoned_sockets_are_found_here() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def _servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Servers]:
-    """Both at once: they start side by side, in the time of the slower one."""
-    directory = tmp_path_factory.mktemp("stack")
-    kafka = KafkaBroker(directory / "kafka", properties={"log.cleaner.backoff.ms": "200"})  # compacts at once
-    minio = MinioServer(directory / "minio")
-    kafka.launch()
-    minio.launch()
-    try:
-        kafka.wait()
-        minio.wait()
-        yield kafka, minio
-    finally:
-        kafka.kill()
-        minio.kill()
-
-
-@pytest.fixture(scope="session")
-def kafka(_servers: _Servers) -> KafkaBroker:
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """The session's broker. A test that kills or freezes it must leave it serving."""
-    return _servers[0]
+    properties = {"log.cleaner.backoff.ms": "200"}  # compacts at once
+    with KafkaBroker(tmp_path_factory.mktemp("kafka"), properties=properties) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="session")
-def minio(_servers: _Servers) -> MinioServer:
+def minio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MinioServer]:
     """The session's S3 server. A test that stops or freezes it must leave it serving."""
-    return _servers[1]
+    with MinioServer(tmp_path_factory.mktemp("minio")) as server:
+        yield server
 
 
 @pytest.fixture
@@ -79,7 +69,7 @@ def unique(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def topic(kafka: KafkaBroker, unique: str) -> Callable[..., str]:
+def topic(kafka: Kafka, unique: str) -> Callable[..., str]:
     """``topic(partitions=1, **configs)`` creates a topic and returns its name.
 
     Dots of configuration names are written as underscores: ``cleanup_policy="compact"``.
@@ -119,7 +109,7 @@ def s3_secret(minio: MinioServer, secrets_dir: Path) -> str:
 
 @pytest.fixture
 def scene(
-    tmp_path: Path, kafka: KafkaBroker, minio: MinioServer, s3: "S3Client", s3_secret: str, bucket: str, unique: str
+    tmp_path: Path, kafka: Kafka, minio: MinioServer, s3: "S3Client", s3_secret: str, bucket: str, unique: str
 ) -> Iterator[Scene]:
     """A consumer group of this test alone, on the session's servers: its manifests, members and stored objects."""
     with Scene(tmp_path, kafka, s3, bucket=bucket, endpoint=minio.endpoint, group=unique) as opened:
@@ -127,12 +117,9 @@ def scene(
 
 
 @pytest.fixture
-def verify(
-    capsys: pytest.CaptureFixture[str],
-    logging_as_before: None,
-) -> Verify:
+def verify(logging_as_before: None) -> Verify:
     """``verify(manifest, *options, code=0)`` runs `logpersister verify` and returns its document."""
-    return verify_with(capsys)
+    return run_verify
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
-"""The short form of ``make chaos``: a few real crashes in each run of the tests."""
+"""The short form of ``make chaos``: a few real crashes in each run of the tests, always the same ones."""
 
-import random
 import warnings
 from pathlib import Path
 
@@ -11,6 +10,9 @@ from tests.chaos.run import run
 from tests.chaos.settings import FILES, TEXT, Settings
 
 KILLS = 3
+SEED = 1003
+"""Deals all three kinds of kill, a process whose name is taken, a broker that stops, and answers that are lost, in the
+first six cards. Others are played by ``make soak``."""
 MOST_PLAYS = 3
 """When the harness has trouble, nothing is proven in either way: it is played again, with another seed."""
 
@@ -19,10 +21,8 @@ class HarnessWarning(UserWarning):
     """Shown in pytest's summary; it is about the harness, not about what it tests."""
 
 
-def play(evidence: Path, story: list[str]) -> Report:
-    """Another seed each time: the suite is run often, and what it finds is printed with its seed."""
-    seed = random.SystemRandom().randrange(1 << 31)
-    settings = Settings(seed, kills=KILLS, seconds=0, crews={TEXT.name: 2, FILES.name: 1}, pause=(0.2, 3.0))
+def play(evidence: Path, story: list[str], seed: int) -> Report:
+    settings = Settings(seed, kills=KILLS, seconds=0, crews={TEXT.name: 2, FILES.name: 1}, brokers=1, pause=(0.2, 3.0))
     report = run(settings, evidence, echo=story.append)
     story += ["", report.text(), f"evidence: {evidence}"]
     return report
@@ -33,11 +33,11 @@ def play(evidence: Path, story: list[str]) -> Report:
 @pytest.mark.filterwarnings("default::tests.integration.test_chaos.HarnessWarning")
 def test_the_promise_is_held_under_crashes(tmp_path: Path) -> None:
     story: list[str] = []
-    report = play(tmp_path / "chaos-1", story)
+    report = play(tmp_path / "chaos-1", story, SEED)
     for number in range(2, MOST_PLAYS + 1):
         if report.verdict is Verdict.TROUBLE:
             warnings.warn(f"played again: {report.text()}", HarnessWarning, stacklevel=1)
-            report = play(tmp_path / f"chaos-{number}", story)
+            report = play(tmp_path / f"chaos-{number}", story, SEED + number)
 
     told = "\n".join(story)
     assert report.verdict is Verdict.HELD, told

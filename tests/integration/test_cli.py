@@ -22,6 +22,7 @@ from logpersister.ranges import TopicPartition
 from logpersister.storage.names import object_key, revision_key
 from logpersister.storage.store import open_store
 from tests.stack import KafkaBroker, MinioServer
+from tests.stack.fault_proxy import Answer, FaultProxy, Stall
 from tests.stack.topics import Record, admin, delete_records, produce, transaction
 
 if TYPE_CHECKING:
@@ -101,9 +102,7 @@ class TestLag:
         zero, one = TopicPartition(name, 0), TopicPartition(name, 1)
         intent = promised(Intent(zero, None, 50, (60, 80), "0123456789ab", 1))
         done = stored(100, None, 1)
-        assert intent.mark is not None
-        assert done.mark is not None
-        commit(kafka, unique, {zero: (50, intent.mark.text()), one: (100, done.mark.text())})
+        commit(kafka, unique, {zero: (50, intent.text), one: (100, done.text)})
 
         found = run_json(capsys, "lag", "-f", str(manifest(topics=[name])), "--all")
 
@@ -157,7 +156,7 @@ class TestLag:
         produce(kafka.bootstrap, name, [Record(b"x", timestamp=new_year + day * 86_400_000) for day in (-3, -2, -1, 5)])
         found = run_json(capsys, "lag", "-f", str(manifest(topics=[name], startFrom=start_from)))
         assert found["lag"]["records"] == expected
-        assert found["state"] == "Dead"
+        assert found["state"] == "new"
 
     def test_deleted_records_are_named(
         self,
@@ -219,6 +218,16 @@ class TestLag:
         assert [one["topic"] for one in found["topics"]] == [good]
         assert [one["topic"] for one in found["errors"]] == [bad]
 
+    def test_a_frozen_bootstrap_server_does_not_take_all_the_time(
+        self, kafka: KafkaBroker, topic: CreateTopic, manifest: Manifest, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        name = topic(2)
+        with FaultProxy(kafka.port) as frozen:
+            frozen.inject(Stall(times=None))
+            file = manifest(topics=[name], bootstrapServers=f"{frozen.address},{kafka.bootstrap}")
+            found = run_json(capsys, "lag", "-f", str(file), "--timeout", "6s")
+        assert [one["partitions"] for one in found["topics"]] == [2]
+
     def test_topics_by_pattern_and_topics_that_do_not_exist_yet(
         self, kafka: KafkaBroker, topic: CreateTopic, manifest: Manifest, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -278,6 +287,16 @@ class TestCheck:
         file = manifest(topics=[topic()], storage={"secretName": "none"})
         found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
         assert "AWS_ACCESS_KEY_ID" in found["findings"][-1]["message"]
+
+    def test_wrong_keys_are_exit_2(
+        self, topic: CreateTopic, manifest: Manifest, secrets_dir: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (secrets_dir / "wrong").mkdir()
+        (secrets_dir / "wrong" / "AWS_ACCESS_KEY_ID").write_text("clicks")
+        (secrets_dir / "wrong" / "AWS_SECRET_ACCESS_KEY").write_text("mistyped")
+        file = manifest(topics=[topic()], storage={"secretName": "wrong"})
+        found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
+        assert "does not know the access key id 'clicks'" in found["findings"][-1]["message"]
 
     def test_nothing_is_left_in_the_bucket(
         self, topic: CreateTopic, manifest: Manifest, s3: "S3Client", bucket: str, capsys: pytest.CaptureFixture[str]
@@ -357,6 +376,20 @@ class TestLs:
     def test_an_empty_bucket(self, manifest: Manifest, capsys: pytest.CaptureFixture[str]) -> None:
         found = run_json(capsys, "ls", "-f", str(manifest(topics=["clicks"])))
         assert (found["folders"], found["totals"]["objects"]) == ([], 0)
+
+    def test_json_is_whole_or_nothing(
+        self, file: Path, manifest: Manifest, s3_proxy: FaultProxy, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        proxied = manifest(topics=["clicks", "orders"], storage={"endpoint": s3_proxy.endpoint})
+        s3_proxy.inject(Answer(matches=lambda line: "orders" in line, status=403, code="AccessDenied"))
+        assert main(["ls", "-f", str(proxied), "--json"]) == Exit.UNREACHABLE
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert "AccessDenied" in captured.err
+
+    def test_folders_fit_a_terminal(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["ls", "-f", str(file), "--facts"]) == Exit.OK
+        assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
     def test_a_missing_bucket_is_exit_3(self, manifest: Manifest, capsys: pytest.CaptureFixture[str]) -> None:
         file = manifest(topics=["clicks"], storage={"bucket": "there-is-no-such-bucket"})

@@ -22,6 +22,7 @@ from kafka.admin import (
 )
 
 from logpersister.kafka_client import BrokerReport, KafkaCheckError, check_broker, client_config
+from logpersister.kafka_client.probe import probe
 from logpersister.manifest.kafka import KafkaSpec, SecuritySpec
 from logpersister.manifest.secrets import Secrets
 from tests.integration.harness.scene import Scene
@@ -146,6 +147,8 @@ def test_ways_in(broker: KafkaBroker, secrets: Secrets, how: str) -> None:
     kafka = spec(broker, how)
     report = check_broker(kafka, secrets, "readers")
     assert report == BrokerReport(str(kafka.addresses[0]), 1, {TOPIC: 1}, (), ())
+    tls = client_config(kafka, secrets).get("ssl_context")
+    assert probe(kafka.addresses, tls, 20, greet=True) == {}, "a member that knocks needs no login"
     assert values(kafka, secrets) == [b"one", b"two"]
 
 
@@ -204,6 +207,7 @@ def test_refusals(
     assert time.monotonic() - started < 10
     message = str(caught.value)
     assert len(caught.value.problems) == 1
+    assert caught.value.wrong_secret is expected.startswith("the login was refused"), "decides the exit code"
     assert message.startswith(f"spec.kafka.bootstrapServers: {kafka.bootstrap_servers}: ")
     assert expected in message
     assert not [record for record in caplog.records if record.name.startswith("kafka.")]

@@ -17,7 +17,7 @@ from tests.integration.harness.bucket import StoredObject
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.readers.messagepack import decode_map
-from tests.stack import KafkaBroker
+from tests.stack import Kafka
 from tests.stack.topics import Record, produce, read_all
 
 CreateTopic = Callable[..., str]
@@ -48,7 +48,7 @@ FROM_JAVA = ["NULL\tkey\tno headers", "n:NULL,n:,n:x\tkey\tnull headers", "NULL\
 """Headers, key and value, as the lines of Kafka's console producer: Python's has no null headers, nor only nulls."""
 
 
-def write_every_kind(kafka: KafkaBroker, topic: str) -> list[Record]:
+def write_every_kind(kafka: Kafka, topic: str) -> list[Record]:
     """Write every value with every key, headers in turn; return what Kafka holds then."""
     pairs = [(key, value) for value in VALUES for key in KEYS if (key, value) != (None, None)]
     records = [Record(value, key, headers=HEADERS[place % len(HEADERS)]) for place, (key, value) in enumerate(pairs)]

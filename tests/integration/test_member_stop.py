@@ -104,6 +104,23 @@ def own_minio(tmp_path: Path) -> Iterator[MinioServer]:
         yield server
 
 
+def test_a_member_waits_at_its_start_for_a_broker_that_is_away(
+    scene: Scene, topic: CreateTopic, kafka: KafkaBroker
+) -> None:
+    name = topic()
+    scene.workload.write(name, 100)
+    scene.group.close()
+    kafka.stop()
+    try:
+        member = scene.member(scene.manifest(kafka={"topics": [name]}), None, "--until-current", "--wait", "30m")
+        waiting = member.wait_event("start.waits")
+    finally:
+        kafka.restart()
+    assert f"{kafka.bootstrap}: connection refused: nothing listens there" in waiting["reason"]
+    assert member.wait_end() == 0
+    scene.assert_stored(name)
+
+
 def test_servers_are_away_for_a_while(
     tmp_path: Path, kafka: KafkaBroker, own_minio: MinioServer, s3_secret: str, unique: str, topic: CreateTopic
 ) -> None:
@@ -112,7 +129,7 @@ def test_servers_are_away_for_a_while(
     client = own_minio.client()
     client.create_bucket(Bucket=unique)
     with Scene(tmp_path, kafka, client, bucket=unique, endpoint=own_minio.endpoint, group=unique) as scene:
-        member = scene.member(scene.manifest(kafka={"topics": [name]}))
+        member = scene.member(scene.manifest(kafka={"topics": [name]}), None, "--log-level", "info")
         scene.workload.write(name, 100, partitions=[0, 1])
         scene.group.wait_current(name, explain=member.tail)
 
@@ -125,16 +142,38 @@ def test_servers_are_away_for_a_while(
         assert status["uploads"]["failures"] >= 1
         assert status["errors"]["recent"][0]["kind"] == "unreachable"
         assert scene.group.pending(name), "what was promised stays promised"
+        member.wait("it is not ready", lambda: "FAILED bucket: the bucket is away since" in member.readiness())
+        assert [(one["server"], one["lasting"]) for one in member.status()["outages"]] == [("bucket", True)]
         own_minio.restart()
         scene.group.wait_current(name, explain=member.tail)
+        member.wait("it is ready again", member.ready)
+        assert member.status()["outages"] == []
 
         scene.group.close()
         kafka.kill()
+        refused = f"{kafka.bootstrap}: connection refused: nothing listens there"
+        member.wait("it has lost its session", lambda: "FAILED group: not in the group" in member.readiness())
+        assert f"FAILED kafka: Kafka is away since {member.status()['outages'][0]['since'][:10]}" in member.readiness()
+        member.wait("it says why", lambda: refused in member.readiness())
+        assert member.live(), "a restart would not help"
+        status = member.status()
+        assert (status["state"], status["outages"][0]["reason"]) == ("joining", refused)
+        assert refused in status["stateMessage"]
         member.wait("it does not know its lag", lambda: member.lag() is None)
         kafka.restart()
         scene.workload.write(name, 100, partitions=[0, 1])
         scene.group.wait_current(name, explain=member.tail)
 
+        member.wait("it is ready again", member.ready)
+        assert not member.events("range.written"), "single ranges are told at debug"
+        (banner,) = member.events("member.starts")
+        assert (banner["topics"], banner["bucket"]) == ([name], f"s3://{unique}/raw")
+        assert member.events("member.assignment", partitions=f"{name} 0-1")
+        assert [event["state"] for event in member.events("member.state")] == ["running", "joining", "running"]
+        assert sum(event["records"] for event in member.events("commit.stored")) == 600
+        told = [(event["event"], event["level"]) for event in member.events() if event["event"].startswith("kafka.")]
+        assert told == [("kafka.away", "warning"), ("kafka.back", "warning")]
+        assert not [event for event in member.events("library.message") if event["library"].startswith("kafka")]
         scene.assert_stored(name)
         assert member.metrics()[f'logpersister_records_total{{topic="{name}"}}'] == 600
         member.terminate()

@@ -1,12 +1,21 @@
 """The servers and helpers that all integration tests stand on."""
 
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.stack import KafkaBroker, MinioServer, ServerError
+from logpersister.manifest import load
+from tests.stack import KafkaBroker, MinioServer, S3Server, SeaweedServer, ServerError
+from tests.stack.__main__ import example
+from tests.stack.artifacts import ROOT
+from tests.stack.detached import STANDARD_PORTS, Stack
 from tests.stack.topics import (
     Record,
     add_partitions,
@@ -83,13 +92,56 @@ def test_keys_are_found_as_a_mounted_secret(minio: MinioServer, secrets_dir: Pat
     assert (secrets_dir / s3_secret / "AWS_SECRET_ACCESS_KEY").read_text() == minio.secret_key
 
 
-def test_minio_keeps_address_and_data_when_killed(tmp_path: Path) -> None:
-    with MinioServer(tmp_path) as server:
+@pytest.mark.parametrize("kind", [MinioServer, SeaweedServer])
+def test_s3_keeps_address_buckets_and_keys_when_killed(tmp_path: Path, kind: type[S3Server]) -> None:
+    with kind(tmp_path) as server:
         endpoint = server.endpoint
-        server.kill()
-        assert not server.alive
-        server.restart()
-        assert server.endpoint == endpoint
+        with closing(server.client()) as client:
+            client.create_bucket(Bucket="logs")
+            client.put_object(Bucket="logs", Key="a", Body=b"1")
+            server.kill()
+            assert not server.alive
+            server.restart()
+            assert server.endpoint == endpoint
+            assert client.get_object(Bucket="logs", Key="a")["Body"].read() == b"1"
+            with pytest.raises(client.exceptions.NoSuchBucket):
+                client.put_object(Bucket="other", Key="a", Body=b"1")
+
+
+def test_the_stack_outlives_its_command_and_has_what_the_example_names(tmp_path: Path) -> None:
+    spec = load(ROOT / "examples" / "clicks.yaml").spec
+    assert [address.port for address in spec.kafka.addresses] == [STANDARD_PORTS["kafka"]]
+    assert str(spec.storage.endpoint).endswith(f":{STANDARD_PORTS['seaweedfs']}")
+
+    def stack(*arguments: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "tests.stack", f"--directory={tmp_path / 'stack'}", *arguments]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    code, shown = stack("up")
+    try:
+        assert (code, stack("status")) == (0, (0, shown.split("\n", 1)[1]))
+        assert re.search(r"(?m)^seaweedfs +http://127\.0\.0\.1:\d+ ", shown)
+        code, refused = stack("up", "--s3=minio")
+        assert (code, refused.splitlines()[-1]) == (
+            1,
+            "seaweedfs runs as the S3 server; `make stack-down` stops it, then start minio",
+        )
+        running = Stack(tmp_path / "stack")
+        checked = subprocess.run(
+            ["sh", "-c", example(running).format("check")],
+            cwd=ROOT,
+            env={**os.environ, "LOGPERSISTER_SECRETS_DIR": str(running.secrets_dir)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        assert "2 topics, 7 partitions: clicks (4), orders (3)" in checked.stdout
+        assert "warning" not in checked.stdout
+    finally:
+        assert stack("down")[0] == 0
+    assert stack("status")[0] == 1
 
 
 def test_a_server_that_dies_shows_the_end_of_its_log(tmp_path: Path) -> None:

@@ -183,9 +183,30 @@ def test_a_sequence_file_that_was_cut_off(
     assert verify(manifest)["ok"], "names and facts are as they were"
 
 
-def test_a_group_that_has_not_begun(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
-    """Nothing is committed, so nothing is promised."""
-    name = topic(2)
-    produce(scene.kafka.bootstrap, name, [Record(b"x", partition=0)])
-    document = verify(scene.manifest(kafka={"topics": [name]}))
-    assert (document["ok"], document["findings"]) == (True, [])
+def test_a_group_that_has_not_begun(
+    scene: Scene, topic: CreateTopic, verify: Verify, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is stored, so nothing is proven: a mistyped group must not look like a good backup."""
+    name, empty = topic(2), topic()
+    produce(scene.kafka.bootstrap, name, [Record(b"x", partition=0)] * 3)
+    waiting = scene.manifest(kafka={"topics": [name]})
+    document = verify(waiting, code=Exit.BROKEN)
+    assert (document["ok"], kinds(document)) == (False, {("not-begun", 0): 1})
+    assert main(["verify", "-f", str(waiting)]) == Exit.BROKEN
+    assert "nothing is stored, and 3 records wait" in capsys.readouterr().out
+
+    assert verify(scene.manifest(kafka={"topics": [empty]}))["ok"], "nothing waits"
+
+
+def test_topics_that_do_not_exist(
+    scene: Scene, topic: CreateTopic, verify: Verify, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = topic()
+    misspelt = verify(scene.manifest(kafka={"topics": [f"{name}x"]}), code=Exit.UNREACHABLE)
+    assert (misspelt["ok"], misspelt["complete"]) == (False, False)
+    assert "no such topic" in misspelt["errors"][0]["message"]
+    verify(scene.manifest(kafka={"topics": [name]}), "--topic", f"{name}x", code=Exit.UNREACHABLE)
+
+    unmatched = scene.manifest(kafka={"topicPattern": f"{name}x"})
+    assert main(["verify", "-f", str(unmatched)]) == Exit.UNREACHABLE
+    assert "matches no topic" in capsys.readouterr().err

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.admin import KafkaAdminClient
@@ -10,10 +11,13 @@ from kafka.errors import KafkaError, NoError
 from kafka.structs import OffsetAndMetadata
 
 from tests.integration.harness.waiting import PATIENCE_SECONDS, eventually
+from tests.stack.clients import admin_client
 from tests.stack.topics import end_offsets
 
 Value = TypeVar("Value")
 TopicPartition = tuple[str, int]
+_ASK_MS = 10_000
+"""Until it is asked again: of several brokers, one may be frozen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +42,18 @@ class Group:
         self._bootstrap = bootstrap
         self._client: KafkaAdminClient | None = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     @property
     def _admin(self) -> KafkaAdminClient:
         if self._client is None:
-            self._client = KafkaAdminClient(bootstrap_servers=self._bootstrap)
+            self._client = admin_client(self._bootstrap, bootstrap_timeout_ms=_ASK_MS, request_timeout_ms=_ASK_MS)
         return self._client
 
     def close(self) -> None:
@@ -52,7 +64,7 @@ class Group:
 
     def committed(self, topic: str) -> dict[int, Committed]:
         """Return what is committed, by partition."""
-        found = _patiently(lambda: self._admin.list_group_offsets({self.name: None}))[self.name]
+        found = self._patiently(lambda: self._admin.list_group_offsets({self.name: None}))[self.name]
         return {
             partition.partition: Committed(entry.offset, entry.metadata or "")
             for partition, entry in found.items()
@@ -87,7 +99,7 @@ class Group:
 
     def members(self) -> list[str]:
         """Return the static names, or else the ids, of the members."""
-        described = _patiently(lambda: self._admin.describe_groups([self.name]))[self.name]
+        described = self._patiently(lambda: self._admin.describe_groups([self.name]))[self.name]
         return sorted(member["group_instance_id"] or member["member_id"] for member in described["members"])
 
     def wait_empty(self) -> None:
@@ -96,30 +108,32 @@ class Group:
     def set(self, topic: str, offsets: Mapping[int, int]) -> None:
         """Commit offsets as Kafka's own tools do, without metadata."""
         commits = {KafkaTopicPartition(topic, p): OffsetAndMetadata(offset, "", -1) for p, offset in offsets.items()}
-        _accepted(lambda: self._admin.alter_group_offsets(self.name, commits))
+        self._accepted(lambda: self._admin.alter_group_offsets(self.name, commits))
 
     def forget(self, topic: str, partitions: Collection[int]) -> None:
         """Delete committed offsets, as Kafka itself does with those of idle groups."""
         doomed = [KafkaTopicPartition(topic, number) for number in partitions]
-        _accepted(lambda: self._admin.delete_group_offsets(self.name, doomed))
+        self._accepted(lambda: self._admin.delete_group_offsets(self.name, doomed))
 
+    def _accepted(self, change: Callable[[], Mapping[Any, Any]]) -> None:
+        refused = {partition: error for partition, error in self._patiently(change).items() if error is not NoError}
+        assert not refused, refused
 
-def _patiently(ask: Callable[[], Value]) -> Value:
-    """Ask until the coordinator answers: it makes the offsets topic on the first question."""
-    answers: list[Value] = []
+    def _patiently(self, ask: Callable[[], Value]) -> Value:
+        """Ask until the coordinator answers: it makes the offsets topic on the first question.
 
-    def answered() -> bool:
-        try:
-            answers.append(ask())
-        except KafkaError as error:
-            if not error.retriable:
-                raise
-        return bool(answers)
+        Each time it is looked for anew: kafka-python's admin client never forgets a coordinator, though it has moved.
+        """
+        answers: list[Value] = []
 
-    eventually("the group's coordinator answers", answered)
-    return answers[0]
+        def answered() -> bool:
+            try:
+                answers.append(ask())
+            except KafkaError as error:
+                self.close()
+                if not error.retriable:
+                    raise
+            return bool(answers)
 
-
-def _accepted(change: Callable[[], Mapping[Any, Any]]) -> None:
-    refused = {partition: error for partition, error in _patiently(change).items() if error is not NoError}
-    assert not refused, refused
+        eventually(f"the coordinator of group {self.name} answers", answered)
+        return answers[0]

@@ -29,15 +29,16 @@ class MemberProcess:
     Its processes are the driver, Spark's JVM, and the Python workers.
     """
 
-    def __init__(self, manifest: Path, log: Path, *options: str) -> None:
+    def __init__(self, manifest: Path, log: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
         self.log = log
         self._address: str | None = None
         command = [str(Path(sys.executable).with_name("logpersister")), "run", "-f", str(manifest)]
-        command += ["--http", "127.0.0.1:0", "--cores", "2", "--log-format", "json", *options]
+        command += ["--http", "127.0.0.1:0", "--cores", "2", "--log-format", "json", "--log-level", "debug"]
+        command += options
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 command,
-                env={**os.environ, _MARK: str(log)},
+                env={**os.environ, **(environment or {}), _MARK: str(log)},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -84,6 +85,15 @@ class MemberProcess:
     def ready(self) -> bool:
         """Whether it counts as ready, by ``/readyz``."""
         return bool(self._get("/readyz"))
+
+    def readiness(self) -> str:
+        """What ``/readyz`` says, whatever it is."""
+        try:
+            with urllib.request.urlopen(f"http://{self.address}/readyz", timeout=5) as response:
+                return str(response.read().decode())
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.read().decode()
 
     def live(self) -> bool:
         """Whether it counts as alive, by ``/healthz``."""

@@ -14,7 +14,7 @@ from tests.integration.harness.bucket import Bucket, StoredObject, assert_exactl
 from tests.integration.harness.group import Group
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.workload import Workload
-from tests.stack import KafkaBroker
+from tests.stack import Kafka
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -27,7 +27,7 @@ class Scene:
     """Everything of one group. Members that are left at the end are killed."""
 
     def __init__(
-        self, directory: Path, kafka: KafkaBroker, client: "S3Client", *, bucket: str, endpoint: str, group: str
+        self, directory: Path, kafka: Kafka, client: "S3Client", *, bucket: str, endpoint: str, group: str
     ) -> None:
         self.kafka = kafka
         self._client = client
@@ -70,11 +70,13 @@ class Scene:
         file.write_text(yaml.safe_dump(document))
         return file
 
-    def member(self, manifest: Path, name: str | None = None, *options: str) -> MemberProcess:
-        """Start a member; ``name`` makes it a static one."""
+    def member(
+        self, manifest: Path, name: str | None = None, *options: str, environment: Mapping[str, str] | None = None
+    ) -> MemberProcess:
+        """Start a member; ``name`` makes it a static one, ``environment`` adds to its variables."""
         log = self._directory / f"{self.group.name}-{name or 'member'}-{next(self._numbers)}.log"
         named = ("--member-name", name) if name else ()
-        member = MemberProcess(manifest, log, *named, *options)
+        member = MemberProcess(manifest, log, *named, *options, environment=environment)
         self._stack.callback(member.clean_up)
         return member
 

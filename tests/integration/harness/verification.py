@@ -1,11 +1,11 @@
 """`logpersister verify`, as the second opinion on a scene."""
 
+import io
 import json
 from collections import Counter
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, Protocol
-
-import pytest
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
@@ -17,17 +17,12 @@ class Verify(Protocol):
     def __call__(self, manifest: Path, *options: str, code: Exit = Exit.OK) -> Any: ...
 
 
-def verify_with(capsys: pytest.CaptureFixture[str]) -> Verify:
-    """Return `Verify` for a test that captures its output."""
-
-    def run(manifest: Path, *options: str, code: Exit = Exit.OK) -> Any:
-        capsys.readouterr()
+def run_verify(manifest: Path, *options: str, code: Exit = Exit.OK) -> Any:
+    """Run it in this process, as `Verify` says."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
         ended = main(["verify", "-f", str(manifest), "--json", *options])
-        captured = capsys.readouterr()
-        assert ended == code, captured.out + captured.err
-        return json.loads(captured.out)
-
-    return run
+    assert ended == code, out.getvalue() + err.getvalue()
+    return json.loads(out.getvalue())
 
 
 def kinds(document: Any, topic: str | None = None) -> dict[tuple[str, int], int]:

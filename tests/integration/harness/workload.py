@@ -15,6 +15,7 @@ from tests.integration.harness.bucket import TopicPartition
 from tests.stack.topics import Record, produce, read_all
 
 _FLUSH_SECONDS = 120
+_REQUEST_MS = 10_000
 
 
 def number(value: bytes) -> int:
@@ -75,7 +76,8 @@ class Workload:
             assert not thread.is_alive(), "the producer does not end"
 
     def _run(self, topic: str, partitions: Sequence[int], per_second: float, stop: threading.Event) -> None:
-        producer = KafkaProducer(bootstrap_servers=self._bootstrap, linger_ms=20)
+        # A broker that is frozen must not hold back what others would take.
+        producer = KafkaProducer(bootstrap_servers=self._bootstrap, linger_ms=20, request_timeout_ms=_REQUEST_MS)
         try:
             while not stop.wait(1 / per_second):
                 for partition in partitions:

@@ -16,6 +16,9 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "cannot be combined with excludeTopicPattern": (
         "whether two patterns can stand in one depends on names of groups and on limits of Python's syntax"
     ),
+    "sets the image of our container": (
+        "the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"
+    ),
     "is no time zone of the IANA database": "there are 600 names, and more with each edition of the database",
 }
 """What the API server lets through and the model refuses, with the reason. The operator tells it by ``SpecValid``."""

@@ -1,5 +1,6 @@
 """The operator as a process of its own, for one namespace, beside a real API server."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -19,6 +20,7 @@ from tests.stack.ports import LOOPBACK, free_port
 
 IMAGE = "registry.example/logpersister:0.1.0"
 _QUICK = {"LAG_SECONDS": "1", "REPORT_SECONDS": "1", "SECRET_SECONDS": "2"}
+_LEASE = "LOGPERSISTER_OPERATOR_LEASE"
 _STOP_SECONDS = 30
 
 
@@ -40,13 +42,16 @@ class OperatorProcess:
         }
         variables = {f"LOGPERSISTER_OPERATOR_{name}": value for name, value in ours.items()}
         self._environment = {**os.environ, "KUBECONFIG": str(kubeconfig or server.kubeconfig), **variables}
+        self._leases = (f"{namespace}/operator-{number}" for number in itertools.count())
+        """One for each start: a test of restarts need not wait until that of the one that was killed has expired."""
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
+        lease = {_LEASE: next(self._leases)} if _LEASE not in self._environment else {}
         with self.log.open("ab") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "logpersister_operator"],
-                env=self._environment,
+                env=self._environment | lease,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -58,6 +63,12 @@ class OperatorProcess:
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
+
+    @property
+    def code(self) -> int | None:
+        """Exit code; None while it runs."""
+        assert self._process is not None
+        return self._process.poll()
 
     def stop(self) -> int:
         """End it in order; return the exit code."""

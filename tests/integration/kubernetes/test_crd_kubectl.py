@@ -29,6 +29,7 @@ from logpersister_operator.crd.rollout import (
     Trial,
 )
 from logpersister_operator.crd.status import (
+    MOST_LOSSES,
     MOST_QUARANTINED,
     MOST_RESTARTS,
     Condition,
@@ -105,7 +106,12 @@ def test_what_is_printed(kubectl: Kubectl, api: Client, namespace: str) -> None:
         observed_generation=1,
         generation=3,
         revision="0123456789ab",
-        conditions=(Condition(type="Ready", status="True", reason="Storing", message="a", last_transition_time=now),),
+        conditions=(
+            Condition(type="Ready", status="True", reason="Because", message="a", last_transition_time=now),
+            Condition(
+                type="UploadsSucceeding", status="False", reason="Because", message="a", last_transition_time=now
+            ),
+        ),
         uploads=Uploads(objects=1, bytes=2, failures=7, failures_last_hour=0),
         summary=Summary(members="2/3", lag="1200", lag_age="42s", uploaded="1.2GiB", state="Storing records"),
     )
@@ -113,9 +119,11 @@ def test_what_is_printed(kubectl: Kubectl, api: Client, namespace: str) -> None:
     api.replace(f"{path}/clicks-backup/status", document)
     head, row = kubectl("get", "lp").stdout.splitlines()
     assert re.split(r"  +", head.strip()) == (
-        ["NAME", "READY", "GEN", "MEMBERS", "LAG", "LAG AGE", "UPLOADED", "FAILURES", "STATE", "AGE"]
+        ["NAME", "READY", "STORING", "GEN", "MEMBERS", "LAG", "LAG AGE", "UPLOADED", "FAILURES", "STATE", "AGE"]
     )
-    assert row.split()[:-1] == ["clicks-backup", "True", "3", "2/3", "1200", "42s", "1.2GiB", "7", "Storing", "records"]
+    assert row.split()[:-1] == (
+        ["clicks-backup", "True", "False", "3", "2/3", "1200", "42s", "1.2GiB", "7", "Storing", "records"]
+    )
     wide = kubectl("get", "logpersister", "--output=wide").stdout
     assert "Storing records" in wide
     assert "0123456789ab" in wide
@@ -201,8 +209,10 @@ def full_status() -> dict[str, Any]:
         ),
         data_loss=DataLoss(
             records=1,
-            ranges=10,
-            latest=tuple(Loss(topic="t", partition=1, start=n, end=n + 1, held=True, time=now) for n in range(10)),
+            ranges=MOST_LOSSES,
+            latest=tuple(
+                Loss(topic="t", partition=1, start=n, end=n + 1, held=True, time=now) for n in range(MOST_LOSSES)
+            ),
         ),
         autoscale=Autoscale(
             members=1000,

@@ -4,10 +4,11 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from logpersister.manifest.constraint import compiled
+from tests.examples import examples
 from tests.integration.kubernetes.judge import Judge
 from tests.integration.kubernetes.test_crd_rules import Node, nodes
 from tests.unit.manifest.documents import DOCUMENT, changed
@@ -173,8 +174,8 @@ def _put(document: Any, steps: tuple[str | int, ...], value: Any) -> None:
         document[last:] = [copy.deepcopy(value)]
 
 
-@settings(
-    max_examples=400,
+@examples(
+    400,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(mutated())

@@ -11,6 +11,7 @@ import pytest
 
 from logpersister.storage.errors import StorageError
 from logpersister.storage.store import ObjectStore
+from tests.integration.harness.secured import SecuredMinio
 from tests.integration.storage.writing import (
     FACTS,
     GROUP,
@@ -37,23 +38,36 @@ def test_check_finds_a_usable_bucket_and_leaves_nothing(store: ObjectStore, s3: 
         ({"bucket": "no-such-bucket-here"}, "missing-bucket", "there is no such bucket.*create it"),
         ({"endpoint": "http://127.0.0.1:9"}, "unreachable", "127.0.0.1:9.*connection refused.*spec.storage.endpoint"),
         ({"endpoint": "http://no-such-host.invalid:9000"}, "unreachable", "no-such-host.invalid"),
-        ({"secret_name": "wrong"}, "unauthorized", "spec.storage.secretName"),
+        ({"secret_name": "wrong"}, "unauthorized", "secret key does not belong to the access key id 'logpersister'"),
+        ({"secret_name": "unknown"}, "unauthorized", "does not know the access key id 'nobody'.*AWS_ACCESS_KEY_ID"),
         ({"secret_name": "nowhere"}, "unauthorized", "the Secret nowhere"),
     ],
 )
 def test_check_says_what_is_wrong_and_what_to_do(
     make_store: MakeStore, secrets_dir: Path, changes: Mapping[str, str], kind: str, text: str
 ) -> None:
-    secret = secrets_dir / "wrong"
-    secret.mkdir()
-    (secret / "AWS_ACCESS_KEY_ID").write_text("logpersister")
-    (secret / "AWS_SECRET_ACCESS_KEY").write_text("my-very-secret-key")
+    for name, key_id in (("wrong", "logpersister"), ("unknown", "nobody")):
+        secret = secrets_dir / name
+        secret.mkdir()
+        (secret / "AWS_ACCESS_KEY_ID").write_text(key_id)
+        (secret / "AWS_SECRET_ACCESS_KEY").write_text("my-very-secret-key")
     before = time.monotonic()
     with pytest.raises(Exception, match=text) as caught:
         make_store(**changes).check(GROUP, deadline=2)
     assert time.monotonic() - before < 6
     assert getattr(caught.value, "kind", "unauthorized") == kind
     assert "my-very-secret-key" not in str(caught.value)
+
+
+def test_check_tells_tls_from_plain_http(
+    make_store: MakeStore, minio: MinioServer, tmp_path: Path, secrets_dir: Path
+) -> None:
+    with pytest.raises(StorageError, match=r"endpoint is https, and the server there speaks plain http.*write http://"):
+        make_store(endpoint=minio.endpoint.replace("http:", "https:")).check(GROUP, deadline=5)
+    with SecuredMinio(tmp_path / "secured") as secured:
+        plain = make_store(endpoint=secured.endpoint.replace("https:", "http:"))
+        with pytest.raises(StorageError, match=r"endpoint is http, and the server there speaks TLS only.*write https:"):
+            plain.check(GROUP, deadline=5)
 
 
 def test_check_ends_at_its_deadline_when_nobody_answers(make_store: MakeStore, s3_proxy: FaultProxy) -> None:

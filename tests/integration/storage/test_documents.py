@@ -1,19 +1,23 @@
 """What the store finds in a bucket, and what groups note there."""
 
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 
 from logpersister.member.shadow.shelf import Shelf, TooManyError, Window
 from logpersister.ranges import Range, TopicPartition
+from logpersister.records.escaping import QUARANTINE
+from logpersister.storage.ahead import first_ahead, newest_folders
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.losses import Loss, list_losses, record_loss
-from logpersister.storage.names import topic_key
+from logpersister.storage.names import encode_metadata, facts_key, object_key, topic_key
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
-from logpersister.storage.topics import claim_topic
+from logpersister.storage.topics import TopicNote, claim_topic, first_note, note_selection
 from tests.integration.storage.writing import (
+    FACTS,
     GROUP,
     PART,
     begin,
@@ -21,6 +25,7 @@ from tests.integration.storage.writing import (
     facts_of,
     key_of,
     keys,
+    metadata_of,
     read,
     write_in_pieces,
 )
@@ -100,6 +105,18 @@ def test_a_foreign_object_and_a_lost_facts_document_are_told_apart(
         store.facts(key_of(100))
 
 
+def test_an_object_of_an_earlier_release_is_read_with_its_facts(
+    store: ObjectStore, s3: "S3Client", bucket: str
+) -> None:
+    """The name of its facts ends with eight digits of a digest of its metadata."""
+    metadata = encode_metadata({**metadata_of(0), "facts": "89abcdef"})
+    s3.put_object(Bucket=bucket, Key=key_of(0), Body=b"", Metadata=metadata)
+    store.put_json(facts_key("raw", GROUP, key_of(0), "89abcdef"), {**metadata_of(0), **FACTS})
+    facts = store.facts(key_of(0))
+    assert facts is not None
+    assert facts.records == 10
+
+
 def test_groups_that_share_a_prefix_are_found(store: ObjectStore) -> None:
     assert list(store.groups()) == []
     put_revision(store, "a/b", "0123456789ab", {})
@@ -128,13 +145,88 @@ def test_losses_are_recorded_once_each(store: ObjectStore) -> None:
 def test_the_first_topic_of_a_name_stays_that_of_its_generation(
     store: ObjectStore, s3: "S3Client", bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert [claim_topic(store, GROUP, "clicks", 1, topic_id) for topic_id in "ABA"] == ["A", "A", "A"]
-    assert claim_topic(store, GROUP, "clicks", 2, "B") == "B"
-    assert claim_topic(store, "another", "clicks", 1, "C") == "C"
-    found = iter([None, store.get_json(topic_key("raw", GROUP, "clicks", 1))])
+    a, b, c = (TopicNote(topic_id, 3, (10, 0, 20)) for topic_id in "ABC")
+    assert [claim_topic(store, GROUP, "clicks", 1, note) for note in (a, b, a)] == [a, a, a]
+    assert claim_topic(store, GROUP, "clicks", 2, b) == b
+    assert claim_topic(store, "another", "clicks", 1, c) == c
+    key = topic_key("raw", GROUP, "clicks", 1)
+    found = iter([None, store.get_json(key)])
     with monkeypatch.context() as patch:
         patch.setattr(store, "get_json", lambda _: next(found))
-        assert claim_topic(store, GROUP, "clicks", 1, "B") == "A", "somebody else was faster"
-    s3.put_object(Bucket=bucket, Key=topic_key("raw", GROUP, "clicks", 1), Body=b"{}")
-    with pytest.raises(ForeignObjectError, match="does not say which topic"):
-        claim_topic(store, GROUP, "clicks", 1, "A")
+        assert claim_topic(store, GROUP, "clicks", 1, b) == a, "somebody else was faster"
+    for damaged in (b"{}", b'{"topicId": "A", "begins": ["x"]}'):
+        s3.put_object(Bucket=bucket, Key=key, Body=damaged)
+        with pytest.raises(ForeignObjectError, match="see who changed it"):
+            claim_topic(store, GROUP, "clicks", 1, a)
+    s3.put_object(Bucket=bucket, Key=key, Body=b'{"topicId": "A", "mood": "good"}')
+    assert claim_topic(store, GROUP, "clicks", 1, a) == TopicNote("A"), "of an older release"
+
+
+def test_where_a_topic_was_begun_with_is_noted_by_the_first_generation_about_it(store: ObjectStore) -> None:
+    assert first_note(store, GROUP, "clicks", "A") is None
+    begun = TopicNote("A", 2, (10, 20))
+    for generation, note in ((1, TopicNote("old", 2, (7, 7))), (2, begun), (10, TopicNote("A", 3))):
+        claim_topic(store, GROUP, "clicks", generation, note)
+    assert first_note(store, GROUP, "clicks", "A") == begun, "numbers are not in the order of their digits"
+    assert first_note(store, GROUP, "click", "A") is None
+
+
+def test_the_topics_of_a_selection_are_those_that_there_were_first(store: ObjectStore) -> None:
+    selection = {"pattern": "web.*"}
+    assert list(note_selection(store, GROUP, selection, ["web.b", "web.a"])) == ["web.b", "web.a"]
+    assert list(note_selection(store, GROUP, selection, ["web.a", "web.b", "web.c"])) == ["web.a", "web.b"]
+    assert list(note_selection(store, GROUP, {"topics": ["web.c"]}, ["web.c"])) == ["web.c"]
+
+
+def test_a_snapshot_that_cannot_be_read_is_put_again(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name is its content. A lifecycle rule has moved it to an archive class, which GET refuses."""
+    document = {"spec": {"generation": 1}}
+    put_revision(store, GROUP, "0123456789ab", document)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "get_json", Mock(side_effect=StorageError("rejected", "InvalidObjectState")))
+        put_revision(store, GROUP, "0123456789ab", document)
+        patch.setattr(store, "get_json", Mock(side_effect=StorageError("timeout", "away")))
+        with pytest.raises(StorageError, match="away"):
+            put_revision(store, GROUP, "0123456789ab", document)
+    assert get_revision(store, GROUP, "0123456789ab") == document
+
+
+@pytest.mark.parametrize("extension", [".txt.gz", ""])
+def test_objects_behind_an_offset_are_found_by_one_listing(
+    store: ObjectStore, s3: "S3Client", bucket: str, extension: str
+) -> None:
+    zero, one, ten = (TopicPartition("clicks", number) for number in (0, 1, 10))
+    for generation, partition, start in ((1, 0, 0), (1, 0, 100), (2, 0, 500), (1, 10, 300)):
+        key = object_key("raw", "clicks", "", generation, partition, start, extension)
+        s3.put_object(Bucket=bucket, Key=key, Body=b"x")
+    assert first_ahead(store, {zero: 101, one: 0, ten: 0}, 1, in_folders=False) == {zero: None, one: None, ten: 300}
+    assert first_ahead(store, {zero: 0}, 1, in_folders=False) == {zero: 0}
+    for position in (1, 99, 100):
+        assert first_ahead(store, {zero: position}, 1, in_folders=False) == {zero: 100}
+    assert first_ahead(store, {zero: 101}, 2, in_folders=False) == {zero: 500}
+
+
+def test_objects_behind_an_offset_are_looked_for_in_the_last_folders(
+    store: ObjectStore, s3: "S3Client", bucket: str
+) -> None:
+    zero = TopicPartition("clicks", 0)
+    for path, start in (
+        ("dt=2026-11-20/hr=23", 900),
+        ("dt=2026-11-21/hr=00", 100),
+        ("dt=2026-11-21/hr=01", 200),
+        ("dt=2026-11-21/hr=02", 300),
+        (QUARANTINE, 1000),
+    ):
+        s3.put_object(Bucket=bucket, Key=object_key("raw", "clicks", path, 1, 0, start, ".txt"), Body=b"x")
+    assert newest_folders(store, "clicks")[-2:] == ["dt=2026-11-21/hr=01", "dt=2026-11-21/hr=02"]
+    assert first_ahead(store, {zero: 250}, 1, in_folders=True) == {zero: 300}
+    assert first_ahead(store, {zero: 301}, 1, in_folders=True) == {zero: None}, "older folders are not looked into"
+
+
+def test_a_bucket_that_fails_leaves_the_question_open(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = StorageError("timeout", "away")
+    monkeypatch.setattr(store, "first_keys", Mock(side_effect=error))
+    monkeypatch.setattr(store, "folders", Mock(side_effect=error))
+    for in_folders in (False, True):
+        found = first_ahead(store, {TopicPartition("clicks", 0): 5}, 1, in_folders=in_folders)
+        assert found == {TopicPartition("clicks", 0): error}

@@ -86,3 +86,20 @@ def test_an_object_that_is_there_is_left_alone_on_the_short_way_too(
     assert writer.finish(FACTS).existing
     assert read(s3, bucket, key_of(0)) == b"theirs"
     assert is_lean(lean_store)
+
+
+def test_the_first_names_of_a_listing_are_the_same_on_both_ways(
+    make_store: MakeStore, lean_store: ObjectStore, s3_proxy: FaultProxy, retries: Retries
+) -> None:
+    names = [f"raw/clicks/at={text}/{number}" for text in ("a b+c", "d%2Fe", "ä&<") for number in range(2)]
+    for name in names:
+        lean_store.put_json(name, {})
+    for start_after in ("", names[0], "raw/clicks/at=a b+c/0~", names[-1]):
+        long, short = make_store(), lean_store
+        found = long.first_keys("raw/clicks/", start_after=start_after, most=4)
+        assert found == short.first_keys("raw/clicks/", start_after=start_after, most=4)
+        assert found == [name for name in sorted(names, key=str.encode) if name > start_after][:4]
+    assert is_lean(lean_store)
+    s3_proxy.inject(Answer(status=500, code="InternalError"))
+    assert len(lean_store.first_keys("raw/clicks/", start_after="", most=10)) == len(names)
+    assert sum(retries.values()) == 1

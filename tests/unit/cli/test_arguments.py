@@ -6,16 +6,24 @@ from logpersister.cli.arguments import cores, count, parser, seconds
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("10", 10), ("10s", 10), ("500ms", 0.5), ("2m", 120), ("1h", 3600), ("1.5", 1.5)]
+    ("text", "expected"), [("10s", 10), ("500ms", 0.5), ("2m", 120), ("1h", 3600), ("1.5s", 1.5), ("1m30s", 90)]
 )
 def test_durations(text: str, expected: float) -> None:
     assert seconds(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "s", "0", "-1s", "soon", "10 parsecs", "nan", "inf"])
+@pytest.mark.parametrize("text", ["", "s", "-1s", "soon", "10 parsecs", "nan", "infs", "30s1m"])
 def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="is not a duration; write for example 10s"):
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a duration; write for example 15m, 1h30m or 90s"):
         seconds(text)
+
+
+def test_a_duration_has_its_unit_and_is_not_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parser().parse_args(["lag", "-f", "x", "--timeout", "5"])
+    assert 'argument --timeout: "5" is not a duration; write 5s' in capsys.readouterr().err
+    with pytest.raises(argparse.ArgumentTypeError, match="write for example 10s"):
+        seconds("0s")
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.5", "many"])

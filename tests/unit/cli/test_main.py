@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from logpersister import __version__
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
 
@@ -35,6 +36,9 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_version_names_what_matters(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (Exit.OK, f"logpersister {__version__}\n")
     assert main(["version"]) == Exit.OK
     out = capsys.readouterr().out
     assert out.startswith("logpersister ")
@@ -78,6 +82,13 @@ def test_an_unreachable_broker_is_exit_3_and_never_a_lag_of_zero(
     assert captured.out == ""
     assert "127.0.0.1:" in captured.err
     assert "spec.kafka.bootstrapServers" in captured.err
+
+
+def test_wrong_settings_are_not_waited_for(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-f", str(manifest), "--wait", "1h"]) == Exit.UNREACHABLE
+    captured = capsys.readouterr()
+    assert "AWS_ACCESS_KEY_ID was not found" in captured.err
+    assert "start.waits" not in captured.err
 
 
 def test_output_that_nobody_reads_is_no_error() -> None:

@@ -96,7 +96,7 @@ def test_no_field_is_a_boolean_to_yaml() -> None:
 
 def test_what_kubectl_prints() -> None:
     narrow = [column["name"].upper() for column in VERSION["additionalPrinterColumns"] if not column.get("priority")]
-    assert narrow == ["READY", "GEN", "MEMBERS", "LAG", "LAG AGE", "UPLOADED", "FAILURES", "STATE", "AGE"]
+    assert narrow == ["READY", "STORING", "GEN", "MEMBERS", "LAG", "LAG AGE", "UPLOADED", "FAILURES", "STATE", "AGE"]
 
 
 def test_there_is_a_status_and_no_scale() -> None:

@@ -4,11 +4,12 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from logpersister.formats import binary, cells
 from logpersister.formats.cells import IntegerClasses
+from tests.examples import examples
 from tests.readers.messagepack import NotShortestError, decode_map
 
 EDGES = sorted(
@@ -27,7 +28,7 @@ def _encoded(integers: list[int], classes: IntegerClasses) -> list[bytes]:
     return [bytes(each.as_py() or b"") for each in array]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.sampled_from(INTEGERS) | st.integers(-(1 << 63), (1 << 63) - 1), min_size=1, max_size=20))
 @example(INTEGERS)
 def test_messagepack_integers(integers: list[int]) -> None:
@@ -61,7 +62,7 @@ def _write_vint(integer: int) -> bytes:
     return struct.pack(">b", -112 - len(digits)) + digits
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.integers(0, (1 << 31) - 1), min_size=1, max_size=20))
 @example([edge for edge in INTEGERS if 0 <= edge < 1 << 31] + [(1 << 24) - 1, 1 << 24])
 def test_hadoop_integers(integers: list[int]) -> None:

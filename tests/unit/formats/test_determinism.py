@@ -5,12 +5,13 @@ from itertools import count
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats import binary, compression, sequencefile_blocks, sequencefile_records
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.ranges import Range
+from tests.examples import examples
 from tests.unit.formats.samples import FORMATS, IDENTITY, Record, batch, cut, encode, label, many_records, records
 
 MANY = batch(many_records(2_300_000))
@@ -18,7 +19,7 @@ _whole: dict[str, bytes] = {}
 
 
 @pytest.mark.parametrize("file_format", FORMATS, ids=label)
-@settings(max_examples=4)
+@examples(4)
 @given(cuts=st.lists(st.integers(0, MANY.num_rows), max_size=40))
 def test_cutting_large_content_otherwise_gives_the_same_bytes(file_format: Format, cuts: list[int]) -> None:
     """At production sizes: several chunks, sync intervals and blocks."""
@@ -29,7 +30,7 @@ def test_cutting_large_content_otherwise_gives_the_same_bytes(file_format: Forma
 
 
 @pytest.mark.parametrize("file_format", FORMATS, ids=label)
-@settings(max_examples=30)
+@examples(30)
 @given(
     rows=records(), cuts=st.lists(st.integers(0, 30), max_size=12), slice_bytes=st.sampled_from([1, 100, 700, 1 << 20])
 )
@@ -67,7 +68,7 @@ def test_the_end_of_the_range_is_not_in_the_bytes(file_format: Format) -> None:
     assert encode(file_format, few, ObjectIdentity(longer, IDENTITY.path)) == encode(file_format, few)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(sizes=st.lists(st.integers(0, 60), max_size=30), chunk=st.integers(1, 50))
 def test_chunks_have_one_size_whatever_comes_in(sizes: list[int], chunk: int) -> None:
     bytes_of = count()

@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.base import ObjectIdentity
@@ -19,6 +19,7 @@ from logpersister.formats.sequencefile_layout import (
 from logpersister.formats.sequencefile_records import SYNC_INTERVAL
 from logpersister.formats.tombstones import Tombstones
 from logpersister.ranges import Range, TopicPartition
+from tests.examples import examples
 from tests.readers import sequencefile
 from tests.readers.messagepack import decode_map
 from tests.unit.formats.samples import (
@@ -50,7 +51,7 @@ def _found(file: sequencefile.SequenceFile) -> tuple[list[object], list[bytes]]:
 
 
 @pytest.mark.parametrize("file_format", SEQUENCEFILE_FORMATS, ids=label)
-@settings(max_examples=30)
+@examples(30)
 @given(rows=records(), cuts=st.lists(st.integers(0, 30), max_size=4))
 def test_every_record(file_format: SequenceFileFormat, rows: list[Record], cuts: list[int]) -> None:
     file = sequencefile.read(encode(file_format, cut(batch(rows), cuts)))

@@ -6,12 +6,13 @@ import subprocess
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.compression import Compression
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
+from tests.examples import examples
 from tests.unit.formats.samples import Record, batch, cut, encode, many_records, records
 
 
@@ -34,7 +35,7 @@ def _decompress(compression: Compression, content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("compression", Compression)
-@settings(max_examples=50)
+@examples(50)
 @given(rows=records(), cuts=st.lists(st.integers(0, 30), max_size=4))
 def test_every_value_and_a_delimiter(compression: Compression, rows: list[Record], cuts: list[int]) -> None:
     content = encode(TextFormat(TextOptions(compression)), cut(batch(rows), cuts))
@@ -94,7 +95,7 @@ def test_escaped_values_read_like_c() -> None:
     assert _text(separator, b"a\rb\x1e\n") == b"a\\rb\\x1e\n\r\x1e"
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     values=st.lists(st.binary(max_size=12) | st.text("\\\n\r-|¶x", max_size=8).map(str.encode), min_size=1, max_size=8),
     delimiter=st.sampled_from([b"\n", b"\r\n", b"\r", b"\t", b"\x00", b"--", b"-|-", "¶".encode(), b" "]),

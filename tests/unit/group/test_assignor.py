@@ -8,7 +8,7 @@ import pytest
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
-from logpersister.group.assignor import TruthfulAssignor
+from logpersister.group.assignor import TruthfulAssignor, counts_digest, partition_counts
 from logpersister.ranges import TopicPartition
 
 PARTITIONS = 6
@@ -62,6 +62,40 @@ def test_kafka_pythons_own_assignor_gives_a_zombie_what_another_member_owns() ->
     owner.on_assignment(assigned(range(PARTITIONS)), 2)
     shares = first_round([Joining("owner", owner), Joining("zombie", zombie)], owner)
     assert shares["zombie"]
+
+
+class Grown(Cluster):
+    def partitions_for_topic(self, _topic: str) -> set[int]:
+        return set(range(PARTITIONS + 1))
+
+
+def digest_of(cluster: Cluster) -> bytes:
+    return counts_digest(partition_counts(cluster, ["clicks"]))
+
+
+def test_each_share_says_from_what_it_was_computed() -> None:
+    leader = TruthfulAssignor(set)
+    shares = leader.assign(Cluster(), [Joining("one", leader), Joining("two", TruthfulAssignor(set))])
+    member = TruthfulAssignor(set)
+    member.on_assignment(ConsumerProtocolAssignment.decode(shares["two"].encode()), 1)
+    told = member.computed_from
+    assert told == digest_of(Cluster())
+    assert told != digest_of(Grown())
+
+
+def test_a_leader_of_an_older_release_does_not_say_it() -> None:
+    member = TruthfulAssignor(set)
+    member.on_assignment(assigned([0]), 2)
+    assert member.computed_from is None
+
+
+def test_who_insists_joins_with_other_bytes() -> None:
+    """The broker answers a member that joins as it has joined before with the share that it has."""
+    member = TruthfulAssignor(set)
+    before = member.metadata(["clicks"]).encode()
+    assert member.metadata(["clicks"]).encode() == before
+    member.insist()
+    assert member.metadata(["clicks"]).encode() != before
 
 
 def test_what_was_given_up_is_free_in_the_second_round() -> None:

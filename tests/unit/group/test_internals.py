@@ -180,6 +180,131 @@ def test_an_answer_that_comes_between_two_polls_is_taken(
     assert coordinator.need_rejoin() is not taken
 
 
+class Broker:
+    """What a session's coordinator answers; what happens meanwhile is a step of the test."""
+
+    def __init__(self, coordinator: Any, *steps: Callable[[Any], object]) -> None:
+        self.asked: list[str] = []
+        self._coordinator = coordinator
+        self._steps = list(steps)
+        coordinator.coordinator_id = "coordinator-1"
+        coordinator.coordinator = lambda: coordinator.coordinator_id
+        coordinator._send_offset_fetch_request = self.fetch
+        coordinator._send_heartbeat_request = self.beat
+
+    async def fetch(self, partitions: list[Any]) -> dict[Any, int]:
+        return dict.fromkeys(partitions, self._answer("offsets", 5))
+
+    async def beat(self) -> None:
+        self._answer("heartbeat", 0)
+
+    def _answer(self, what: str, answer: int) -> int:
+        self.asked.append(f"{what} {self._coordinator.coordinator_id}")
+        if self._steps:
+            self._steps.pop(0)(self._coordinator)
+        return answer
+
+
+def read_fenced(coordinator: Any) -> Any:
+    """Read one partition; nothing in it waits."""
+
+    def run(_wait_for: object, coroutine: Any, _timeout_ms: int) -> Any:
+        with pytest.raises(StopIteration) as ended:
+            coroutine.send(None)
+        return ended.value.value
+
+    manager = SimpleNamespace(wait_for=None, call_soon=lambda read: read())
+    consumer: Any = SimpleNamespace(_coordinator=coordinator, _manager=manager, _net=SimpleNamespace(run=run))
+    return internals.read_fenced(consumer, [KafkaTopicPartition("clicks", 0)], 1.0)
+
+
+def nothing(_coordinator: Any) -> None: ...
+
+
+def moves(coordinator: Any) -> None:
+    coordinator.coordinator_id = "coordinator-2"
+
+
+def begins_anew(coordinator: Any) -> None:
+    coordinator._generation = Generation(8, "member-1", "cooperative-sticky")
+
+
+def rebalances(_coordinator: Any) -> None:
+    raise kafka.errors.RebalanceInProgressError
+
+
+def loses(coordinator: Any) -> None:
+    coordinator.reset_generation()
+    raise kafka.errors.UnknownMemberIdError
+
+
+@pytest.mark.parametrize("meanwhile", [nothing, rebalances])
+def test_an_answer_counts_when_the_same_broker_knows_us_afterwards(
+    subscription: Subscription, meanwhile: Callable[[Any], object]
+) -> None:
+    coordinator = coordinator_of(subscription, [])
+    broker = Broker(coordinator, nothing, meanwhile)
+    assert read_fenced(coordinator) == {KafkaTopicPartition("clicks", 0): 5}
+    assert broker.asked == ["offsets coordinator-1", "heartbeat coordinator-1"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "asked"),
+    [
+        ([moves], 1),
+        ([nothing, moves], 2),
+        ([nothing, begins_anew], 2),
+        ([begins_anew, nothing], 2),
+        ([nothing, loses], 2),
+    ],
+    ids=["moved before", "moved after", "new generation", "new generation between", "expelled"],
+)
+def test_an_answer_without_that_counts_for_nothing(
+    subscription: Subscription, steps: list[Callable[[Any], object]], asked: int
+) -> None:
+    coordinator = coordinator_of(subscription, [])
+    broker = Broker(coordinator, *steps)
+    with pytest.raises((internals.UnfencedError, kafka.errors.UnknownMemberIdError)):
+        read_fenced(coordinator)
+    assert len(broker.asked) == asked
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_coordinator_that_does_not_answer_heartbeats_is_given_up(
+    subscription: Subscription, *, answered: bool
+) -> None:
+    coordinator = coordinator_of(subscription, [])
+    broker = Broker(coordinator)
+    dead: list[object] = []
+    coordinator.coordinator_dead = dead.append
+    waited: list[int] = []
+
+    async def wait_for(task: Any, timeout_ms: int) -> None:
+        waited.append(timeout_ms)
+        if not answered:
+            raise kafka.errors.KafkaTimeoutError
+        await task()
+
+    manager = SimpleNamespace(call_soon=lambda send: send, wait_for=wait_for)
+    consumer: Any = SimpleNamespace(_coordinator=coordinator, _manager=manager)
+    internals.give_up_heartbeats(consumer, 2.0)
+    with pytest.raises(StopIteration if answered else kafka.errors.KafkaTimeoutError):
+        coordinator._send_heartbeat_request().send(None)
+    assert (waited, len(dead), len(broker.asked)) == ([2000], not answered, answered)
+
+
+def test_who_is_not_in_the_group_reads_nothing(subscription: Subscription) -> None:
+    coordinator = coordinator_of(subscription, [])
+    broker = Broker(coordinator)
+    coordinator.state = MemberState.REBALANCING
+    with pytest.raises(internals.UnfencedError, match="joining"):
+        read_fenced(coordinator)
+    coordinator.state, coordinator.coordinator_id = MemberState.STABLE, None
+    with pytest.raises(internals.UnfencedError, match="no coordinator"):
+        read_fenced(coordinator)
+    assert broker.asked == []
+
+
 @pytest.mark.parametrize(
     ("state", "rejoining", "heartbeats", "joins"),
     [

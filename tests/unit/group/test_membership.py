@@ -1,4 +1,4 @@
-"""The commit path and the rebalance listener, with kafka-python's consumer taken out."""
+"""The register and the rebalance listener, with kafka-python's consumer taken out."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -8,12 +8,13 @@ from typing import Any
 import kafka.errors
 import pytest
 from kafka import TopicPartition as KafkaTopicPartition
+from kafka.structs import OffsetAndMetadata
 
-from logpersister.group import membership
+from logpersister.group import internals, membership
 from logpersister.group.answers import CommitOutcome
 from logpersister.group.membership import FencedError, Membership, MembershipSettings
-from logpersister.plan.book import Commit
-from logpersister.plan.intents import stored
+from logpersister.plan.intents import UnknownMarkError, stored
+from logpersister.plan.partitions import Commit
 from logpersister.ranges import TopicPartition
 
 
@@ -28,9 +29,12 @@ class FakeConsumer:
             reset_generation=lambda: None,
             rejoining=False,
             join_group_async=None,
+            _send_heartbeat_request=None,
             _handle_metadata_update=self.take_update,
         )
         self._cluster = SimpleNamespace(remove_listener=lambda _: None, add_listener=lambda _: None)
+        self._manager = None
+        self.assigned: set[KafkaTopicPartition] = set()
         self._net = SimpleNamespace(sleep=lambda seconds: asyncio.sleep(seconds / 10))
 
     def commit(self, offsets: Mapping[KafkaTopicPartition, Any], *, timeout_ms: int) -> None:
@@ -39,6 +43,9 @@ class FakeConsumer:
         for partition in offsets:
             if partition.topic in self.failing:
                 raise self.failing[partition.topic]
+
+    def assignment(self) -> set[KafkaTopicPartition]:
+        return set(self.assigned)
 
     def take_update(self, cluster: object) -> None: ...
 
@@ -67,7 +74,9 @@ def assign(member: Membership, *names: str) -> None:
 def commit(member: Membership, *names: str, promise: bool = False) -> CommitOutcome:
     tokens = member.ownership()
     partitions = [TopicPartition(name, 0) for name in names]
-    return member.commit({p: Commit(tokens.get(p, 0), stored(5, "id", 1)) for p in partitions}, promise=promise)
+    return member.register.commit(
+        {p: Commit(tokens.get(p, 0), stored(5, "id", 1)) for p in partitions}, promise=promise
+    )
 
 
 def topics(partitions: Any) -> set[str]:
@@ -77,7 +86,7 @@ def topics(partitions: Any) -> set[str]:
 def test_one_request_commits_for_all_topics_with_their_marks(member: Membership) -> None:
     assign(member, "a", "b")
     assert topics(commit(member, "a", "b").committed) == {"a", "b"}
-    assert consumer_of(member).sent == [dict.fromkeys(["a-0", "b-0"], (5, "lp1;topic=id;gen=1"))]
+    assert consumer_of(member).sent == [dict.fromkeys(["a-0", "b-0"], (5, "lp1;o=5;topic=id;gen=1"))]
 
 
 def test_what_is_not_ours_is_refused_and_not_sent(member: Membership) -> None:
@@ -186,6 +195,80 @@ def test_a_member_without_partitions_is_one(member: Membership) -> None:
     assert not answered(stable=False, lost=True), "expelled"
     assign(member, "a")
     assert answered(stable=False, lost=True), "who has partitions is told by the listener"
+
+
+def test_tokens_do_not_outlive_a_revocation_whose_callback_fails(member: Membership) -> None:
+    """kafka-python has dropped the partition by then, and goes on."""
+    assign(member, "a", "b")
+    member.hold_on_to(member.ownership())
+
+    def broken(_seconds: float) -> None:
+        raise OSError("the loop is closed")
+
+    consumer_of(member)._net.sleep = broken
+    with pytest.raises(OSError, match="closed"):
+        asyncio.run(member._listener.on_partitions_revoked([KafkaTopicPartition("a", 0)]))
+    assert topics(member.ownership()) == {"b"}
+
+
+def test_tokens_are_those_of_the_assignment_whatever_became_of_a_callback(member: Membership) -> None:
+    consumer, listener = consumer_of(member), member._listener
+    assign(member, "a", "b")
+    consumer.assigned = {KafkaTopicPartition("b", 0), KafkaTopicPartition("c", 0)}
+    consumer._coordinator.stable = lambda: False
+    consumer._coordinator._generation = SimpleNamespace(is_lost=lambda: False)
+    listener.compare_with_assignment()
+    assert topics(member.ownership()) == {"a", "b"}, "not in the middle of a join"
+    token = member.ownership()[TopicPartition("b", 0)]
+    consumer._coordinator.stable = lambda: True
+    listener.compare_with_assignment()
+    assert topics(member.ownership()) == {"b", "c"}
+    assert member.ownership()[TopicPartition("b", 0)] == token
+
+
+def reading(member: Membership, monkeypatch: pytest.MonkeyPatch, forbidden: str = "") -> list[set[str]]:
+    """Let reads be answered, but for one topic; return what is asked for."""
+    asked: list[set[str]] = []
+
+    def read_fenced(_consumer: object, partitions: Any, _seconds: float) -> dict[KafkaTopicPartition, Any]:
+        found = list(partitions)
+        asked.append({partition.topic for partition in found})
+        if forbidden in asked[-1]:
+            raise kafka.errors.TopicAuthorizationFailedError(forbidden)
+        marks = {"a": "lp1;o=5;topic=id;gen=1", "b": "lp9;topic=id"}
+        return {p: OffsetAndMetadata(5, marks[p.topic], -1) for p in found if p.topic in marks}
+
+    monkeypatch.setattr(internals, "read_fenced", read_fenced)
+    return asked
+
+
+def test_what_stands_in_the_register_is_read_with_its_marks(
+    member: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = reading(member, monkeypatch)
+    a, b, c = (TopicPartition(name, 0) for name in "abc")
+    found = member.register.read([a, b, c])
+    assert (found[a], found[c]) == (stored(5, "id", 1), None)
+    assert isinstance(found[b], UnknownMarkError)
+    assert member.register.read([]) == {}
+    assert len(asked) == 1
+
+
+def test_one_topic_that_cannot_be_read_hides_no_other(member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"t{index:02}" for index in range(64)]
+    asked = reading(member, monkeypatch, forbidden="t17")
+    found = member.register.read(TopicPartition(name, 0) for name in names)
+    assert topics(found) == set(names) - {"t17"}
+    assert len(asked) <= 13, "found by halving"
+
+
+def test_an_answer_without_a_fence_is_no_answer(member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_fenced(*_: Any) -> None:
+        raise internals.UnfencedError("the coordinator has changed")
+
+    monkeypatch.setattr(internals, "read_fenced", read_fenced)
+    with pytest.raises(internals.UnfencedError):
+        member.register.read([TopicPartition("a", 0), TopicPartition("b", 0)])
 
 
 def test_the_group_waits_longer_for_a_member_than_its_grace(member: Membership) -> None:

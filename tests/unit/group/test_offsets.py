@@ -5,7 +5,8 @@ from uuid import UUID
 
 import pytest
 from kafka import TopicPartition as KafkaTopicPartition
-from kafka.errors import TopicAuthorizationFailedError
+from kafka.errors import KafkaConnectionError, NotCoordinatorError, TopicAuthorizationFailedError
+from kafka.protocol.metadata import CoordinatorType
 
 from logpersister.group import offsets
 from logpersister.group.answers import TopicDescription
@@ -22,8 +23,14 @@ class FakeAdmin:
     def __init__(self, **_: Any) -> None:
         self.asked: list[set[str]] = []
         self.committed: dict[KafkaTopicPartition, Any] = {}
+        self.errors: list[Exception] = []
+        """Of the next questions to the coordinator."""
+        self.coordinators = {(CoordinatorType.GROUP, "backup"): 1}
+        self._manager = SimpleNamespace(cluster=SimpleNamespace(_coordinators=self.coordinators))
 
     def list_group_offsets(self, specs: Mapping[str, Any]) -> dict[str, Any]:
+        if self.errors:
+            raise self.errors.pop()
         return {group: {p: self.committed[p] for p in asked if p in self.committed} for group, asked in specs.items()}
 
     def list_partition_offsets(self, specs: Mapping[KafkaTopicPartition, int], **_: Any) -> dict[Any, Any]:
@@ -80,6 +87,17 @@ def test_committed_offsets_come_with_their_marks(reader: OffsetReader) -> None:
     assert answer[TopicPartition("t", 4)] is None, "no committed offset"
     assert TopicPartition("t", 5) not in answer, "not told is not the same as none"
     assert reader.committed([]) == {}
+
+
+def test_after_an_error_the_coordinator_is_looked_for_anew(reader: OffsetReader) -> None:
+    """kafka-python keeps the one that it once found, for ever."""
+    admin = admin_of(reader)
+    admin.errors = [KafkaConnectionError("gone")]
+    with pytest.raises(KafkaConnectionError):
+        reader.committed([TopicPartition("t", 0)])
+    assert admin.coordinators == {}
+    admin.errors = [NotCoordinatorError()]
+    assert reader.committed([TopicPartition("t", 0)]) == {}, "at once, when the broker says that it is not"
 
 
 def test_a_topic_that_cannot_be_asked_hides_no_other(reader: OffsetReader) -> None:

@@ -1,11 +1,12 @@
 import bisect
 from collections.abc import Mapping
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.group.oldest import FINEST, PRECISION, ROUNDS, Found, oldest_timestamps
 from logpersister.ranges import TopicPartition
+from tests.examples import examples
 
 PARTITION = TopicPartition("clicks", 0)
 NOW = 1_800_000_000_000
@@ -82,7 +83,7 @@ def test_nothing_to_search_is_nothing() -> None:
     assert oldest_timestamps({}, NOW, lambda times: {}) == {}
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(st.integers(0, 400 * DAY), min_size=1, max_size=60), st.data())
 def test_the_answer_is_as_precise_as_promised(ages: list[int], data: st.DataObject) -> None:
     timestamps = sorted(NOW - age for age in ages)
@@ -93,7 +94,7 @@ def test_the_answer_is_as_precise_as_promised(ages: list[int], data: st.DataObje
     assert abs(true - found) <= max(FINEST, PRECISION * (NOW - found)) or found in timestamps
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.integers(-10, 100), min_size=1, max_size=30), st.data())
 def test_timestamps_in_any_order_give_some_answer_of_the_log(deltas: list[int], data: st.DataObject) -> None:
     timestamps = [NOW - delta * 60_000 for delta in deltas]

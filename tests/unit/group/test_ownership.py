@@ -1,7 +1,7 @@
 from logpersister.group.answers import CommitOutcome
 from logpersister.group.ownership import Ownership
-from logpersister.plan.book import Commit
 from logpersister.plan.intents import stored
+from logpersister.plan.partitions import Commit
 from logpersister.ranges import TopicPartition
 
 CLICKS = TopicPartition("clicks", 0)

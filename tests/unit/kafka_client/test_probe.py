@@ -13,7 +13,7 @@ import pytest
 from kafka import errors
 
 from logpersister.kafka_client import KafkaCheckError, check_broker
-from logpersister.kafka_client.causes import explain_connection, explain_inquiry
+from logpersister.kafka_client.causes import SILENT, explain_connection, explain_inquiry
 from logpersister.kafka_client.check import _advertised_problems, _Answers, _authorization_problems
 from logpersister.kafka_client.oauth import TokenError
 from logpersister.kafka_client.probe import probe
@@ -240,3 +240,10 @@ def test_a_group_that_may_not_be_used() -> None:
     kafka = KafkaSpec(bootstrap_servers="a:1", topic_pattern="^web")
     found = list(_authorization_problems(_Answers(SimpleNamespace(topics=[topic("other", error=29)]), 30), kafka))
     assert [problem.path for problem in found] == ["spec.kafka.groupId"]
+
+
+def test_a_broker_that_stands_still_takes_connections_and_does_not_greet() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as frozen:
+        address = Address("127.0.0.1", frozen.getsockname()[1])
+        assert probe([address], None, 0.2) == {}
+        assert probe([address], None, 0.2, greet=True) == {address: SILENT}

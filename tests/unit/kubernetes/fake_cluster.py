@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from logpersister_operator.cluster.client import ClusterError
 from logpersister_operator.cluster.kinds import Document, Kind, Reference
 from logpersister_operator.observe.children import Children
 from logpersister_operator.observed import ResourceKey
@@ -101,7 +102,13 @@ class FakeCluster:
         found = self.objects.get(Reference(kind.name, name))
         return copy.deepcopy(found)
 
-    def apply(self, document: Document) -> Document:
+    def find(self, kind: Kind, namespace: str, name: str) -> Document | None:
+        return self.get(kind, namespace, name)
+
+    def apply(self, document: Document, uid: str | None = None) -> Document:
+        known = self.objects.get(Reference.of(document))
+        if (None if known is None else known["metadata"]["uid"]) != uid:
+            raise ClusterError("it is another one", 409)
         return self._write(lambda: self._apply(document))
 
     def apply_status(self, document: Document) -> Document:
@@ -109,6 +116,12 @@ class FakeCluster:
 
     def scale(self, stateful_set: Document) -> Document:
         return self._write(lambda: self._scale(stateful_set))
+
+    def create(self, document: Document) -> Document:
+        return self._write(lambda: self._create(document))
+
+    def replace(self, document: Document) -> Document:
+        return self._write(lambda: self._replace(document))
 
     def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None:
         self._write(lambda: self._delete(Reference(kind.name, name), uid))
@@ -145,6 +158,19 @@ class FakeCluster:
         status = {} if known is None else {"status": known["status"]} if "status" in known else {}
         return self._store({**copy.deepcopy(document), **status, "metadata": metadata})
 
+    def _create(self, document: Document) -> Document:
+        if Reference.of(document) in self.objects:
+            raise ClusterError("it exists", 409)
+        return self._apply(document)
+
+    def _replace(self, document: Document) -> Document:
+        known = self.objects.get(Reference.of(document))
+        if known is None:
+            raise ClusterError("it is gone", 404)
+        if known["metadata"]["resourceVersion"] != document["metadata"]["resourceVersion"]:
+            raise ClusterError("it has changed", 409)
+        return self._store(copy.deepcopy(document))
+
     def _scale(self, stateful_set: Document) -> Document:
         known = self.objects[Reference.of(stateful_set)]
         assert known["metadata"]["uid"] == stateful_set["metadata"]["uid"]
@@ -155,6 +181,8 @@ class FakeCluster:
     def _apply_status(self, document: Document) -> Document:
         known = self.objects[Reference.of(document)]
         assert known["metadata"]["uid"] == document["metadata"]["uid"]
+        if known["metadata"]["resourceVersion"] != document["metadata"]["resourceVersion"]:
+            raise ClusterError("it has changed", 409)
         known["status"] = copy.deepcopy(document["status"])
         known["metadata"]["resourceVersion"] = self._next_version()
         return copy.deepcopy(known)

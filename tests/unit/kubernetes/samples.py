@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from logpersister.ranges import TopicPartition
@@ -139,11 +139,17 @@ def verdict(plan: Plan, aspect: str) -> tuple[str, str]:
     return found["status"], found["reason"]
 
 
-def pod(name: str, *, revision: str = "0a1b2c3d4e5f", ready: bool = False, **status: Any) -> Document:
+def pod(
+    name: str,
+    *,
+    revision: str = "0a1b2c3d4e5f",
+    ready: bool = False,
+    unready_since: datetime = NOW - timedelta(hours=1),
+    **status: Any,
+) -> Document:
     """Return a member's pod."""
-    conditions = [
-        {"type": "Ready", "status": "True" if ready else "False", "lastTransitionTime": "2026-11-21T11:00:00Z"}
-    ]
+    since = unready_since.isoformat()
+    conditions = [{"type": "Ready", "status": "True" if ready else "False", "lastTransitionTime": since}]
     return {
         "kind": "Pod",
         "metadata": {

@@ -322,6 +322,7 @@ class Hospital:
 _WHO = st.sets(st.sampled_from(sorted(OWNED)), max_size=1)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(_WHO, st.booleans(), st.integers(1, 120)), min_size=1, max_size=60),
     st.integers(0, 4),
@@ -340,6 +341,7 @@ def test_restarts_never_exceed_the_budget(rounds: list[tuple[set[str], bool, int
     assert most or not times
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 90), min_size=20, max_size=30))
 def test_a_member_that_hangs_again_and_again_is_left_alone_for_longer_each_time(pauses: list[int]) -> None:
     world = Hospital(maxRestartsPerHour=10)

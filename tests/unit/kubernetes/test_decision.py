@@ -10,7 +10,7 @@ from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.crd.status import Status
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.decision import decide
-from logpersister_operator.observed import KnownLag, MemberReport, SecretsSeen, StuckPartition, UnknownLag
+from logpersister_operator.observed import KnownLag, MemberReport, Refusal, SecretsSeen, StuckPartition, UnknownLag
 from tests.unit.kubernetes.samples import (
     CLICKS,
     NOW,
@@ -232,10 +232,12 @@ def test_a_changed_secret_replaces_the_pods_and_makes_no_revision() -> None:
 
 
 def test_what_the_api_server_refuses_is_told() -> None:
-    refused = {Reference("StatefulSet", "clicks-backup-x"): "spec.template: Invalid value"}
-    plan = decide(observed(refusals=refused))
+    child = Reference("StatefulSet", "clicks-backup-x")
+    plan = decide(observed(refusals={child: Refusal("spec.template: Invalid value")}))
     assert verdict(plan, "Stalled") == ("True", "Refused")
     assert "StatefulSet clicks-backup-x: spec.template: Invalid value" in condition(plan, "Stalled")["message"]
+    plan = decide(observed(refusals={child: Refusal("StatefulSet clicks-backup-x exists", taken=True)}))
+    assert verdict(plan, "Stalled") == ("True", "NameTaken")
 
 
 CRASH = {"terminated": {"exitCode": 2, "reason": "Error", "message": "line\nspec.kafka: nothing listens there\n"}}

@@ -208,6 +208,7 @@ def test_an_undisturbed_life(undisturbed: Undisturbed) -> None:
     assert shadow == {"ConfigMap", "StatefulSet"}
 
 
+@pytest.mark.slow
 def test_killed_at_any_write(undisturbed: Undisturbed) -> None:
     """To be killed after a write is to be killed before the next one: only the last is another case."""
     last = undisturbed.cluster.writes
@@ -217,11 +218,13 @@ def test_killed_at_any_write(undisturbed: Undisturbed) -> None:
         assert play.starts == 2, f"write {number} did not come"
 
 
+@pytest.mark.slow
 def test_any_event_may_be_lost(undisturbed: Undisturbed) -> None:
     for number in range(1, undisturbed.cluster.events_told + 1):
         undisturbed.compare(_events, number, Faults(hide=number))
 
 
+@pytest.mark.slow
 def test_what_is_not_listed_yet_is_not_taken_for_gone(undisturbed: Undisturbed) -> None:
     rounds = 0
     for number in range(1, undisturbed.cluster.writes + 1, 3):

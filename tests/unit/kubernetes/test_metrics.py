@@ -121,3 +121,19 @@ def test_a_rollout_that_began_under_an_operator_that_noted_no_time_is_counted_al
         )
         == 0
     ), "clocks of two machines differ"
+
+
+def test_conditions_of_each_resource_by_its_name() -> None:
+    metrics = Metrics()
+
+    def value(name: str, kind: str, status: str) -> float | None:
+        labels = {"resource_namespace": "logs", "resource_name": name, "type": kind, "status": status}
+        return metrics.registry.get_sample_value("logpersister_operator_condition", labels)
+
+    good, bad = ({"conditions": [{"type": "Ready", "status": status}]} for status in ("True", "False"))
+    metrics.resources({ResourceKey("logs", "one"): good, ResourceKey("logs", "two"): bad})
+    assert (value("one", "Ready", "True"), value("two", "Ready", "False")) == (1, 1)
+    assert value("one", "Ready", "False") is None
+    metrics.resources({ResourceKey("logs", "one"): bad})
+    assert (value("one", "Ready", "True"), value("one", "Ready", "False")) == (None, 1)
+    assert value("two", "Ready", "False") is None, "it is gone"

@@ -1,9 +1,9 @@
 """What the operator makes of a rollout: children, conditions and words, from what Kubernetes and members tell."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-from logpersister_operator.cluster.kinds import Reference
+from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.crd.rollout import record_of
 from logpersister_operator.observed import Plan
 from logpersister_operator.rollout.transitions import Phase
@@ -93,6 +93,28 @@ def test_a_canary_that_crashes_is_withdrawn_and_not_tried_again() -> None:
     assert rollout.life.revisions() == {rollout.old: 3, rollout.new: 1}
 
 
+def restarted(began: datetime) -> list[Document]:
+    """Return what is told of a container that has ended three times, the last time in a run that began then."""
+    ended = {"startedAt": began.isoformat(), "finishedAt": began.isoformat(), "exitCode": 1}
+    running: Document = {"running": {}}
+    return [{"name": "member", "restartCount": 3, "state": running, "lastState": {"terminated": ended}}]
+
+
+def test_old_restarts_and_a_probe_that_fails_once_end_no_analysis() -> None:
+    rollout = Rollout()
+    long_ago = rollout.now - timedelta(days=21)
+    rollout.pods(rollout.new, 1, ready=True)
+    rollout.pods(rollout.old, 3, containerStatuses=restarted(long_ago))
+    plan = rollout.step()
+    assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
+    assert rollout.life.revisions() == {rollout.old: 3, rollout.new: 1}
+    rollout.pods(rollout.old, 3, containerStatuses=restarted(rollout.now), unready_since=rollout.now)
+    rollout.step(1)
+    assert rollout.life.revisions() == {rollout.old: 3, rollout.new: 1}, "not for long enough"
+    plan = rollout.step(2)
+    assert verdict(plan, "Reconciling") != ("True", "TryingCanary"), "they all crash, and go on doing so"
+
+
 def test_uploads_that_fail_are_the_canarys_fault_only_when_others_succeed() -> None:
     rollout = Rollout()
     rollout.pods(rollout.new, 1, ready=True)
@@ -129,3 +151,22 @@ def test_the_old_members_keep_their_rights_and_pods() -> None:
     life.step()
     assert Reference("Role", "clicks-backup-member") in life.children
     assert life.children[Reference("StatefulSet", f"clicks-backup-{old}")]["spec"]["template"] == before
+
+
+def test_an_image_of_the_resource_is_a_revision_like_any_other() -> None:
+    rollout = Rollout()
+    before = rollout.life.revisions()
+    other = "registry.example/logpersister:0.0.9"
+    rollout.life.change(image=other, **CHANGED)
+    rollout.settle(3)
+    (canary,) = rollout.life.revisions().keys() - before.keys()
+    made = rollout.life.children[Reference("StatefulSet", f"clicks-backup-{canary}")]
+    assert made["spec"]["template"]["spec"]["containers"][0]["image"] == other
+    read = rollout.life.children[Reference("ConfigMap", f"clicks-backup-{canary}")]
+    assert "0.0.9" not in read["data"]["resource.json"], "members of that release need not know the field"
+    rollout.life.change(output={"compression": "rar"})  # invalid: the last valid one goes on, with its image
+    rollout.step()
+    assert rollout.life.revisions().keys() >= {canary}
+    plan = rollout.step()
+    assert verdict(plan, "SpecValid") == ("False", "SpecInvalid")
+    assert plan.status["revision"] == canary

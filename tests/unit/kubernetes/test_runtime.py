@@ -9,7 +9,7 @@ from kubernetes.client import ApiClient
 
 from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister_operator import runtime
-from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observed import KnownLag, ResourceKey, UnknownLag
 from logpersister_operator.runtime import Operator
@@ -107,6 +107,7 @@ def test_a_member_whose_pod_is_gone_for_good_is_taken_out_of_the_group(
     cluster: Any = operator._cluster
     cluster.children = operator.children
     cluster.put_resource(document)
+    document = cluster.get(LOGPERSISTER, KEY.namespace, KEY.name)
     operator.reconcile(document)
     assert told.wait(60)
     operator.reconcile(document)

@@ -1,6 +1,7 @@
 """What answers the liveness probe before the operator has begun, and what it waits for."""
 
 import threading
+import urllib.error
 import urllib.request
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +17,14 @@ from tests.stack.ports import LOOPBACK, free_port
 
 def test_it_is_alive_as_long_as_the_block_runs_and_then_frees_the_port() -> None:
     port = free_port()
-    for _ in range(2):
-        with standby.alive(port), urllib.request.urlopen(f"http://{LOOPBACK}:{port}/healthz", timeout=5) as answer:
-            assert answer.status == 200
+    for failure in (None, "the Lease was not asked for since 60 s"):
+        with standby.alive(port, lambda failure=failure: failure):  # type: ignore[misc]
+            if failure is None:
+                with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/healthz", timeout=5) as answer:
+                    assert answer.status == 200
+            else:
+                with pytest.raises(urllib.error.HTTPError, match="503"):
+                    urllib.request.urlopen(f"http://{LOOPBACK}:{port}/healthz", timeout=5)
 
 
 class Discovery:

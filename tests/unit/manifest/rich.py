@@ -100,6 +100,7 @@ BY_NAME: dict[str, Any] = {
             "onFailure": "Pause",
             "attempt": 1,
         },
+        "image": "registry.example/logpersister:1",
         "podTemplate": _POD,
     },
 }

@@ -1,13 +1,17 @@
 """From a file to the model: what YAML may say, and on which line it went wrong."""
 
 import contextlib
+import io
+import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+import yaml
+from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest import ManifestError, load, parse_text
+from logpersister.manifest import ManifestError, load, parse, parse_text
+from tests.examples import examples
 
 MANIFEST = """\
 apiVersion: logpersister.dev/v1alpha1
@@ -151,6 +155,22 @@ def test_times_need_no_quotes(written: str, expected: str) -> None:
     assert parse_text(text).spec.kafka.start_from == expected
 
 
+def test_unknown_metadata_is_refused_in_files_and_let_through_from_the_api_server() -> None:
+    text = MANIFEST.replace("{name: clicks-backup}", "{name: clicks-backup, namesapce: data}")
+    assert error_of(text) == ["clicks.yaml:3: metadata.namesapce: is an unknown field; did you mean namespace?"]
+    document = yaml.safe_load(MANIFEST)
+    document["metadata"] |= {"namesapce": "data", "managedFields": []}
+    assert parse(document).metadata.name == "clicks-backup"
+
+
+def test_a_manifest_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(MANIFEST.encode())))
+    assert load("-").group_id == "clicks-backup"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"spec: 1")))
+    with pytest.raises(ManifestError, match=r"^standard input:1: "):
+        load("-")
+
+
 @pytest.mark.parametrize("word", ["on", "off", "yes", "no", "y", "n"])
 def test_words_of_yaml_1_1_are_text(word: str) -> None:
     text = MANIFEST.replace("- orders", f"- {word}")
@@ -163,14 +183,15 @@ def test_numbers_of_yaml_1_1_are_text(number: str) -> None:
     assert "spec.members: " in error_of(MANIFEST + f"  members: {number}\n")[0]
 
 
-@settings(max_examples=150)
+@pytest.mark.slow
+@examples(150)
 @given(st.text(max_size=80) | st.binary(max_size=80))
 def test_any_text_gives_a_manifest_or_problems(text: str | bytes) -> None:
     with pytest.raises(ManifestError):
         parse_text(text)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.data())
 def test_a_broken_manifest_gives_problems(data: st.DataObject) -> None:
     position = data.draw(st.integers(0, len(MANIFEST)))

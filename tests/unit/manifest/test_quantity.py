@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.manifest.problems import RefusedError
@@ -19,6 +19,7 @@ from logpersister.manifest.quantity import (
     parse_share,
     parse_size,
 )
+from tests.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_sizes_have_an_end() -> None:
         parse_size("8Ei")
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     st.integers(0, 10**18 - 1)
     | st.integers(0, 2**20).map(lambda n: n * 2**20)
@@ -169,7 +170,7 @@ def test_durations_have_an_end() -> None:
         parse_duration("999999h")
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.integers(0, 3650 * 86_400_000).map(lambda milliseconds: timedelta(milliseconds=milliseconds)))
 def test_a_duration_has_one_text_that_means_it(duration: timedelta) -> None:
     assert parse_duration(format_duration(duration)) == duration

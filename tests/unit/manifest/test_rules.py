@@ -132,6 +132,8 @@ ACCEPTED: list[dict[str, Any]] = [
     BESIDE | {R + "shadow": SHADOW | {"groupId": "clicks"}},
     {R + "shadow": SHADOW | {"prefix": "kind=shadow/1"}},
     {"spec.podTemplate": {}},
+    {"spec.podTemplate": {"spec": {"containers": [{"name": "sidecar", "image": "x"}, {"name": "member"}]}}},
+    {"spec.image": "localhost:5000/data/logpersister:1@sha256:" + "0a" * 32},
     {"spec.podTemplate": {"metadata": {"labels": {"a": "b"}}, "spec": {"anything": [{"goes": 1.5}, None]}}},
     # null is the same as not set
     {"metadata": {"name": "a", "creationTimestamp": None}, "spec.podTemplate": {"spec": None, "metadata": None}},
@@ -153,6 +155,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"metadata.name": REMOVE}, "metadata.name: is missing"),
     ({"metadata.name": "Clicks"}, 'metadata.name: "Clicks" is not a name that Kubernetes allows'),
     ({"metadata.name": "-a"}, "is not a name that Kubernetes allows"),
+    ({"metadata.name": "1clicks"}, "is not a name that Kubernetes allows"),
     ({"metadata.name": "a\n"}, "is not a name that Kubernetes allows"),
     ({"metadata.name": "a" * 40}, "is longer than 39 characters; shorten it"),
     ({"metadata.namespace": "a.b"}, "is not a namespace that Kubernetes allows"),
@@ -387,6 +390,15 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"spec.spark": {"executorPodTemplate": {"sepc": {}}}},
         "executorPodTemplate.sepc: is an unknown field; did you mean",
+    ),
+    ({"spec.image": "logpersister 1"}, 'spec.image: "logpersister 1" is not the reference of an image'),
+    (
+        {"spec.podTemplate": {"spec": {"containers": [{"name": "member", "image": "x"}]}}},
+        "spec.podTemplate: sets the image of our container",
+    ),
+    (
+        {"spec.spark": {"executorPodTemplate": {"spec": {"containers": [{"name": "executor", "image": "x"}]}}}},
+        "spec.spark.executorPodTemplate: sets the image of our container",
     ),
     ({"spec.podTemplate": {"spec": []}}, "spec.podTemplate.spec: a list is not a mapping"),
     ({"spec.podTemplate": {"metadata": {"labels": {"a": 1}}}}, "spec.podTemplate.metadata.labels.a: 1 is not text"),

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.registry import make_format
@@ -12,6 +12,7 @@ from logpersister.manifest.output import COMPRESSIONS, DateRule, PartitionRule, 
 from logpersister.manifest.storage import StorageSpec
 from logpersister.records.paths import make_layout
 from logpersister.storage.names import object_key, parse_object_key, revision_key
+from tests.examples import examples
 from tests.unit.manifest.documents import accepted
 from tests.unit.manifest.test_rules import ACCEPTED
 
@@ -28,7 +29,7 @@ def test_every_compression_exists(name: str, compression: str) -> None:
     make_format(accepted({"spec.output": {"format": name, "compression": compression}}).spec.output)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.from_regex(r"[A-Za-z0-9_.=-]{0,64}", fullmatch=True))
 def test_every_prefix_of_a_folder_can_stand_there(prefix: str) -> None:
     try:
@@ -38,7 +39,7 @@ def test_every_prefix_of_a_folder_can_stand_there(prefix: str) -> None:
     make_layout([PartitionRule(date=rule)])
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(
     st.from_regex(r"[A-Za-z0-9!_.*'()=/-]{0,40}", fullmatch=True),
     st.from_regex(r"[A-Za-z0-9._-]{1,40}", fullmatch=True),
@@ -56,7 +57,7 @@ def test_every_prefix_and_group_name_objects(prefix: str, group: str) -> None:
     assert revision_key(prefix, group, "0123456789ab").startswith(prefix)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.text(max_size=17), st.sampled_from(["keep", "escape"]))
 def test_every_delimiter_can_be_written(delimiter: str, in_value: Any) -> None:
     try:

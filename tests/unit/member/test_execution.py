@@ -4,9 +4,9 @@ import pytest
 
 from logpersister.member.execution import LONGEST_BACKOFF_SECONDS, MOST_JOBS, MOST_RETRIES, Execution
 from logpersister.pipeline.work import WorkError
-from logpersister.plan.book import Book
-from logpersister.plan.intents import Intent
-from logpersister.plan.recovery import Execute
+from logpersister.plan.intents import Intent, promised
+from logpersister.plan.partitions import PartitionStates
+from logpersister.plan.protocol import Resolved
 from logpersister.plan.sizes import Sizes
 from logpersister.ranges import Range, TopicPartition
 from tests.unit.member.worlds import TOPIC_ID, FakeWorld
@@ -23,14 +23,14 @@ def execution_of(
     world: FakeWorld, ranges: int, *, revisions: tuple[str, ...] = ("rev-1",), size: int = LARGE
 ) -> Execution:
     """One promised range of a partition each, of one size; their revisions take turns."""
-    book, sizes = Book(), Sizes()
+    states, sizes = PartitionStates(1), Sizes()
     sizes.learn("clicks", offsets=10, stored_bytes=size, half_life_bytes=1 << 40)
     world.group.tokens = {partition(index): index + 1 for index in range(ranges)}
-    book.own(world.group.tokens)
+    states.own(world.group.tokens)
     for index in range(ranges):
-        intent = Intent(partition(index), TOPIC_ID, 0, (10,), revisions[index % len(revisions)], 1)
-        book.resolve(partition(index), Execute(intent), TOPIC_ID, 1)
-    return Execution("backup", book, world.ports(), sizes, threading.Event(), clock=world.clock)
+        value = promised(Intent(partition(index), TOPIC_ID, 0, (10,), revisions[index % len(revisions)], 1))
+        states.step(partition(index), Resolved(value, value, TOPIC_ID))
+    return Execution("backup", states, world.ports(), sizes, threading.Event(), clock=world.clock)
 
 
 def test_only_so_many_jobs_run_at_once_and_the_next_ones_follow(world: FakeWorld) -> None:
@@ -70,17 +70,17 @@ def test_partitions_that_are_being_revoked_are_left_out(world: FakeWorld) -> Non
 
 def test_what_failed_runs_apart_and_leaves_places_for_the_others(world: FakeWorld) -> None:
     execution = execution_of(world, 20)
-    book = execution._book
+    states = execution._states
     for index in range(0, 20, 2):
-        book.started(Range(partition(index), 0, 10))
-        book.ended(Range(partition(index), 0, 10), index + 1, stored=False, retry_at=lambda _: 0.0)
+        states.started(Range(partition(index), 0, 10))
+        states.failed(Range(partition(index), 0, 10), index + 1, lambda _: 0.0)
     execution.start(REVISIONS)
     jobs = [{it.partition.partition % 2 for it in world.jobs.ranges(job)} for job in range(MOST_JOBS)]
     assert jobs == [{1}] * MOST_JOBS, "the others first"
     for job in range(MOST_JOBS):
         world.jobs.end(job)
     for ended in execution.take_ended():
-        book.ended(ended.outcome.range, ended.token, stored=True)
+        states.succeeded(ended.outcome.range, ended.token)
     execution.start(REVISIONS)
     retries = [it for tasks, _ in world.jobs.submitted[MOST_JOBS:] for it in tasks]
     assert execution.jobs_in_flight == 1 + MOST_RETRIES

@@ -1,20 +1,22 @@
 """A world around a member's parts in which everything works, until a test says otherwise."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from logpersister.group.answers import Answer, CommitOutcome, TopicDescription
+from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
 from logpersister.manifest import LogPersister, parse
 from logpersister.manifest.revision import Revision, revision_of
 from logpersister.member import ports
+from logpersister.member.ports import NoteError
 from logpersister.pipeline.work import ObjectWritten, RangeOutcome, TaskSpec, WorkError
-from logpersister.plan.book import Commit
 from logpersister.plan.intents import Committed, UnknownMarkError
-from logpersister.plan.recovery import StoredRange
-from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.plan.partitions import Commit
+from logpersister.plan.recovery import StoredRange, Tail
+from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
+from logpersister.storage.topics import TopicNote
 
 CLICKS = TopicPartition("clicks", 0)
 ORDERS = TopicPartition("orders", 0)
@@ -46,10 +48,6 @@ class FakeGroup:
         self.tokens = {CLICKS: 1}
         self.revoking: set[TopicPartition] = set()
         self.busy: set[TopicPartition] = set()
-        self.sent: list[tuple[TopicPartition, Committed, bool]] = []
-        self.failing: set[TopicPartition] = set()
-        self.kafka: dict[TopicPartition, Committed] = {}
-        """What arrived."""
 
     def ownership(self) -> dict[TopicPartition, int]:
         return dict(self.tokens)
@@ -61,6 +59,29 @@ class FakeGroup:
 
     def let_go(self, partitions: Iterable[TopicPartition]) -> None:
         self.busy -= set(partitions)
+
+
+class FakeRegister:
+    def __init__(self) -> None:
+        self.sent: list[tuple[TopicPartition, Committed, bool]] = []
+        self.failing: set[TopicPartition] = set()
+        self.kafka: dict[TopicPartition, Committed] = {}
+        """What arrived."""
+        self.unknown_mark: set[TopicPartition] = set()
+        self.stale: dict[TopicPartition, Committed | None] = {}
+        """Answers of a broker that does not know what has happened since."""
+        self.error: Exception | None = None
+        self.asked = 0
+
+    def read(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Registered]:
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        found: dict[TopicPartition, Registered] = {}
+        for p in partitions:
+            unknown = p in self.unknown_mark
+            found[p] = UnknownMarkError("of a newer release") if unknown else self.stale.get(p, self.kafka.get(p))
+        return found
 
     def commit(self, commits: Mapping[TopicPartition, Commit], *, promise: bool) -> CommitOutcome:
         outcome = CommitOutcome()
@@ -75,23 +96,13 @@ class FakeGroup:
 
 
 class FakeOffsets:
-    def __init__(self, group: FakeGroup) -> None:
-        self._group = group
+    def __init__(self) -> None:
         self.start: dict[TopicPartition, Offset] = {}
         self.end: dict[TopicPartition, Offset] = {}
         self.ids = {"clicks": TOPIC_ID, "orders": TOPIC_ID}
-        self.unknown_mark: set[TopicPartition] = set()
+        self.partitions = 1
         self.error: Exception | None = None
         self.asked = 0
-
-    def committed(
-        self, partitions: Iterable[TopicPartition]
-    ) -> dict[TopicPartition, Committed | UnknownMarkError | None]:
-        self._ask()
-        return {
-            p: UnknownMarkError("of a newer release") if p in self.unknown_mark else self._group.kafka.get(p)
-            for p in partitions
-        }
 
     def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
         return Answer({p: self.start.get(p, 0) for p in partitions})
@@ -105,7 +116,11 @@ class FakeOffsets:
 
     def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
         self._ask()
-        return {topic: TopicDescription(self.ids[topic], {0: 1}) for topic in topics if topic in self.ids}
+        leaders = dict.fromkeys(range(self.partitions), 1)
+        return {topic: TopicDescription(self.ids[topic], leaders) for topic in topics if topic in self.ids}
+
+    def topics_matching(self, matches: Callable[[str], bool]) -> list[str]:
+        return sorted(topic for topic in self.ids if matches(topic))
 
     def _ask(self) -> None:
         self.asked += 1
@@ -122,17 +137,44 @@ class FakeMemory:
         self.asked_elsewhere = 0
         self.losses: list[tuple[TopicPartition, Offset, Offset, str]] = []
         self.error: StorageError | None = None
-        self.topics: dict[tuple[str, int], str | ForeignObjectError] = {}
+        self.topics: dict[tuple[str, int], TopicNote | NoteError] = {}
+        self.selection: Sequence[str] | None = None
+        self.behind: dict[TopicPartition, Offset | StorageError] = {}
+        """What stands behind the offset of partitions."""
+        self.looked_at: list[TopicPartition] = []
 
-    def claim_topics(self, ids: Mapping[str, str], generation: int) -> Mapping[str, str | ForeignObjectError]:
+    def claim_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
+        if self.error is not None:
+            return dict.fromkeys(notes, self.error)
+        found = {topic: self.topics.setdefault((topic, generation), note) for topic, note in notes.items()}
+        for topic, note in found.items():
+            if isinstance(note, StorageError):
+                del self.topics[topic, generation]
+        return found
+
+    def first_note(self, topic: str, topic_id: str) -> TopicNote | None:
         self._ask()
-        return {topic: self.topics.setdefault((topic, generation), topic_id) for topic, topic_id in ids.items()}
+        noted = [(generation, note) for (name, generation), note in self.topics.items() if name == topic]
+        found = [note for _, note in sorted(noted, key=lambda it: it[0]) if isinstance(note, TopicNote)]
+        return next((note for note in found if note.topic_id == topic_id), None)
+
+    def note_selection(self, selection: Mapping[str, Any], topics: Sequence[str]) -> Sequence[str]:
+        self._ask()
+        self.selection = topics if self.selection is None else self.selection
+        return self.selection
 
     def tails(
-        self, partitions: Iterable[TopicPartition], generation: int, most: int
-    ) -> dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError]:
+        self, partitions: Iterable[TopicPartition], generation: int
+    ) -> dict[TopicPartition, Tail | ForeignObjectError]:
         self._ask()
-        return {p: self.stored.get(p, ()) for p in partitions}
+        found = {p: self.stored.get(p, ()) for p in partitions}
+        return {p: it if isinstance(it, ForeignObjectError) else Tail(generation, tuple(it)) for p, it in found.items()}
+
+    def ahead(
+        self, positions: Mapping[TopicPartition, Offset], generation: int
+    ) -> dict[TopicPartition, Offset | StorageError | None]:
+        self.looked_at += positions
+        return {p: self.behind.get(p) for p in positions}
 
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
         self._ask()
@@ -148,11 +190,9 @@ class FakeMemory:
             raise found
         return found
 
-    def record_loss(
-        self, partition: TopicPartition, topic_id: str | None, start: Offset, end: Offset, cause: str
-    ) -> None:
+    def record_loss(self, lost: Range, topic_id: str | None, cause: Cause) -> None:
         self._ask()
-        self.losses.append((partition, start, end, cause))
+        self.losses.append((lost.partition, lost.start, lost.end, cause))
 
     def _ask(self) -> None:
         if self.error is not None:
@@ -208,7 +248,8 @@ class FakeWorld:
 
     def __init__(self) -> None:
         self.group = FakeGroup()
-        self.offsets = FakeOffsets(self.group)
+        self.register = FakeRegister()
+        self.offsets = FakeOffsets()
         self.memory = FakeMemory()
         self.jobs = FakeJobs()
         self.sampler = FakeSampler()
@@ -218,4 +259,4 @@ class FakeWorld:
         return self.time
 
     def ports(self) -> ports.World:
-        return ports.World(self.group, self.offsets, self.memory, self.jobs, self.sampler)
+        return ports.World(self.group, self.register, self.offsets, self.memory, self.jobs, self.sampler)

@@ -111,8 +111,11 @@ class FakeUpload:
 
 
 class FakeRead:
-    def __init__(self, range_: Range, batches: Sequence[pa.RecordBatch], error: Exception | None) -> None:
+    def __init__(
+        self, range_: Range, batches: Sequence[pa.RecordBatch], error: Exception | None, unexplained: int
+    ) -> None:
         self.range = range_
+        self.unexplained = unexplained
         self._batches, self._error = batches, error
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -122,11 +125,13 @@ class FakeRead:
 
 
 class FakeReader:
-    """Every offset of a range is a record, in batches of seven; in an order of its own."""
+    """Every offset of a range is a record, but for silent ones at its end; batches of seven, in an order of its own."""
 
     def __init__(self) -> None:
         self.errors: dict[int, Exception] = {}
         """By start of the range; raised after its first batch."""
+        self.silent: dict[int, int] = {}
+        """By start of the range: how many offsets at its end are not explained."""
         self.broken: Exception | None = None
         self.requests: list[list[ReadRequest]] = []
 
@@ -135,7 +140,8 @@ class FakeReader:
         for request in reversed(requests):
             if self.broken is not None:
                 raise self.broken
-            offsets = range(request.range.start, request.range.end)
+            silent = self.silent.get(request.range.start, 0)
+            offsets = range(request.range.start, request.range.end - silent)
             batches = [records(offsets[index : index + 7]) for index in range(0, len(offsets), 7)]
             error = self.errors.get(request.range.start)
-            yield FakeRead(request.range, batches[:1] if error else batches, error)
+            yield FakeRead(request.range, batches[:1] if error else batches, error, silent)

@@ -1,12 +1,43 @@
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from logpersister.pipeline.reader import RangeReadError
+from logpersister.pipeline.rehearsal import Rehearsal
+from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.task import MOST_UNFINISHED, Equipment, Task, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
+from logpersister.ranges import Range
 from logpersister.storage.errors import StorageError
-from tests.unit.pipeline.fakes import CLICKS, FakeBucket, FakeReader, Lines, Modulo, work
+from logpersister.storage.facts import ForeignObjectError, ObjectFacts
+from logpersister.storage.ranges import Stored
+from tests.unit.pipeline.fakes import CLICKS, FakeBucket, FakeReader, Lines, Modulo, records, work
+
+GROUP = "backup"
+OTHERS = "logpersister 0.9 under other rules: paths (there 1, here 2)"
+
+
+def facts_of(start: int, end: int, offsets: Sequence[int], **changes: Any) -> ObjectFacts:
+    """Return what the object of a range says that has these records."""
+    summary = Summary()
+    summary.update(records(offsets))
+    said: Any = summary.facts()
+    facts = ObjectFacts(
+        group=GROUP,
+        generation=1,
+        revision="0123456789ab",
+        topic_id="id",
+        range=Range(CLICKS, start, end),
+        first=int(said["first"]),
+        last=int(said["last"]),
+        records=int(said["records"]),
+        tombstones=int(said["tombstones"]),
+        checksum=said["checksum"],
+    )
+    return replace(facts, **changes)
 
 
 class Bench:
@@ -14,8 +45,23 @@ class Bench:
 
     def __init__(self, folders: int = 1) -> None:
         self.reader, self.bucket = FakeReader(), FakeBucket()
-        layout: Any = Modulo(folders)
-        self.equipment = Equipment(self.reader, layout, Lines(), self.bucket.open_upload)
+        self.stored: dict[int, Stored] = {}
+        """By start of a range: what is there of it, and perhaps of others."""
+        self.layout: Any = Modulo(folders)
+        self.equipment = Equipment(self.reader, self.layout, Lines(), self.bucket.open_upload)
+
+    def with_other_rules(self) -> None:
+        """Have the revision be of a build with other rules."""
+        self.equipment = replace(self.equipment, rehearsals=self.rehearsals)
+
+    def rehearsals(self, works: Sequence[RangeWork]) -> dict[Range, Rehearsal]:
+        return {
+            item.range: Rehearsal(
+                item, GROUP, self.layout, lambda item, path: f"{path}/{item.range.start}", stored, OTHERS
+            )
+            for item in works
+            if (stored := self.stored.get(item.range.start))
+        }
 
     def task(self, *items: RangeWork) -> Task:
         return Task(items, self.equipment)
@@ -53,6 +99,68 @@ def test_ranges_with_many_paths_are_read_again_and_the_others_are_not() -> None:
     outcomes = bench.run(work(20, 44), work(0, 5))
     assert [len(outcomes[start].objects) for start in (20, 0)] == [12, 5]
     assert [[it.range.start for it in requests] for requests in bench.reader.requests] == [[20, 0], [20]]
+
+
+@pytest.mark.parametrize("folders", [1, 12])
+def test_offsets_that_nobody_explained_are_told_and_stand_with_the_objects(folders: int) -> None:
+    bench = Bench(folders)
+    bench.reader.silent = {0: 7, 50: 10}
+    outcomes = bench.run(work(0, 30), work(50, 60), work(60, 70))
+    assert {start: (it.records, it.unexplained) for start, it in outcomes.items()} == {
+        0: (23, 7),
+        50: (0, 10),
+        60: (10, 0),
+    }
+    said = {key: facts.get("unexplained") for key, facts in bench.bucket.facts.items()}
+    assert set(said.values()) == {"7", None}
+    assert {key for key, offsets in said.items() if offsets} == {key for key in said if key.endswith("/0")}
+
+
+@pytest.mark.parametrize("folders", [1, 3, 20], ids=["one", "three", "further-passes"])
+def test_what_others_began_is_finished_where_it_is_what_would_be_written(folders: int) -> None:
+    bench = Bench(folders)
+    bench.with_other_rules()
+    path = "m=1" if folders > 1 else ""
+    bench.stored = {0: {f"{path}/0": facts_of(0, 40, range(1 if folders > 1 else 0, 40, folders))}}
+    outcomes = bench.run(work(0, 40), work(50, 60))
+    assert {start: (it.error, it.records) for start, it in outcomes.items()} == {0: (None, 40), 50: (None, 10)}
+    passes = [sorted(it.range.start for it in requests) for requests in bench.reader.requests]
+    assert passes[:2] == [[0, 50], [0, 50] if folders > 8 else [0]], (
+        "only what others began is read before it is written"
+    )
+
+
+@pytest.mark.parametrize(
+    ("stored", "problem"),
+    [
+        ({"m=7/0": facts_of(0, 40, [7])}, "'m=7/0' is there, and this member would put its 1 records elsewhere"),
+        ({"m=1/0": facts_of(0, 40, [1, 5, *range(7, 40, 3)])}, "'m=1/0' has checksum crc32:"),
+        ({"m=1/0": facts_of(0, 40, range(4, 40, 3))}, "'m=1/0' has first 4, and this member would write 1"),
+        ({"m=1/0": facts_of(0, 30, range(1, 40, 3))}, r"'m=1/0' is clicks-0\[0,30\) of generation 1 of group 'backup'"),
+        ({"m=1/0": facts_of(0, 40, range(1, 40, 3), group="another")}, "of group 'another'"),
+        ({"m=1/0": ForeignObjectError("object 'm=1/0' is not whole")}, "object 'm=1/0' is not whole"),
+        (
+            {f"m=7/{digit}": facts_of(0, 40, [7]) for digit in "01234"},
+            "elsewhere; object 'm=7/1' .* elsewhere; object 'm=7/2' .* elsewhere; and 2 more",
+        ),
+    ],
+    ids=["elsewhere", "others", "fewer", "another-end", "foreign", "damaged", "many"],
+)
+def test_what_others_began_otherwise_is_left_as_it_is(stored: Stored, problem: str) -> None:
+    bench = Bench(3)
+    bench.with_other_rules()
+    good = {"m=0/0": facts_of(0, 40, range(0, 40, 3))}
+    bench.stored = {0: {**good, **stored}}
+    outcomes = bench.run(work(0, 40), work(50, 60))
+    error = outcomes[0].error
+    assert error is not None
+    assert (error.kind, error.upload) == ("other-rules", False)
+    assert re.fullmatch(
+        rf"clicks-0\[0,40\) was begun by {re.escape(OTHERS)}\. (object )?.*{problem}.*", error.message
+    ), error.message
+    assert outcomes[50].error is None
+    assert {key for key in bench.bucket.objects if key.endswith("/0")} == set()
+    assert bench.bucket.open == 0
 
 
 def test_a_reader_that_breaks_fails_what_is_left_only() -> None:

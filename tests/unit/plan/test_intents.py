@@ -2,7 +2,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.plan.intents import MAX_RANGES, Committed, Intent, Mark, UnknownMarkError, parse, promised, stored
+from logpersister.plan.intents import (
+    MAX_RANGES,
+    Committed,
+    Gap,
+    Intent,
+    Mark,
+    UnknownMarkError,
+    parse,
+    promised,
+    stored,
+)
 from logpersister.ranges import Range, TopicPartition
 
 CLICKS = TopicPartition("clicks", 3)
@@ -13,27 +23,29 @@ ends = st.lists(st.integers(1, 10**6), min_size=1, max_size=MAX_RANGES).map(
 )
 
 
-@given(ends, st.sampled_from([TOPIC_ID, None]), st.sampled_from(["logs/", "logs/raw/dt=1", None]))
-def test_an_intent_survives_kafka(ends: tuple[int, ...], topic_id: str | None, place: str | None) -> None:
-    intent = Intent(CLICKS, topic_id, 100, ends, "0123456789ab", 7, place)
+gaps = st.sampled_from([Gap(101, "lost"), Gap(101, "skipped"), None])
+
+
+@given(ends, st.sampled_from([TOPIC_ID, None]), st.sampled_from(["logs/", "logs/raw/dt=1", None]), gaps)
+def test_an_intent_survives_kafka(
+    ends: tuple[int, ...], topic_id: str | None, place: str | None, gap: Gap | None
+) -> None:
+    intent = Intent(CLICKS, topic_id, 100, ends, "0123456789ab", 7, place, gap)
     commit = promised(intent)
-    assert commit.mark is not None
-    assert parse(commit.offset, commit.mark.text()).intent(CLICKS) == intent
+    assert parse(commit.offset, commit.text).intent(CLICKS) == intent
 
 
 def test_the_largest_intent_fits_into_the_metadata_of_a_broker_with_defaults() -> None:
     ends = tuple(2**62 + index for index in range(MAX_RANGES))
     place = f"{'b' * 63}/{'p' * 400}"
-    mark = promised(Intent(CLICKS, TOPIC_ID, 2**62 - 1, ends, "0123456789ab", 2**31 - 1, place), since=2**62).mark
-    assert mark is not None
-    assert len(mark.text()) <= 4096
+    intent = Intent(CLICKS, TOPIC_ID, 2**62 - 1, ends, "0123456789ab", 2**31 - 1, place, Gap(2**62, "skipped"))
+    assert len(promised(intent, since=2**62).text) <= 4096
 
 
 def test_a_stored_end_has_no_intent() -> None:
     commit = stored(500, TOPIC_ID, 2, revision="0123456789ab", since=300)
-    assert commit.mark is not None
-    assert commit.mark.text() == f"lp1;topic={TOPIC_ID};gen=2;rev=0123456789ab;since=300"
-    assert parse(500, commit.mark.text()) == commit
+    assert commit.text == f"lp1;o=500;topic={TOPIC_ID};gen=2;rev=0123456789ab;since=300"
+    assert parse(500, commit.text) == commit
     assert commit.intent(CLICKS) is None
 
 
@@ -44,6 +56,14 @@ def test_marks_of_older_and_of_newer_releases_are_read() -> None:
     assert parse(5, placed) == Committed(5, Mark(None, 1, "ab", (9,), place="logs/a=b/c"))
     newer = "lp1;topic=-;gen=1;rev=ab;since=3;mood=good;ends=9"
     assert parse(5, newer) == Committed(5, Mark(None, 1, "ab", (9,), since=3))
+
+
+def test_metadata_says_nothing_beside_another_offset() -> None:
+    """Tools that set offsets may keep the metadata of the old ones."""
+    promise = promised(Intent(CLICKS, TOPIC_ID, 100, (110, 120), "ab", 1))
+    assert parse(100, promise.text) == promise
+    assert parse(105, promise.text) == Committed(105, None)
+    assert parse(500, "lp1;o=400;topic=-;gen=1") == Committed(500, None)
 
 
 @pytest.mark.parametrize("metadata", ["", "aiven-replicator", "lp", "lpx1;topic=-", "something;ends=1"])
@@ -62,6 +82,9 @@ def test_other_peoples_metadata_is_not_ours(metadata: str) -> None:
         "lp1;topic=-;gen=1;ends=9",
         "lp1;topic=-;gen=1;since=",
         "lp1;nonsense",
+        "lp1;o=x;topic=-;gen=1",
+        "lp1;topic=-;gen=1;rev=ab;lost=4;ends=9",
+        "lp1;topic=-;gen=1;rev=ab;skip=10;ends=9",
     ],
 )
 def test_ours_but_unreadable_is_never_taken_for_somebody_elses(metadata: str) -> None:
@@ -76,6 +99,22 @@ def test_ranges_tile_the_intent_and_shrink_from_the_front() -> None:
     assert left is not None
     assert list(left.ranges()) == [Range(CLICKS, 10, 25), Range(CLICKS, 25, 30)]
     assert intent.after(30) is None
+
+
+def test_what_is_left_of_an_intent_has_what_is_left_of_its_gap() -> None:
+    intent = Intent(CLICKS, TOPIC_ID, 0, (10, 25, 30), "ab", 1, gap=Gap(20, "lost"))
+    left = intent.after(10)
+    assert left is not None
+    assert left.gap == Gap(20, "lost")
+    last = left.after(25)
+    assert last is not None
+    assert last.gap is None
+
+
+@pytest.mark.parametrize("end", [10, 31])
+def test_a_gap_is_a_part_of_its_intent(end: int) -> None:
+    with pytest.raises(ValueError, match="cannot give up"):
+        Intent(CLICKS, TOPIC_ID, 10, (20, 30), "ab", 1, gap=Gap(end, "lost"))
 
 
 @pytest.mark.parametrize("ends", [(), (5,), (20, 20), (30, 20), tuple(range(11, 12 + MAX_RANGES))])

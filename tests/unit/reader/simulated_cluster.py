@@ -1,7 +1,8 @@
 """A cluster in memory, on a clock of its own, that answers fetches as brokers do and fails as told.
 
 Rules of brokers that matter here: the first partition with data gives at least one whole record batch, the
-others as much as fits, the last batch cut off (KIP-74); a partition whose first batch does not fit gives nothing.
+others as much as fits, the last batch cut off (KIP-74); a partition whose first batch does not fit gives nothing. A
+partition whose records are in tiered storage uses up its room also when that storage is slow and it gives nothing.
 """
 
 import heapq
@@ -78,6 +79,8 @@ class Log:
     start: int = 0
     end: int = 0
     leader: int = 0
+    local_start: int = 0
+    """What is before it is in tiered storage only."""
     unavailable: int = 0
     """Error code of metadata."""
 
@@ -116,6 +119,8 @@ class SimulatedCluster:
     latencies: Iterator[float] = field(default_factory=lambda: itertools.repeat(0.01))
     faults: Iterator[Fault | None] = field(default_factory=lambda: itertools.repeat(None))
     """One for each fetch; `None` for a good answer."""
+    slow_storage: Iterator[bool] = field(default_factory=lambda: itertools.repeat(False))
+    """One for each read of tiered storage: whether it takes longer than the request may."""
     topic_id: UUID | None = TOPIC_ID
     locate_errors: deque[ClusterError] = field(default_factory=deque)
     calls: list[FetchCall] = field(default_factory=list)
@@ -145,7 +150,7 @@ class SimulatedCluster:
 
     def log_offsets(self, partition: TopicPartition, location: Location) -> Future[LogOffsets]:
         log = self.logs[partition]
-        return self._later(LogOffsets(log.start, log.end, log.start))
+        return self._later(LogOffsets(log.start, log.end, max(log.start, log.local_start)))
 
     def close(self) -> None:
         self.closed += 1
@@ -154,11 +159,18 @@ class SimulatedCluster:
         left, parts = call.max_bytes, {}
         empty = True
         for part in call.parts:
-            data = self._part(call, part, min(part.max_bytes, left), at_least_one=empty)
-            empty = empty and not data.records
-            left = max(0, left - len(data.records))
+            limit = min(part.max_bytes, left)
+            data = self._part(call, part, limit, at_least_one=empty)
+            used = len(data.records)
+            if self._is_remote(part, data) and next(self.slow_storage, False):
+                data, used = replace(data, records=memoryview(b"")), limit
+            empty = empty and not used
+            left = max(0, left - used)
             parts[part.partition] = data
         return FetchAnswer(0.0, 0, parts, OVERHEAD + sum(len(data.records) for data in parts.values()))
+
+    def _is_remote(self, part: FetchPart, data: PartitionData) -> bool:
+        return bool(data.records) and part.offset < self.logs[part.partition].local_start
 
     def _part(self, call: FetchCall, part: FetchPart, limit: int, *, at_least_one: bool) -> PartitionData:
         log = self.logs.get(part.partition)
@@ -274,14 +286,17 @@ class Write:
     codec: int = NONE
 
 
-def make_log(writes: Sequence[Write], *, start: int = 0, leader: int = 0) -> Log:
-    """Write a log; transactions that are open at its end are aborted."""
+def make_log(writes: Sequence[Write], *, start: int = 0, leader: int = 0, local_start: int = 0) -> Log:
+    """Write a log; transactions that are open at its end are aborted. The last batch of a tiered one is local."""
     log = _Writing(start)
     for write in writes:
         log.write(write)
     for producer in list(log.open):
         log.end_transaction(producer, commit=False)
-    return Log(log.batches, log.aborted, log.committed, start, log.offset, leader)
+    if local_start:
+        log.write(Write([10]))
+        local_start = min(local_start, log.batches[-1][0].base_offset)
+    return Log(log.batches, log.aborted, log.committed, start, log.offset, leader, local_start)
 
 
 class _Writing:
@@ -327,6 +342,12 @@ class _Writing:
 
     def _append(self, batch: Batch) -> None:
         self.batches.append((batch, batch.encode()))
+
+
+def unexplained(log: Log, wanted: Range) -> int:
+    """Return how many offsets at the end of a range no batch has or follows."""
+    after = max([wanted.start, *(batch.last_offset + 1 for batch, _ in log.batches)])
+    return max(0, wanted.end - after)
 
 
 def expected(log: Log, wanted: Range) -> list[tuple[int, bytes]]:

@@ -4,11 +4,13 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
 
 from logpersister.pipeline.reader.decode import Aborted, CorruptBatchError, decode
+from tests.examples import examples
 from tests.unit.reader import record_batches as made
 
 Row = dict[str, Any]
@@ -64,7 +66,8 @@ def recompressed(run: bytes, codecs: Sequence[int]) -> bytes:
     return result
 
 
-@settings(max_examples=80)
+@pytest.mark.slow
+@examples(80)
 @given(batches(), st.lists(st.sampled_from(made.CODECS), min_size=1, max_size=3), st.data())
 def test_the_same_rows_as_kafka_python(run: bytes, codecs: list[int], data: st.DataObject) -> None:
     expected = list(rows(run))
@@ -82,7 +85,8 @@ def test_the_same_rows_as_kafka_python(run: bytes, codecs: list[int], data: st.D
     assert without.batch.equals(decoded.batch.select(["offset", "timestamp", "key", "value"]))
 
 
-@settings(max_examples=50)
+@pytest.mark.slow
+@examples(50)
 @given(batches(), st.sampled_from(made.CODECS), st.data())
 def test_a_cut_anywhere_loses_only_whole_batches_behind_it(run: bytes, codec: int, data: st.DataObject) -> None:
     response = recompressed(run, [codec])
@@ -136,7 +140,7 @@ def transactions(draw: st.DrawFn) -> tuple[bytes, list[Aborted], list[int]]:
     return log, draw(st.permutations(aborted)), sorted(committed)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(transactions())
 def test_read_committed_is_what_was_committed(log: tuple[bytes, list[Aborted], list[int]]) -> None:
     data, aborted, committed = log
@@ -146,7 +150,8 @@ def test_read_committed_is_what_was_committed(log: tuple[bytes, list[Aborted], l
     assert uncommitted.batch["offset"].to_pylist() == [row["offset"] for row in rows(data)]
 
 
-@settings(max_examples=60)
+@pytest.mark.slow
+@examples(60)
 @given(batches(), st.sampled_from(made.CODECS), st.data())
 def test_changed_bytes_give_rows_or_an_error(run: bytes, codec: int, data: st.DataObject) -> None:
     """The crate's own tests do this tens of thousands of times; here the way through Python is tested too."""

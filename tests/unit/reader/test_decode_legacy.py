@@ -6,10 +6,11 @@ import zlib
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.pipeline.reader.decode import Aborted, CorruptBatchError, Decoded, decode
+from tests.examples import examples
 from tests.unit.reader import record_batches as made
 from tests.unit.reader.record_batches import Batch, Record
 
@@ -132,7 +133,7 @@ def test_sizes_that_lie() -> None:
     assert caught.value.offset == 3
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.sampled_from([0, 1]), st.sampled_from([made.NONE, made.GZIP, made.SNAPPY, made.LZ4]), st.data())
 def test_changed_bytes_give_rows_or_an_error(magic: int, codec: int, data: st.DataObject) -> None:
     inner = bytearray(b"".join(message(i, b"value", magic=magic) for i in range(3)))

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.pipeline.reader.batches import scan
 from logpersister.pipeline.reader.decode import CorruptBatchError, decode
+from tests.examples import examples
 from tests.unit.reader.record_batches import GZIP, Batch, Record
 from tests.unit.reader.simulated_cluster import Log, Write, make_log
 
@@ -33,7 +34,7 @@ def offsets_by_piece(log: Log, data: bytes, start: int, end: int, piece_bytes: i
     return found
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(writes, min_size=1, max_size=30), st.data())
 def test_pieces_hold_what_the_whole_holds(written: Sequence[Write], data: st.DataObject) -> None:
     log = make_log(written)
@@ -46,7 +47,7 @@ def test_pieces_hold_what_the_whole_holds(written: Sequence[Write], data: st.Dat
     assert found == [offset for offset in sorted(log.expected) if start <= offset < end]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(writes, min_size=1, max_size=8), st.data())
 def test_what_is_cut_off_is_left_for_the_next_answer(written: Sequence[Write], data: st.DataObject) -> None:
     log = make_log(written)

@@ -75,6 +75,7 @@ def test_a_server_that_is_no_broker_costs_the_time_to_connect_and_no_more(
     assert threading.active_count() == before
 
 
+@pytest.mark.slow
 def test_attempts_to_connect_leave_no_sockets_behind() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = f"127.0.0.1:{closed.getsockname()[1]}"

@@ -257,12 +257,15 @@ def test_records_larger_than_the_request_are_read_by_growing_it() -> None:
         assert cluster.inbox.now() - before < 0.2  # without pauses
 
 
-def test_nothing_up_to_the_end_of_the_log() -> None:
+@pytest.mark.parametrize(
+    ("start", "end", "records", "unexplained"), [(15, 20, 5, 0), (15, 23, 5, 3), (15, 25, 5, 5), (20, 25, 0, 5)]
+)
+def test_nothing_up_to_the_end_of_the_log(start: int, end: int, records: int, unexplained: int) -> None:
     log = one_log()
     log.end = 25  # 20 to 24 were compacted away
-    cluster = SimulatedCluster({T0: log})
-    assert read(cluster, ReadRequest(Range(T0, 15, 25), 1)) == {Range(T0, 15, 25): [15, 16, 17, 18, 19]}
-    assert read(cluster, ReadRequest(Range(T0, 20, 25), 1)) == {Range(T0, 20, 25): []}
+    for one in reader(SimulatedCluster({T0: log})).read([ReadRequest(Range(T0, start, end), 1)]):
+        found = [offset for batch in one.batches() for offset in batch["offset"].to_pylist()]
+        assert (found, one.unexplained) == (list(range(start, start + records)), unexplained)
 
 
 def test_nothing_is_believed_of_records_that_may_be_in_tiered_storage(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,6 +149,29 @@ def test_passing_damage_may_come_again_in_a_long_range() -> None:
     assert len(cluster.calls) > 4 * settings.corrupt_retries
 
 
+# Room that a partition uses up and leaves empty
+
+
+def test_only_the_first_partition_of_a_request_can_show_that_there_is_nothing() -> None:
+    """It waits for tiered storage: the broker takes its room for used, and the batch of the other one for too large."""
+    large = make_log([Write([3000]), Write([3000])])
+    cluster = SimulatedCluster({T0: replace(large, local_start=2), T1: large}, slow_storage=iter([True] * 4))
+    wanted = [ReadRequest(Range(partition, 0, 2), 1) for partition in (T0, T1)]
+    found = read(cluster, *wanted, settings=replace(SMALL, backoff=0))  # without pauses they are always asked together
+    assert found == {one.range: [0, 1] for one in wanted}
+
+
+def test_ranges_without_records_are_all_found_to_be_so_without_a_busy_loop() -> None:
+    """One after the other, each as the first partition of requests of its own."""
+    logs = {TopicPartition("t", number): one_log() for number in range(30)}
+    for log in logs.values():
+        log.end = 25  # 20 to 24 were compacted away
+    cluster = SimulatedCluster(logs)
+    found = read(cluster, *(ReadRequest(Range(one, 20, 25), 1) for one in logs))
+    assert found == {Range(one, 20, 25): [] for one in logs}
+    assert len(cluster.calls) <= 4 * len(logs)
+
+
 # Others
 
 

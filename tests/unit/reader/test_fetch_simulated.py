@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.pipeline.reader import KafkaReader, RangeReadError, ReaderSettings, ReadRequest
 from logpersister.pipeline.reader.settings import KIB
 from logpersister.ranges import Range, TopicPartition
+from tests.examples import examples
 from tests.unit.reader import simulated_cluster as simulated
 from tests.unit.reader.record_batches import GZIP, NONE
 from tests.unit.reader.simulated_cluster import Fault, Log, SimulatedCluster, Write, make_log
@@ -33,6 +34,7 @@ logs = st.builds(
     st.lists(writes, min_size=1, max_size=25),
     start=st.integers(0, 5),
     leader=st.integers(0, 2),
+    local_start=st.sampled_from([0, 0, 0, 10, 1000]),
 ).filter(lambda log: log.end > log.start)
 passing_faults: st.SearchStrategy[Fault | None] = st.one_of(
     st.none(),
@@ -77,7 +79,8 @@ def worlds(draw: st.DrawFn) -> World:
                 requests.append(ReadRequest(Range(partition, start, end), draw(st.sampled_from([0, 100, 5000, 10**7]))))
     faults: Sequence[Fault | None] = draw(st.lists(passing_faults, max_size=12))
     latencies: Sequence[float] = draw(st.lists(st.floats(0, 2), max_size=30))
-    cluster = SimulatedCluster(partitions, faults=iter(faults), latencies=iter(latencies))
+    slow: Sequence[bool] = draw(st.lists(st.booleans(), max_size=12))
+    cluster = SimulatedCluster(partitions, faults=iter(faults), latencies=iter(latencies), slow_storage=iter(slow))
     return World(cluster, draw(st.permutations(requests)))
 
 
@@ -92,7 +95,8 @@ def rows(batches: Iterator[object]) -> list[tuple[int, bytes]]:
     return found
 
 
-@settings(max_examples=150)
+@pytest.mark.slow
+@examples(150)
 @given(worlds())
 def test_every_offset_is_read_once_and_in_order_within_bounded_memory(world: World) -> None:
     reader = reader_of(world.cluster)
@@ -100,6 +104,7 @@ def test_every_offset_is_read_once_and_in_order_within_bounded_memory(world: Wor
     for read in reader.read(world.requests):
         assert read.range not in found
         found[read.range] = rows(read.batches())
+        assert read.unexplained == simulated.unexplained(world.log(read.range), read.range)
     assert found.keys() == {request.range for request in world.requests}
     for wanted, records in found.items():
         assert records == simulated.expected(world.log(wanted), wanted)
@@ -109,7 +114,8 @@ def test_every_offset_is_read_once_and_in_order_within_bounded_memory(world: Wor
     assert reader.stats.peak_buffer_bytes <= SMALL.buffer_bytes + 3 * (largest + simulated.OVERHEAD)
 
 
-@settings(max_examples=60)
+@pytest.mark.slow
+@examples(60)
 @given(worlds(), st.randoms(use_true_random=False))
 def test_ranges_that_are_given_up_do_not_concern_the_others(world: World, choice: random.Random) -> None:
     for read in reader_of(world.cluster).read(world.requests):
@@ -121,7 +127,8 @@ def test_ranges_that_are_given_up_do_not_concern_the_others(world: World, choice
         assert rows(batches) == simulated.expected(world.log(read.range), read.range)
 
 
-@settings(max_examples=60)
+@pytest.mark.slow
+@examples(60)
 @given(worlds(), st.lists(st.booleans(), max_size=6))
 def test_passing_corruption_is_not_noticed(world: World, damaged: list[bool]) -> None:
     world.cluster.faults = iter([simulated.corrupted if one else None for one in damaged])
@@ -130,7 +137,8 @@ def test_passing_corruption_is_not_noticed(world: World, damaged: list[bool]) ->
         assert rows(read.batches()) == simulated.expected(world.log(read.range), read.range)
 
 
-@settings(max_examples=30)
+@pytest.mark.slow
+@examples(30)
 @given(worlds(), st.integers(0, 5))
 def test_one_bad_partition_fails_its_ranges_alone(world: World, number: int) -> None:
     bad = TopicPartition("t", number)

@@ -6,14 +6,15 @@ from itertools import pairwise
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.schema import RECORDS
+from tests.examples import examples
 from tests.unit.records.batches import batch_of
 
-SETTINGS = settings(max_examples=50)
+SETTINGS = examples(50)
 payloads = st.one_of(st.none(), st.binary(max_size=20))
 records = st.lists(st.tuples(payloads, payloads), max_size=20)
 Records = list[tuple[bytes | None, bytes | None]]

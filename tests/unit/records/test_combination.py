@@ -4,14 +4,15 @@ import zlib
 from functools import reduce
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.combination import PayloadSum, crc32_combine, payload_sum
+from tests.examples import examples
 from tests.unit.records.batches import batch_of
 
-SETTINGS = settings(max_examples=50)
+SETTINGS = examples(50)
 payloads = st.one_of(st.none(), st.binary(max_size=20))
 Records = list[tuple[bytes | None, bytes | None]]
 

@@ -8,12 +8,13 @@ from typing import NoReturn
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import logpersister_native as native
 from logpersister.manifest.parser import ParserSpec
 from logpersister.records.parsers import JsonParser, Refused, make_parser
+from tests.examples import examples
 from tests.unit.records.batches import batch_of
 
 DEEPEST = 128
@@ -56,13 +57,14 @@ almost = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(documents, st.booleans(), st.sampled_from([None, 0, 3]))
 def test_what_python_writes_is_json(document: object, ensure_ascii: bool, indent: int | None) -> None:
     assert is_json(json.dumps(document, ensure_ascii=ensure_ascii, indent=indent).encode())
 
 
-@settings(max_examples=1_000)
+@pytest.mark.slow
+@examples(1_000)
 @given(almost | st.binary(max_size=12))
 @example(b"\xef\xbb\xbf{}")
 @example(b'"\xed\xa0\x80"')
@@ -74,7 +76,8 @@ def test_whatever_comes_python_says_the_same(value: bytes) -> None:
     assert is_json(value) == python_takes(value)
 
 
-@settings(max_examples=300)
+@pytest.mark.slow
+@examples(300)
 @given(documents, st.data())
 def test_a_document_with_one_byte_changed(document: object, data: st.DataObject) -> None:
     text = bytearray(json.dumps(document).encode())

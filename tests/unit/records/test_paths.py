@@ -10,16 +10,17 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from logpersister.manifest.output import PartitionRule
 from logpersister.records.escaping import is_safe_path
 from logpersister.records.paths import FIRST_UNUSABLE_MS, Assignment, DateLevel, DateStep, Granularity, make_layout
 from logpersister.records.zones import load_zone
+from tests.examples import examples
 from tests.unit.records.batches import batch_of
 
-SETTINGS = settings(max_examples=60)
+SETTINGS = examples(60)
 
 ZONES = [
     "UTC",

@@ -1,8 +1,9 @@
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import WORST, PartitionLag, summarise
+from tests.examples import examples
 from tests.unit.report.samples import NOON, partition
 
 
@@ -67,7 +68,7 @@ LAGS = st.lists(
 )
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(LAGS)
 def test_a_summary_is_bounded_and_independent_of_order(lags: list[PartitionLag]) -> None:
     summary = summarise(lags, NOON)

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 import structlog
 
+from logpersister.manifest.secrets import HIDDEN
 from logpersister.report import logs
 from logpersister.report.logs import RepetitionLimit
-from logpersister.report.redaction import HIDDEN
 from tests.unit.report.samples import Clock
 
 pytestmark = pytest.mark.usefixtures("logging_as_before")

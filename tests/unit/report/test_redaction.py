@@ -1,6 +1,7 @@
 import pytest
 
-from logpersister.report.redaction import HIDDEN, Redactor
+from logpersister.manifest.secrets import HIDDEN
+from logpersister.report.redaction import Redactor
 
 SECRET_FIELDS = [
     "password",

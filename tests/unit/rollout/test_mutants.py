@@ -106,6 +106,7 @@ def everybody(record: Any, situation: Any) -> dict[str, int]:
     return {revision: fleet.wanted for revision, fleet in moves._others(record, situation).items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_broken_rule_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant = MUTANTS[name]

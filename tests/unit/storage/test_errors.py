@@ -8,7 +8,7 @@ from botocore import exceptions as aws
 
 from logpersister.storage.errors import Place, StorageError, classify
 
-PLACE = Place("http://s3.example:9000", "logs", ("hunter2-secret",))
+PLACE = Place("http://s3.example:9000", "logs", "logs", ("hunter2-secret",))
 
 
 def answer(status: int, code: str, operation: str = "PutObject", message: str = "because") -> aws.ClientError:
@@ -64,8 +64,14 @@ def test_the_deepest_reason_is_the_one_to_read() -> None:
 def test_no_secret_is_shown_even_when_the_server_repeats_it() -> None:
     error = PLACE.error("putting an object", None, answer(403, "AccessDenied", message="key hunter2-secret is wrong"))
     assert "hunter2-secret" not in str(error)
-    assert "key *** is wrong" in str(error)
+    assert "key [hidden] is wrong" in str(error)
     assert "hunter2-secret" not in repr(PLACE)
+
+
+def test_a_key_id_is_a_name_and_no_path_loses_a_word_by_it() -> None:
+    error = PLACE.error("putting an object", "raw/logs/1_0_0.txt", answer(403, "InvalidAccessKeyId"))
+    assert "object 'raw/logs/1_0_0.txt': the storage does not know the access key id 'logs'" in str(error)
+    assert "correct AWS_ACCESS_KEY_ID" in str(error)
 
 
 def test_an_error_travels_to_other_processes() -> None:

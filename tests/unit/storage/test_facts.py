@@ -23,6 +23,8 @@ def test_metadata_alone_or_with_a_document_say_the_same() -> None:
     assert alone == parse_facts("k", RANGE, facts_document(RANGE, CONTENT))
     assert alone.range == Range(TopicPartition("clicks", 3), 10, 20)
     assert alone.payload is None
+    assert (alone.unexplained, parse_facts("k", {**RANGE, **CONTENT, "unexplained": "2"}, None).unexplained) == (0, 2)
+    assert (alone.rules, parse_facts("k", {**RANGE, **CONTENT, "rules": "ab"}, None).rules) == (None, "ab")
     assert (alone.parser, parse_facts("k", {**RANGE, **CONTENT, "parser": "json"}, None).parser) == ("bytes", "json")
     assert parse_facts("k", RANGE, {**RANGE, **CONTENT, "payload": "70-9"}).payload == (70, 9)
     assert (alone.topic_id, alone.first, alone.last, alone.records, alone.tombstones) == (None, 11, 18, 5, 1)
@@ -45,6 +47,11 @@ def test_metadata_alone_or_with_a_document_say_the_same() -> None:
         ({**RANGE, **CONTENT, "last": "20"}, None, r"offsets 11..20 of the range \[10, 20\)"),
         ({**RANGE, **CONTENT, "payload": "70"}, None, "metadata 'payload' of object 'k' is '70', expected two numbers"),
         (RANGE, {**RANGE, **CONTENT, "payload": 70}, "'payload' of object 'k' is 70, expected two numbers"),
+        (
+            {**RANGE, **CONTENT, "unexplained": "-"},
+            None,
+            "metadata 'unexplained' of object 'k' is '-', expected a number",
+        ),
         ({**RANGE, **CONTENT, "first": "9"}, None, "says it holds offsets 9..18"),
     ],
 )

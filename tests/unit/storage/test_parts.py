@@ -3,12 +3,13 @@
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.storage.parts import MAX_PART_SIZE, MAX_PARTS, MIB, PIECE, SMALL, Part, PartBody, part_size
+from tests.examples import examples
 
-SETTINGS = settings(max_examples=50)
+SETTINGS = examples(50)
 
 
 @SETTINGS

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.base import ObjectIdentity
@@ -25,6 +25,7 @@ from logpersister.verify.evidence import KafkaView, StoredObject
 from logpersister.verify.findings import Kind
 from logpersister.verify.streams import ContentError
 from logpersister.verify.tiling import examine
+from tests.examples import examples
 from tests.unit.formats.samples import Record, batch, encode, many_records, records
 from tests.unit.verify.samples import CLICKS, ID, committed, evidence, pending, stored_object
 
@@ -139,6 +140,10 @@ class World:
 
 
 class Read:
+    """Of one range."""
+
+    unexplained = 0
+
     def __init__(self, world: World, wanted: Range) -> None:
         self._world, self._wanted = world, wanted
 
@@ -161,7 +166,7 @@ def simple(count: int, value: Callable[[int], bytes | None] = lambda number: b"%
 
 @pytest.mark.parametrize("output", OUTPUTS, ids=name)
 class TestEveryFormat:
-    @settings(max_examples=25)
+    @examples(25)
     @given(written=records().filter(bool), pieces=st.integers(1, 40))
     def test_what_was_written_is_found_again(self, output: OutputSpec, written: list[Record], pieces: int) -> None:
         result = World(output, written, pieces=pieces).compare()
@@ -308,6 +313,33 @@ class TestPaths:
         one, other = (found.key for found in world.objects[:2])
         world.contents[one], world.contents[other] = world.contents[other], world.contents[one]
         assert world.kinds() == [Kind.WRONG_CONTENT] * 2
+
+
+def test_what_differs_proves_nothing_where_others_wrote_by_other_rules() -> None:
+    world = World(OutputSpec(compression="none"), simple(3))
+    assert isinstance(world.writing, Writing)
+    world.writing = replace(
+        world.writing, other_rules="logpersister 0.9 under other rules: format:text (there 7, here 1)"
+    )
+    assert world.compare().findings == []
+    assert world.compare().compared == 3
+    world.lines(lambda lines: [*lines[:2], b"two"])
+    assert "here 1): verify it with that build" in world.message(Kind.UNREADABLE)
+
+
+def test_objects_are_read_as_the_build_that_wrote_them_would() -> None:
+    """One that was promised anew under other rules names the revision that has them."""
+    world = World(OutputSpec(compression="none"), simple(3))
+    world.facts(rules="fedcba987654")
+    asked: list[str] = []
+
+    def writing_of(revision: str) -> Writing | str:
+        asked.append(revision)
+        return world.writing
+
+    seen = evidence(world.objects, world.committed, kafka=KafkaView(ID, 0, 3))
+    assert DeepVerification(world, world.read_object, writing_of).compare(examine(seen)).findings == []
+    assert asked == ["fedcba987654"]
 
 
 def test_what_cannot_be_read() -> None:

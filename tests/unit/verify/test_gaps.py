@@ -1,6 +1,7 @@
 from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
+import pytest
 
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.ranges import Range
@@ -17,8 +18,12 @@ SIDES = [stored_object(0, 100), stored_object(200, 300)]
 class Log:
     """Kafka with records at these offsets, or an error for ranges that begin at these."""
 
-    def __init__(self, *offsets: int, errors: Mapping[int, RangeReadError] | None = None) -> None:
+    def __init__(
+        self, *offsets: int, errors: Mapping[int, RangeReadError] | None = None, silent_from: int = 1_000
+    ) -> None:
+        """``silent_from``: from there on nothing shows why there is no record."""
         self._offsets, self._errors = offsets, errors or {}
+        self.silent_from = silent_from
 
     def read(self, requests: list[ReadRequest]) -> "Iterator[Read]":
         for request in requests:
@@ -42,6 +47,10 @@ class Read:
     def batches(self) -> Iterator[pa.RecordBatch]:
         return self._log.batches(self._wanted)
 
+    @property
+    def unexplained(self) -> int:
+        return max(0, self._wanted.end - max(self._wanted.start, self._log.silent_from))
+
 
 def explained(log: Log, seen: PartitionEvidence) -> list[Finding]:
     return list(explain(examine(seen), log))
@@ -56,6 +65,33 @@ def test_kafka_has_records_there() -> None:
 def test_kafka_has_no_record_there() -> None:
     (finding,) = explained(Log(50, 250), evidence(SIDES, committed(300)))
     assert (finding.kind, finding.is_problem) == (Kind.NO_RECORD, False)
+
+
+def test_kafka_only_says_nothing_there() -> None:
+    findings = explained(Log(50, silent_from=160), evidence(SIDES, committed(300)))
+    assert [(one.kind, one.start, one.end, one.is_problem) for one in findings] == [
+        (Kind.NO_RECORD, 100, 160, False),
+        (Kind.UNEXPLAINED, 160, 200, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("log", "log_start", "expected"),
+    [
+        (Log(80), 0, [(Kind.MISSING, 60, 100)]),
+        (Log(20, silent_from=60), 0, [(Kind.UNEXPLAINED, 60, 100)]),
+        (Log(20, 150), 0, []),
+        (Log(), 120, [(Kind.UNEXPLAINED, 60, 100)]),
+        (Log(), 70, [(Kind.UNEXPLAINED, 60, 70)]),
+        (Log(errors={60: RangeReadError("corrupt", CLICKS, 60, "damaged")}), 0, [(Kind.UNKNOWN, 60, 100)]),
+    ],
+    ids=["records", "silence", "explained-now", "too-late", "partly-too-late", "unreadable"],
+)
+def test_the_end_of_a_range_of_which_kafka_only_said_nothing(log: Log, log_start: int, expected: list[object]) -> None:
+    objects = [stored_object(0, 100, last=59, records=60, unexplained=40), stored_object(100, 300)]
+    findings = explained(log, evidence(objects, committed(300), kafka=KafkaView("topic-id", log_start, 1_000)))
+    assert [(one.kind, one.start, one.end) for one in findings] == expected
+    assert {one.key for one in findings} <= {objects[0].key}
 
 
 def test_what_retention_has_taken_is_not_known() -> None:

@@ -32,8 +32,8 @@ def test_objects_that_tile_are_clean() -> None:
     assert list(result.objects) == TILED
 
 
-def test_a_partition_without_anything_is_clean() -> None:
-    assert clean(evidence([], None))
+def test_a_partition_without_objects() -> None:
+    assert found(evidence([], None)) == [(Kind.NOT_BEGUN, 0, 1_000)]
     assert clean(evidence([], committed(300)))
 
 

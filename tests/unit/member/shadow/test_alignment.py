@@ -1,12 +1,13 @@
 """Objects of two groups that cut their ranges differently are brought together where both have a boundary."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.member.shadow.alignment import Union, align
+from tests.examples import examples
 from tests.unit.member.shadow.samples import objects_of, ranges_of, rows
 
-SETTINGS = settings(max_examples=100)
+SETTINGS = examples(100)
 ALL = rows(*range(60))
 cuts = st.lists(st.integers(1, 59), max_size=8).map(lambda inner: sorted({0, 60, *inner}))
 

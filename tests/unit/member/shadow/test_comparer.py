@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from logpersister.member.shadow.comparer import Comparer
@@ -14,6 +14,7 @@ from logpersister.member.shadow.shelf import Shelf
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.report.shadow import Both, ShadowReport
 from logpersister.storage.losses import Loss
+from tests.examples import examples
 from tests.unit.member.shadow.samples import CLICKS, NOW, FakeGroup, FakeStore, Row, party, rows
 
 ORDERS = TopicPartition("orders", 3)
@@ -154,7 +155,7 @@ def test_a_target_stays_until_it_is_reached() -> None:
 cuts = st.lists(st.integers(1, 99), max_size=8).map(lambda inner: sorted({0, 100, *inner}))
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(cuts, cuts, st.lists(st.booleans(), max_size=20), st.none() | st.integers(0, 99))
 @example([0, 100], [0, 1, 100], [], 0)
 @example([0, 100], [0, 99, 100], [], 99)

@@ -3,14 +3,15 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.member.shadow.alignment import Stored, Union
 from logpersister.member.shadow.comparison import Verdict, compare
+from tests.examples import examples
 from tests.unit.member.shadow.samples import Row, objects_of, ranges_of, rows
 
-SETTINGS = settings(max_examples=100)
+SETTINGS = examples(100)
 ALL = rows(*range(20))
 EQUAL = Verdict(None, checksum_compared=True)
 UNPROVEN = Verdict(None, checksum_compared=False)

@@ -1,0 +1,1 @@
+"""Three brokers that are restarted, frozen and killed, as in a production cluster."""

@@ -1,0 +1,116 @@
+"""What belongs to others stays as it is, and what is refused keeps only what needs it: on a real API server."""
+
+import time
+from typing import Any
+
+import pytest
+from kubernetes import config
+
+from logpersister_operator.act.status_writer import StatusOutdatedError, StatusWriter
+from logpersister_operator.cluster.client import ApiServer as Cluster
+from logpersister_operator.metrics import Metrics
+from tests.integration.kubernetes.operator_process import Resource
+from tests.stack.kubernetes import ApiServer, Client
+from tests.stack.kubernetes.client import Document
+
+pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
+
+SPEC: dict[str, Any] = {
+    "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
+    "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"},
+    "networkPolicy": "Restricted",
+    "spark": {"executors": 1},
+}
+_RBAC = "rbac.authorization.k8s.io/v1"
+OTHERS: dict[str, Document] = {
+    "networkpolicies": {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "spec": {"podSelector": {}}},
+    "poddisruptionbudgets": {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "spec": {"minAvailable": 1}},
+    "roles": {"apiVersion": _RBAC, "kind": "Role", "rules": []},
+    "services": {"apiVersion": "v1", "kind": "Service", "spec": {"ports": [{"port": 80}]}},
+}
+NAMES = {"roles": "clicks-member", "services": "clicks-members"}
+
+
+def folder(namespace: str, plural: str) -> str:
+    version = OTHERS[plural]["apiVersion"]
+    return f"/{'api' if version == 'v1' else 'apis'}/{version}/namespaces/{namespace}/{plural}"
+
+
+@pytest.mark.parametrize(
+    ("plural", "labelled"),
+    [("networkpolicies", True), ("poddisruptionbudgets", False), ("roles", False), ("services", True)],
+)
+def test_an_object_of_somebody_else_is_named_and_never_touched(
+    resource: Resource, api: Client, namespace: str, plural: str, labelled: bool
+) -> None:
+    name = NAMES.get(plural, "clicks")
+    labels = {"logpersister.dev/resource": "clicks"} if labelled else {}
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    path = folder(namespace, plural)
+    theirs = api.create(path, {**OTHERS[plural], "metadata": metadata})
+    resource.apply(SPEC)
+    told = resource.wait("Stalled", "True", "NameTaken")
+    assert f"{theirs['kind']} {name} exists" in told["message"]
+    assert resource.condition("Ready")["reason"] == "NameTaken"
+    resource.delete()
+    resource.eventually("the resource goes", lambda: resource.get() is None)
+    assert api.get(f"{path}/{name}") == theirs
+
+
+def test_what_was_in_the_way_is_made_when_it_is_gone(resource: Resource, api: Client, namespace: str) -> None:
+    path = folder(namespace, "services")
+    api.create(path, {**OTHERS["services"], "metadata": {"name": "clicks-members", "namespace": namespace}})
+    resource.apply(SPEC)
+    resource.wait("Stalled", "True", "NameTaken")
+    assert not resource.stateful_sets()
+    api.delete(f"{path}/clicks-members")
+    resource.wait("Stalled", "False", "Progressing")
+    resource.wait_stateful_sets(1)
+
+
+def wanted(resource: Resource) -> list[int]:
+    return [one["spec"]["replicas"] for one in resource.stateful_sets().values()]
+
+
+def test_a_budget_that_is_refused_keeps_no_member_from_being_scaled(
+    resource: Resource, api: Client, namespace: str
+) -> None:
+    hard = {"count/poddisruptionbudgets.policy": "0"}
+    path = f"/api/v1/namespaces/{namespace}/resourcequotas/none"
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": namespace}}
+    api.apply(path, {**quota, "spec": {"hard": hard}})
+    api.apply(f"{path}/status", {**quota, "status": {"hard": hard, "used": hard}})  # what a controller does
+    for members in (2, 3):
+        resource.apply(SPEC | {"members": members})
+        resource.eventually(f"{members} members", lambda: wanted(resource) == [members])  # noqa: B023 - called at once
+    told = resource.wait("Stalled", "True", "Refused")
+    assert "exceeded quota" in told["message"]
+    resource.apply(SPEC | {"members": 3, "networkPolicy": "None"})
+    policies = "apis/networking.k8s.io/v1"
+    resource.eventually("the policy goes", lambda: not resource.children(policies, "networkpolicies"))
+
+
+def test_what_an_operator_decided_from_an_older_version_undoes_no_newer_record(
+    api_server: ApiServer, api: Client, namespace: str
+) -> None:
+    resource = Resource(api, namespace, "clicks", str)
+    resource.apply(SPEC)
+    before = resource.get()
+    assert before is not None
+    cluster = Cluster(config.new_client_from_config(str(api_server.kubeconfig)))
+    leader, stale = (StatusWriter(cluster, Metrics(), time.monotonic) for _ in range(2))
+    restart: Document = {"pod": "uid-1", "member": "clicks-0123456789ab-0", "time": "2026-11-21T12:00:00Z"}
+    restart |= {"count": 1, "cause": "it hung"}
+    record = {"observedGeneration": 1, "restarts": [restart]}
+    leader.write(before, record)
+    with pytest.raises(StatusOutdatedError):
+        stale.write(before, {"observedGeneration": 1, "restarts": []})
+    assert resource.status() == record
+    assert leader.latest(before) == record, "a watch that is behind has not told of it yet"
+    leader.write(before, {"observedGeneration": 1, "restarts": []})  # its own write is what it decided from
+    resource.apply(SPEC | {"members": 2})
+    now = resource.get()
+    assert now is not None
+    with pytest.raises(StatusOutdatedError):
+        leader.write(before, record)
+    leader.write(now, record)

@@ -1,0 +1,174 @@
+"""Each rule that decides which object a record is in has a version, which changes with what the rule does."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from logpersister.formats.base import Encoder, ObjectIdentity
+from logpersister.formats.registry import make_format
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.revision import resource_of, revision_of, under_rules
+from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rules, rules_of
+from logpersister.ranges import Range, TopicPartition
+from logpersister.records import parsers, paths, zones
+from logpersister.storage import names
+from tests.unit.manifest.documents import accepted
+from tests.unit.records.batches import batch_of
+
+BERLIN = [{"date": {"granularity": "day", "timezone": "Europe/Berlin"}}]
+UTC = [{"date": {"granularity": "day"}}, {"date": {"granularity": "hour", "timezone": "Etc/UTC"}}]
+
+
+def used(**spec: Any) -> Mapping[str, int | str]:
+    return rules_of(accepted({f"spec.{field.replace('__', '.')}": value for field, value in spec.items()}))
+
+
+def test_only_what_a_spec_uses_is_among_its_rules() -> None:
+    assert used() == {"format:text": 1, "names": 1}
+    assert used(output={"format": "sequencefile"}) == {"format:sequencefile": 1, "names": 1}
+    assert used(parser={"type": "json"}) == {"format:text": 1, "names": 1, "parser:json": 1}
+    assert used(output__partitionBy=[{"offset": {"every": 5}}]) == {"format:text": 1, "names": 1, "paths": 1}
+    assert used(output__partitionBy=UTC) == {"format:text": 1, "names": 1, "paths": 1}
+    zone = zones.zone_rules("Europe/Berlin")
+    assert used(output__partitionBy=BERLIN) == {"format:text": 1, "names": 1, "paths": 1, "zone:Europe/Berlin": zone}
+    assert len({zone, zones.zone_rules("Europe/Paris"), zones.zone_rules("Europe/Berlin")}) == 2
+
+
+def test_other_rules_are_another_revision_and_those_that_are_not_used_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def revisions() -> list[str]:
+        resources = [accepted({"spec.output.partitionBy": by}) for by in (BERLIN, UTC, [])]
+        return [revision_of(resource, "1.0", rules_of(resource)).hash for resource in resources]
+
+    before = revisions()
+    assert len(set(before)) == 3
+    zones.zone_rules.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(zones, "_file", lambda _: b"another edition of tzdata")
+        after = revisions()
+    zones.zone_rules.cache_clear()
+    assert [old == new for old, new in zip(before, after, strict=True)] == [False, True, True]
+    monkeypatch.setattr(paths, "RULES", 2)
+    assert [old == new for old, new in zip(before, revisions(), strict=True)] == [False, False, True]
+
+
+def test_a_document_of_a_release_that_noted_none_has_the_rules_of_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = accepted({"spec.output.partitionBy": BERLIN, "spec.parser": {"type": "json"}})
+    document = revision_of(resource, "0.1.0").document
+    ours = rules_of(resource)
+    monkeypatch.setattr("logpersister.pipeline.rules.version", lambda _: "2026.6")
+    assert (noted_rules(document, ours), other_rules(document, resource)) == (ours, "")
+    monkeypatch.setattr("logpersister.pipeline.rules.version", lambda _: "2031.1")
+    assert other_rules(document, resource) == (
+        "logpersister 0.1.0 under other rules: zone:Europe/Berlin (there of tzdata 2026.6, here "
+        f"{ours['zone:Europe/Berlin']})"
+    )
+
+
+def test_what_was_promised_anew_may_have_been_begun_by_any_build() -> None:
+    resource = accepted({"spec.parser": {"type": "json"}})
+    ours = rules_of(resource)
+    theirs = {**ours, "parser:json": 7, "parser:strict": 1}
+    first = revision_of(resource, "1.0", theirs)
+    anew = under_rules(first.document, first.hash, theirs, ours)
+    back = under_rules(anew.document, anew.hash, ours, theirs)
+    assert under_rules(back.document, back.hash, theirs, ours) == anew, "it does not go on for ever"
+    assert len({first.hash, anew.hash, back.hash}) == 3
+    assert resource_of(anew.document).spec == resource_of(first.document).spec
+    assert begun_by_others(first.document, resource) == other_rules(first.document, resource)
+    differing = "parser:json (there 7, here 1), parser:strict (there 1, here none)"
+    for document in (first.document, anew.document, back.document):
+        assert begun_by_others(document, resource) == f"logpersister 1.0 under other rules: {differing}"
+    assert other_rules(anew.document, resource) == ""
+    ours_first = under_rules(
+        under_rules(revision_of(resource, "1.0", ours).document, "0", ours, theirs).document, "1", theirs, ours
+    )
+    assert begun_by_others(ours_first.document, resource) == (
+        "logpersister 1.0 under other rules: others have had it meanwhile"
+    )
+
+
+# What the rules do
+
+
+TIMES = [
+    -1,
+    0,
+    1,
+    59_999,
+    86_399_999,
+    951_782_400_000,
+    1_774_746_000_000,
+    1_792_890_000_000,
+    253_370_764_800_000,
+    2**62,
+]
+VALUES = [
+    None, b"", b"{}", b" [1, 2.5e3, true, null] ", b'{"a": 1, "a": 2}', b"{} {}", b"[NaN]", b"-0", b"01", b"1e400",
+    b"\xff", b'"\\ud83d"', b'"\x01"', b"\xef\xbb\xbf{}", b"[" * 128 + b"]" * 128, b"[" * 129 + b"]" * 129, b'{"a":1,}',
+    b"'a'", b"\n7\t", b"line\nbreak", b"back\\slash",
+]  # fmt: skip
+LEVELS = [
+    {"date": {"granularity": "day"}},
+    {"offset": {"every": 7}},
+    {"date": {"granularity": "minute", "prefix": "m_"}},
+]
+
+
+def layouts() -> Iterable[bytes]:
+    batch = batch_of(TIMES, [index * 5 for index in range(len(TIMES))])
+    for by in (LEVELS, LEVELS[1:], LEVELS[2:], []):
+        found = paths.make_layout(OutputSpec.model_validate({"partitionBy": by}).partition_by).assign(batch)
+        yield from (found.paths[index].encode() for index in found.indices)
+
+
+def json() -> Iterable[bytes]:
+    refused = parsers.JsonParser().refused(batch_of([0] * len(VALUES), values=VALUES))
+    assert refused is not None
+    yield refused.rows.tobytes()
+
+
+def named() -> Iterable[bytes]:
+    for topic in ("clicks", "ä.b", "..", "_quarantine", "_logpersister"):
+        yield names.object_key("a/b", topic, "dt=1/hr=2", 3, 4, 5, ".txt.gz").encode()
+
+
+def format_of(output: Mapping[str, Any]) -> Callable[[], Iterable[bytes]]:
+    def encoded() -> Iterable[bytes]:
+        file_format = make_format(OutputSpec.model_validate(output))
+        identity = ObjectIdentity(Range(TopicPartition("clicks", 3), 0, 100), "dt=1")
+        encoder: Encoder = file_format.encoder(identity)
+        batch = batch_of([7] * len(VALUES), values=VALUES, keys=VALUES[::-1])
+        yield file_format.extension.encode()
+        yield from (bytes(piece) for piece in (*encoder.encode(batch), *encoder.finish()))
+
+    return encoded
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "version", "known"),
+    [
+        (layouts, paths.RULES, (1, "4db1424ebe05")),
+        (json, parsers.JSON_RULES, (1, "42a5f71b6595")),
+        (named, names.RULES, (1, "9499985f501b")),
+        (format_of({"compression": "none"}), used()["format:text"], (1, "70f637ac3c62")),
+        (
+            format_of({"compression": "none", "text": {"delimiterInValue": "escape", "tombstones": "empty"}}),
+            used()["format:text"],
+            (1, "b36a19001804"),
+        ),
+        (
+            format_of({"format": "sequencefile", "compression": "none", "sequencefile": {"key": "messagepack"}}),
+            used(output={"format": "sequencefile"})["format:sequencefile"],
+            (1, "6c5bc191a616"),
+        ),
+    ],
+    ids=["paths", "json", "names", "text", "text-escaped", "sequencefile"],
+)
+def test_a_rule_that_does_something_else_has_another_version(
+    behaviour: Callable[[], Iterable[bytes]], version: int, known: tuple[int, str]
+) -> None:
+    """When this fails, raise ``RULES`` beside the code of that rule, then note here what it does now."""
+    digest = hashlib.sha256(b"\0".join(behaviour())).hexdigest()[:12]
+    assert (version, digest) == known

@@ -1,0 +1,288 @@
+"""The state machine by itself: each step, and that nothing is written that would break the protocol."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.plan import holds
+from logpersister.plan.holds import HoldReason
+from logpersister.plan.intents import Committed, Gap, Intent, Mark, promised, stored
+from logpersister.plan.protocol import (
+    Acknowledged,
+    Block,
+    Doubted,
+    Due,
+    Event,
+    Gone,
+    Held,
+    Idle,
+    LookedAhead,
+    Promised,
+    Protocol,
+    ProtocolError,
+    Reconsider,
+    Record,
+    Recorded,
+    Resolved,
+    State,
+    Stored,
+    Unanswered,
+    Unresolved,
+    Write,
+    is_stale,
+)
+from logpersister.ranges import Range, TopicPartition
+
+CLICKS = TopicPartition("clicks", 0)
+PROTOCOL = Protocol(CLICKS, generation=1)
+AT_0 = stored(0, "id", 1, since=0)
+IDLE = Idle(AT_0, looked=True)
+
+
+def intent(*ends: int, start: int = 0, revision: str = "rev", gap: Gap | None = None) -> Intent:
+    return Intent(CLICKS, "id", start, ends, revision, 1, "logs/raw", gap)
+
+
+def promise_of(*ends: int, start: int = 0, gap: Gap | None = None) -> Promised:
+    made = intent(*ends, start=start, gap=gap)
+    return Promised(promised(made, 0), made, looked=True)
+
+
+def play(state: State, *events: Event) -> State:
+    for event in events:
+        state, _ = PROTOCOL.step(state, event)
+    return state
+
+
+def written_after(state: State, event: Event) -> Committed | None:
+    _, effects = PROTOCOL.step(state, event)
+    return next((effect.value for effect in effects if isinstance(effect, Write)), None)
+
+
+# promise, effect, commit
+
+
+def test_what_is_due_is_promised_before_anything_of_it_runs() -> None:
+    value = written_after(IDLE, Due(intent(10, 20)))
+    assert value == promised(intent(10, 20), since=0)
+    promise = play(IDLE, Due(intent(10, 20)), Acknowledged(value))
+    assert isinstance(promise, Promised)
+    assert list(promise.runnable()) == [Range(CLICKS, 0, 10), Range(CLICKS, 10, 20)]
+
+
+def test_the_offset_moves_over_unbroken_ranges_only() -> None:
+    promise = promise_of(10, 20, 30)
+    assert written_after(promise, Stored(Range(CLICKS, 10, 20))) is None
+    both = play(promise, Stored(Range(CLICKS, 10, 20)))
+    value = written_after(both, Stored(Range(CLICKS, 0, 10)))
+    assert value == promised(intent(30, start=20), since=0)
+    last = play(both, Stored(Range(CLICKS, 0, 10)), Acknowledged(value), Stored(Range(CLICKS, 20, 30)))
+    (write,) = PROTOCOL.owed(last)
+    assert write == Write(stored(30, "id", 1, revision="rev", since=0))
+    assert play(last, Acknowledged(write.value)) == Idle(write.value, looked=True)
+
+
+def test_a_new_generation_says_where_it_began() -> None:
+    theirs = Idle(stored(40, "id", 1, since=5), looked=True)
+    raised = Protocol(CLICKS, generation=2)
+    _, (write,) = raised.step(theirs, Due(replace(intent(50, start=40), generation=2)))
+    assert isinstance(write, Write)
+    assert write.value.mark is not None
+    assert write.value.mark.since == 40
+
+
+def test_after_a_promise_of_a_higher_generation_the_register_is_read_again() -> None:
+    theirs = replace(intent(10), generation=2)
+    done = play(Promised(promised(theirs), theirs), Stored(Range(CLICKS, 0, 10)))
+    (write,) = PROTOCOL.owed(done)
+    assert isinstance(write, Write)
+    assert isinstance(play(done, Acknowledged(write.value)), Doubted)
+
+
+# what is lost
+
+
+def test_a_loss_is_promised_then_recorded_then_passed() -> None:
+    lost = intent(15, gap=Gap(15, "lost"))
+    value = written_after(IDLE, Due(lost))
+    promise, effects = PROTOCOL.step(IDLE, Acknowledged(value or AT_0))
+    assert effects == (Record(lost, Gap(15, "lost"), (Range(CLICKS, 0, 15),)),)
+    assert isinstance(promise, Promised)
+    assert list(promise.runnable()) == []
+    recorded, effects = PROTOCOL.step(promise, Recorded(Gap(15, "lost")))
+    assert effects == (Write(stored(15, "id", 1, revision="rev", since=0)),)
+    assert isinstance(recorded, Promised)
+
+
+def test_of_a_promise_the_lost_part_is_given_up_and_the_boundaries_stay() -> None:
+    promise = play(promise_of(10, 20, 30), Stored(Range(CLICKS, 10, 20)))
+    value = written_after(promise, Gone(25))
+    assert value == promised(intent(10, 20, 30, gap=Gap(25, "lost")), since=0)
+    anew = play(promise, Acknowledged(value))
+    assert isinstance(anew, Promised)
+    assert anew.lost() == [Range(CLICKS, 0, 10), Range(CLICKS, 20, 25)], "what is stored is not lost"
+    assert [(range_, anew.read_from(range_)) for range_ in anew.runnable()] == [(Range(CLICKS, 20, 30), 25)]
+    assert anew.settled() == 0, "not before the record is in the bucket"
+    assert play(anew, Recorded(Gap(20, "lost"))) == anew, "another gap's"
+    known = play(anew, Recorded(Gap(25, "lost")))
+    assert PROTOCOL.owed(known) == (Write(promised(intent(30, start=20, gap=Gap(25, "lost")), since=0)),)
+
+
+def test_a_loss_that_is_known_is_not_promised_again() -> None:
+    anew = promise_of(10, 20, gap=Gap(10, "lost"))
+    assert written_after(anew, Gone(10)) is None
+    assert written_after(anew, Gone(12)) == promised(intent(10, 20, gap=Gap(12, "lost")), since=0)
+    assert written_after(anew, Gone(99)) == promised(intent(10, 20, gap=Gap(20, "lost")), since=0)
+
+
+# answers
+
+
+def test_a_write_without_an_answer_leaves_two_possibilities_and_what_is_stored() -> None:
+    promise = play(promise_of(10, 20), Stored(Range(CLICKS, 0, 10)))
+    (write,) = PROTOCOL.owed(promise)
+    assert isinstance(write, Write)
+    doubted = play(promise, Unanswered(write.value), Stored(Range(CLICKS, 10, 20)))
+    assert not is_stale(doubted, write.value, "id")
+    assert not is_stale(doubted, promised(intent(10, 20), since=0), "id")
+    assert is_stale(doubted, AT_0, "id"), "older than the promise"
+    assert is_stale(doubted, None, "id")
+    assert not is_stale(doubted, None, "another"), "a topic that was made again has a register of its own"
+    arrived = play(doubted, Resolved(write.value, write.value, "id"))
+    assert PROTOCOL.owed(arrived) == (Write(stored(20, "id", 1, revision="rev", since=0)),)
+
+
+def test_what_was_not_sent_changes_nothing() -> None:
+    state, _ = PROTOCOL.step(IDLE, Due(intent(10)))
+    assert state == IDLE
+
+
+def test_an_answer_behind_what_this_process_has_seen_is_stale_unless_another_generation_or_a_user_wrote_it() -> None:
+    seen = Unresolved(stored(30, "id", 1))
+    assert is_stale(seen, stored(10, "id", 1), "id")
+    assert not is_stale(seen, stored(30, "id", 1), "id")
+    assert not is_stale(seen, stored(10, "id", 2), "id")
+    assert not is_stale(seen, Committed(10, None), "id")
+    assert not is_stale(seen, None, "id")
+    assert not is_stale(Unresolved(), stored(10, "id", 1), "id")
+    with pytest.raises(ProtocolError, match="older than"):
+        PROTOCOL.step(seen, Resolved(stored(10, "id", 1), stored(10, "id", 1), "id"))
+
+
+# how to go on
+
+
+def test_what_stands_there_is_taken_as_it_is_and_anything_else_is_written_first() -> None:
+    assert play(Unresolved(), Resolved(AT_0, AT_0, "id")) == Idle(AT_0)
+    begin = stored(7, "id", 1, since=7)
+    state, effects = PROTOCOL.step(Unresolved(), Resolved(None, begin, "id"))
+    assert (state, effects) == (Unresolved(), (Write(begin),))
+    assert play(state, Acknowledged(begin)) == Idle(begin)
+
+
+def test_nothing_is_planned_before_the_bucket_was_looked_at() -> None:
+    with pytest.raises(ProtocolError, match="is promised while"):
+        PROTOCOL.step(Idle(AT_0), Due(intent(10)))
+    assert play(Idle(AT_0), LookedAhead(None)) == IDLE
+    held = play(Idle(AT_0), LookedAhead(40))
+    assert isinstance(held, Held)
+    assert held.hold.reason is HoldReason.OFFSET_WENT_BACK
+    assert "begins at 40" in held.hold.message
+
+
+def test_a_promise_that_cannot_be_kept_where_it_was_made_is_resolved_again_with_its_boundaries() -> None:
+    again = play(promise_of(10, 20), Reconsider())
+    read = promised(intent(10, 20), since=0)
+    elsewhere = promised(replace(intent(10, 20, revision="ours"), place="logs/ours"), since=0)
+    state, effects = PROTOCOL.step(again, Resolved(read, elsewhere, "id"))
+    assert effects == (Write(elsewhere),)
+    kept = play(state, Stored(Range(CLICKS, 0, 10)), Acknowledged(elsewhere))
+    assert isinstance(kept, Promised)
+    assert kept.done == frozenset(), "what is stored there only is not ours"
+    with pytest.raises(ProtocolError, match="must not replace"):
+        PROTOCOL.step(again, Resolved(read, promised(intent(15, 20), since=0), "id"))
+
+
+def test_a_held_partition_stays_as_it_is_until_a_person_decides() -> None:
+    held = play(promise_of(10), Block(holds.data_lost(CLICKS, 0, 5)))
+    assert held == Held(holds.data_lost(CLICKS, 0, 5), promised(intent(10), since=0))
+    for event in (Stored(Range(CLICKS, 0, 10)), Due(intent(10)), Unanswered(AT_0), Reconsider()):
+        assert PROTOCOL.step(held, event) == (held, ())
+
+
+# what is never written
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        promised(intent(10, 25), since=0),
+        promised(intent(20), since=0),
+        promised(intent(20, start=10), since=0),
+        promised(intent(20, start=5), since=0),
+        stored(10, "id", 1),
+        stored(20, "id", 1),
+        stored(0, "id", 1),
+    ],
+    ids=["other end", "one range", "passed without proof", "no boundary", "forgets", "passes all", "gives up"],
+)
+def test_a_promise_is_replaced_by_nothing_that_forgets_a_boundary_or_passes_what_is_not_settled(
+    value: Committed,
+) -> None:
+    with pytest.raises(ProtocolError, match="must not replace"):
+        PROTOCOL.step(promise_of(10, 20), Acknowledged(value))
+
+
+@pytest.mark.parametrize("start", [1, 9])
+def test_nothing_is_promised_elsewhere_than_at_the_offset(start: int) -> None:
+    with pytest.raises(ProtocolError, match="must not replace"):
+        PROTOCOL.step(IDLE, Due(intent(10, start=start)))
+
+
+def test_a_state_that_contradicts_itself_is_not_worked_with() -> None:
+    wrong = replace(promise_of(10), intent=intent(11))
+    with pytest.raises(ProtocolError, match="contradicts itself"):
+        PROTOCOL.step(wrong, Recorded(Gap(5, "lost")))
+
+
+_values = st.sampled_from(
+    [
+        AT_0,
+        stored(10, "id", 1),
+        stored(20, "id", 2),
+        promised(intent(10, 20)),
+        promised(intent(20, start=10)),
+        promised(intent(10, 20, gap=Gap(15, "lost"))),
+        Committed(10, Mark("other", 1)),
+        Committed(5, None),
+    ]
+)
+_events = st.one_of(
+    st.builds(Acknowledged, _values),
+    st.builds(Unanswered, _values),
+    st.builds(Resolved, st.none() | _values, _values, st.sampled_from(["id", "other"])),
+    st.builds(LookedAhead, st.none() | st.integers(0, 30)),
+    st.builds(Due, st.sampled_from([intent(10), intent(10, 20), intent(20, start=10)])),
+    st.builds(Gone, st.integers(0, 30)),
+    st.builds(Stored, st.sampled_from([Range(CLICKS, 0, 10), Range(CLICKS, 10, 20), Range(CLICKS, 3, 4)])),
+    st.builds(Recorded, st.builds(Gap, st.sampled_from([10, 15, 20]), st.just("lost"))),
+    st.just(Reconsider()),
+)
+
+
+@given(st.lists(_events, max_size=12))
+def test_whatever_happens_a_state_is_sound_and_its_offset_moves_over_settled_ranges_only(events: list[Event]) -> None:
+    """Each step leads to a state of the five, or is refused before anything is written."""
+    state: State = Unresolved()
+    for event in events:
+        before = state
+        try:
+            state, effects = PROTOCOL.step(state, event)
+        except ProtocolError:
+            continue
+        for effect in effects:
+            if isinstance(before, Promised) and isinstance(state, Promised) and isinstance(effect, Write):
+                assert effect.value.offset <= state.settled()
+                assert effect.value.offset in (state.intent.start, *state.intent.ends)
