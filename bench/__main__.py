@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import backlog, latency, parsers, resources, service, throughput, trickle
+from bench import backlog, latency, parsers, rebalance, resources, service, throughput, trickle
 
 COMMANDS = {
     "throughput": throughput,
@@ -10,6 +10,7 @@ COMMANDS = {
     "trickle": trickle,
     "backlog": backlog,
     "parsers": parsers,
+    "rebalance": rebalance,
     "operator": resources,
     "service": service,
 }

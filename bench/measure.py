@@ -18,6 +18,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.member.assembly import Assembly, assemble
 from logpersister.member.current import behind
 from logpersister.member.listener import Listener
+from logpersister.pipeline.rules import rules_of
 from logpersister.pipeline.work import RangeOutcome
 from logpersister.ranges import Offset, TopicPartition
 
@@ -64,7 +65,9 @@ def measure(document: Mapping[str, Any], warm_up: str, measured: str, others: Ma
     began = time.perf_counter()
     resource = manifest.parse(dict(document))
     sums = _Sums()
-    with assemble(resource, revision_of(resource, __version__), Secrets(), listener=sums) as assembly:
+    with assemble(
+        resource, revision_of(resource, __version__, rules_of(resource)), Secrets(), listener=sums
+    ) as assembly:
         assembly.group.start()
         _join(assembly)
         start_seconds, start_cpu = time.perf_counter() - began, cpu_seconds()
@@ -105,7 +108,7 @@ def _work_off(assembly: Assembly, topic: str) -> None:
     while time.monotonic() < deadline:
         cycle.turn()
         at_rest = assembly.group.joined and not cycle.execution.jobs_in_flight
-        if at_rest and not behind(targets, cycle.book, assembly.offsets):
+        if at_rest and not behind(targets, cycle.states, assembly.group.register):
             return
         time.sleep(min(0.05, cycle.seconds_to_next()))
     raise TimeoutError(f"{topic} is not stored after {DEADLINE_SECONDS:g} s")

@@ -55,7 +55,7 @@ def run(running: Servers, cases: Sequence[Case], *, rounds: int, megabytes: int,
             "parser": {"type": case.parser},
             "upload": {"maxBytes": "64Mi"},
         }
-        case.results.append(child.measure(running, f"round-{number}-{case.name}", case.payload, spec))
+        case.results.append(child.measure(running, f"r{number}-{case.name}", case.payload, spec))
         yield case
 
 
