@@ -5,6 +5,7 @@ Servers, topics and buckets are fresh in each run and gone afterwards, also afte
 
 import argparse
 import gzip
+import json
 import os
 import re
 import shutil
@@ -13,22 +14,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 
 from examples import produce_clicks
-from tests.stack import KafkaBroker, MinioServer, ServerError, reaper, running
+from tests.stack import KafkaBroker, S3Server, ServerError, reaper, running
 from tests.stack.artifacts import CACHE, ROOT, MissingArtifactError
+from tests.stack.detached import S3_SERVERS
 
 MANIFEST = ROOT / "examples" / "clicks.yaml"
 PLACE = CACHE / "demo"
 BUCKET = "logs"
 PREFIX = "raw/"
+TOPICS = ("clicks", "orders")
 
 _LOGPERSISTER = Path(sys.executable).with_name("logpersister")
 _STOP_SECONDS = 30
 _LINES = 3
+_TAIL_LINES = 20
 
 
 class FailedError(Exception):
@@ -36,120 +40,160 @@ class FailedError(Exception):
 
 
 class Steps:
-    """Prints numbered headlines, each with the time since the start."""
+    """Prints a line for each step when it has ended: how long it took, what it was and what came out."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
-        self._bold, self._plain = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
+        self._terminal = sys.stdout.isatty()
 
-    def say(self, headline: str) -> None:
-        seconds = time.monotonic() - self._began
-        print(f"\n{self._bold}[{seconds:5.1f} s] {headline}{self._plain}", flush=True)
-
-
-def demo(steps: Steps, *, records: int, keep: bool) -> None:
-    """Run all of it; raise `FailedError` when a step fails."""
-    shutil.rmtree(PLACE, ignore_errors=True)
-    PLACE.mkdir(parents=True)
-    kafka, minio = KafkaBroker(PLACE / "kafka"), MinioServer(PLACE / "minio")
-
-    steps.say("Starting Kafka and MinIO, real ones, on free ports of this machine")
-    with running(kafka, minio):
-        print(f"Kafka {kafka.bootstrap}, S3 {minio.endpoint}")
-
-        steps.say(f"Writing {records:,} records, two days of a shop's clicks and orders")
-        produce_clicks.create_topics(kafka.bootstrap)
-        now = time.time_ns() // 1_000_000
-        produce_clicks.write(kafka.bootstrap, produce_clicks.history(records, until=now, days=2))
-        minio.client().create_bucket(Bucket=BUCKET)
-        minio.write_secret(PLACE / "secrets", "s3")
-        manifest = _render(kafka, minio)
-        print(f"The manifest is examples/clicks.yaml with these addresses: {_short(manifest)}")
-
-        steps.say("What is not stored yet: logpersister lag")
-        _logpersister("lag", manifest)
-
-        steps.say("Storing everything: logpersister run --until-current")
+    @contextmanager
+    def step(self, title: str) -> Iterator[list[str]]:
+        """Yield a list; what the block appends to it is the result of the step."""
         began = time.monotonic()
-        _logpersister("run", manifest, "--until-current", "--log-format", "console")
-        print(f"A member started, stored {records:,} records and left in {time.monotonic() - began:.1f} s")
+        if self._terminal:
+            print(f"     ...  {title}", end="\r", flush=True)
+        result: list[str] = []
+        yield result
+        print(f"{time.monotonic() - began:6.1f} s  {title:34} {', '.join(result)}", flush=True)
 
-        steps.say("Nothing is behind any more: logpersister lag")
-        _logpersister("lag", manifest)
+    def headline(self, text: str) -> None:
+        bold, plain = ("\033[1m", "\033[0m") if self._terminal else ("", "")
+        print(f"\n{bold}{text}{plain}", flush=True)
 
-        steps.say("What is stored: logpersister ls")
-        _logpersister("ls", manifest)
-
-        _show_one_object(steps, minio)
-        _show_further(steps, kafka, minio, manifest, keep=keep)
-        if keep:
-            _wait()
-        steps.say("Stopping Kafka and MinIO")
+    def end(self) -> None:
+        print(f"\nDone in {time.monotonic() - self._began:.0f} s; Kafka and S3 are stopped.", flush=True)
 
 
-def _render(kafka: KafkaBroker, minio: MinioServer) -> Path:
-    """Return a copy of the example with the addresses of these servers."""
-    text = MANIFEST.read_text()
-    for field, value in (("bootstrapServers", kafka.bootstrap), ("endpoint", minio.endpoint)):
-        text, found = re.subn(rf"(?m)^(\s*{field}:) \S+", rf"\1 {value}", text)
-        if found != 1:
-            raise FailedError(f"{_short(MANIFEST)} has {found} lines with {field}, expected one")
-    rendered = PLACE / MANIFEST.name
-    rendered.write_text(text)
-    return rendered
+class Demo:
+    """A Kafka, an S3 server and a manifest that names them, with all their files in ``place``."""
 
+    def __init__(self, steps: Steps, place: Path, s3: type[S3Server]) -> None:
+        self._steps = steps
+        self._place = place
+        self._kafka = KafkaBroker(place / "kafka")
+        self._s3 = s3(place / s3.name)
+        self._secrets = place / "secrets"
+        self._manifest = place / MANIFEST.name
+        self._member_log = place / "member.log"
 
-def _logpersister(command: str, manifest: Path, *options: str) -> None:
-    """Run a command as a user would and let it write to this terminal."""
-    environment = {**os.environ, "LOGPERSISTER_SECRETS_DIR": str(PLACE / "secrets")}
-    # In a session of its own: Ctrl-C comes to us, and it gets the time to end well.
-    process = subprocess.Popen(
-        [str(_LOGPERSISTER), command, "-f", str(manifest), *options], env=environment, start_new_session=True
-    )
-    reaper.register(process.pid)
-    try:
-        code = process.wait()
-    except BaseException:
-        process.terminate()
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        raise
-    finally:
-        process.wait()
-        reaper.forget(process.pid)
-    if code != 0:
-        raise FailedError(f"logpersister {command} ended with exit code {code}")
+    def run(self, *, records: int, keep: bool) -> None:
+        """Do all of it; raise `FailedError` when a step fails."""
+        shutil.rmtree(self._place, ignore_errors=True)
+        self._place.mkdir(parents=True)
+        with ExitStack() as servers:
+            with self._steps.step("start Kafka and S3") as result:
+                servers.enter_context(running(self._kafka, self._s3))
+                result += [f"Kafka {self._kafka.bootstrap}", f"S3 {self._s3.endpoint}"]
+            self._store(records)
+            self._show()
+            self._steps.headline("Where to look next")
+            self._show_further(keep=keep)
+            if keep:
+                _wait()
+        self._steps.end()
 
+    def _store(self, records: int) -> None:
+        with self._steps.step("write sample records") as result:
+            produce_clicks.create_topics(self._kafka.bootstrap)
+            now = time.time_ns() // 1_000_000
+            produce_clicks.write(self._kafka.bootstrap, produce_clicks.history(records, until=now, days=2))
+            result.append(f"{records:,} clicks and orders of two days")
 
-def _show_one_object(steps: Steps, minio: MinioServer) -> None:
-    client = minio.client()
-    keys = [entry["Key"] for entry in client.list_objects_v2(Bucket=BUCKET, Prefix=f"{PREFIX}clicks/")["Contents"]]
-    key = keys[-1]
-    steps.say(f"The first lines of one object: s3://{BUCKET}/{key}")
-    body = client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
-    for line in gzip.decompress(body).decode().splitlines()[:_LINES]:
-        print(line)
+        with self._steps.step("write the manifest") as result:
+            self._s3.client().create_bucket(Bucket=BUCKET)
+            self._s3.write_secret(self._secrets, "s3")
+            self._render()
+            result.append(f"{_short(self._manifest)}: {_short(MANIFEST)} with these addresses")
 
+        with self._steps.step("logpersister lag") as result:
+            result.append(f"{self._lag():,} records wait")
 
-def _show_further(steps: Steps, kafka: KafkaBroker, minio: MinioServer, manifest: Path, *, keep: bool) -> None:
-    steps.say("Looking further")
-    if not keep:
+        with self._steps.step("logpersister run --until-current") as result:
+            self._logpersister("run", "--until-current", "--log-format", "console", log=self._member_log)
+            stored = sum(len(self._keys(topic)) for topic in TOPICS)
+            result += [f"{stored} objects in s3://{BUCKET}/{PREFIX}", f"log: {_short(self._member_log)}"]
+
+    def _show(self) -> None:
+        self._steps.headline("What is stored: logpersister ls")
+        self._logpersister("ls")
+        key = self._keys(TOPICS[0])[0]
+        self._steps.headline(f"The first records of s3://{BUCKET}/{key}")
+        body = self._s3.client().get_object(Bucket=BUCKET, Key=key)["Body"].read()
+        for line in gzip.decompress(body).decode().splitlines()[:_LINES]:
+            print(line)
+        self._steps.headline("What is not stored yet: logpersister lag")
+        self._logpersister("lag")
+
+    def _render(self) -> None:
+        """Write a copy of the example with the addresses of these servers."""
+        text = MANIFEST.read_text()
+        for field, value in (("bootstrapServers", self._kafka.bootstrap), ("endpoint", self._s3.endpoint)):
+            text, found = re.subn(rf"(?m)^(\s*{field}:) \S+", rf"\1 {value}", text)
+            if found != 1:
+                raise FailedError(f"{_short(MANIFEST)} has {found} lines with {field}, expected one")
+        self._manifest.write_text(text)
+
+    def _keys(self, topic: str) -> list[str]:
+        pages = self._s3.client().get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{PREFIX}{topic}/")
+        return [entry["Key"] for page in pages for entry in page.get("Contents", [])]
+
+    def _lag(self) -> int:
+        """Return how many records are not stored yet."""
+        answer = self._place / "lag.json"
+        self._logpersister("lag", "--json", answer=answer)
+        records: int = json.loads(answer.read_text())["lag"]["records"]
+        return records
+
+    def _logpersister(self, command: str, *options: str, log: Path | None = None, answer: Path | None = None) -> None:
+        """Run a command as a user would. It writes to this terminal, or to ``log``, or what it prints to ``answer``."""
+        environment = {**os.environ, "LOGPERSISTER_SECRETS_DIR": str(self._secrets)}
+        with ExitStack() as files:
+            place = log or answer
+            output = files.enter_context(place.open("wb")) if place else None
+            # In a session of its own: Ctrl-C comes to us, and it gets the time to end well.
+            process = subprocess.Popen(
+                [str(_LOGPERSISTER), command, "-f", str(self._manifest), *options],
+                env=environment,
+                stdout=output,
+                stderr=output if log else None,
+                start_new_session=True,
+            )
+            reaper.register(process.pid)
+            try:
+                code = process.wait()
+            except BaseException:
+                process.terminate()
+                try:
+                    process.wait(_STOP_SECONDS)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                raise
+            finally:
+                process.wait()
+                reaper.forget(process.pid)
+        if code != 0:
+            tail = "\n".join([f"; the end of {log}:", *log.read_text().splitlines()[-_TAIL_LINES:]]) if log else ""
+            raise FailedError(f"logpersister {command} ended with exit code {code}{tail}")
+
+    def _show_further(self, *, keep: bool) -> None:
+        if not keep:
+            print(
+                f"  {_short(self._member_log)}   what the member did\n"
+                "  make demo ARGS=--keep    the same, and the servers stay until Ctrl-C\n"
+                "  make stack               Kafka and S3 that stay, for manifests of your own\n"
+                "  examples/                manifests to start from; docs/manifest.md explains every field"
+            )
+            return
+        logpersister, manifest = _short(_LOGPERSISTER), _short(self._manifest)
+        produce = f"{_short(Path(sys.executable))} -m examples.produce_clicks"
         print(
-            "  make demo ARGS=--keep    the same, and the servers stay until Ctrl-C\n"
-            "  make stack               Kafka and S3 that stay, for manifests of your own\n"
-            "  examples/                manifests to start from; docs/manifest.md explains every field"
+            f"  export LOGPERSISTER_SECRETS_DIR={self._secrets}\n"
+            f"  {logpersister} lag -f {manifest} --watch\n"
+            f"  {logpersister} run -f {manifest} --http 127.0.0.1:0    # goes on with what comes\n"
+            f"  {produce} --bootstrap {self._kafka.bootstrap} --live 200\n"
+            f"  AWS_ACCESS_KEY_ID={self._s3.access_key} AWS_SECRET_ACCESS_KEY={self._s3.secret_key} "
+            f"aws --endpoint-url {self._s3.endpoint} s3 ls --recursive s3://{BUCKET}/"
         )
-        return
-    print(
-        f"  export LOGPERSISTER_SECRETS_DIR={PLACE / 'secrets'}\n"
-        f"  {_short(_LOGPERSISTER)} lag -f {_short(manifest)} --watch\n"
-        f"  {_short(_LOGPERSISTER)} run -f {_short(manifest)} --http 127.0.0.1:0    # goes on with what comes\n"
-        f"  {_short(Path(sys.executable))} -m examples.produce_clicks --bootstrap {kafka.bootstrap} --live 200\n"
-        f"  AWS_ACCESS_KEY_ID={minio.access_key} AWS_SECRET_ACCESS_KEY={minio.secret_key} "
-        f"aws --endpoint-url {minio.endpoint} s3 ls --recursive s3://{BUCKET}/"
-    )
 
 
 def _wait() -> None:
@@ -183,18 +227,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make demo", description="Kafka to S3 in a minute, on this machine.")
     parser.add_argument("--records", type=int, default=70_000, help="to write (default %(default)s)")
     parser.add_argument("--keep", action="store_true", help="leave the servers running until Ctrl-C")
+    parser.add_argument(
+        "--directory", type=Path, default=PLACE, help="of everything that it writes (default .cache/demo)"
+    )
+    parser.add_argument("--s3", choices=list(S3_SERVERS), default=next(iter(S3_SERVERS)), help="default %(default)s")
     arguments = parser.parse_args()
     steps = Steps()
     try:
         with _terminating():
-            demo(steps, records=arguments.records, keep=arguments.keep)
+            Demo(steps, arguments.directory, S3_SERVERS[arguments.s3]).run(
+                records=arguments.records, keep=arguments.keep
+            )
     except (FailedError, ServerError, MissingArtifactError) as error:
         print(f"\nThe demo failed: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nInterrupted; everything that was started is stopped.", file=sys.stderr)
         return 130
-    steps.say("Done")
     return 0
 
 

@@ -22,7 +22,7 @@ ORDERS_PARTITIONS = 3
 MILLISECONDS_A_DAY = 24 * 3600 * 1000
 
 _PAGES = ("/", "/search", "/cart", "/checkout", "/help", *(f"/product/{number}" for number in range(1, 40)))
-_COUNTRIES = ("DE", "FR", "JP", "BR", "IN", "US", "KE", "AU")
+COUNTRIES = ("DE", "FR", "JP", "BR", "IN", "US", "KE", "AU")
 _AGENTS = (
     "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0",
     "Mozilla/5.0 (iPhone; CPU iPhone OS 19_1 like Mac OS X)",
@@ -53,7 +53,7 @@ def click(chance: random.Random, timestamp: int) -> Event:
         "at": timestamp,
         "visitor": visitor,
         "page": chance.choice(_PAGES),
-        "country": chance.choice(_COUNTRIES),
+        "country": chance.choice(COUNTRIES),
         "ms": int(chance.lognormvariate(4.5, 0.6)),
         "agent": chance.choice(_AGENTS),
     }
