@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
-from kafka.errors import KafkaTimeoutError, RebalanceInProgressError
+from kafka.errors import RebalanceInProgressError
+from kafka.protocol.consumer import HeartbeatRequest
+from kafka.protocol.metadata import FindCoordinatorRequest
 from kafka.structs import OffsetAndMetadata
 from kafka.util import WeakMethod
 
@@ -120,23 +122,20 @@ def refresh_metadata(consumer: KafkaConsumer, timeout_seconds: float) -> None:
         consumer._net.run(consumer._manager.wait_for, update, int(timeout_seconds * 1000))  # noqa: SLF001
 
 
-def give_up_heartbeats(consumer: KafkaConsumer, seconds: float) -> None:
-    """Let a heartbeat wait so long for its answer, then look for another coordinator. To be called once.
+def bound_waits_for_the_coordinator(consumer: KafkaConsumer, seconds: float) -> None:
+    """Let a heartbeat, and the question who coordinates the group, wait so long for an answer. To be called once.
 
-    kafka-python waits for ``request_timeout_ms``, half a minute by default: a coordinator that stands still would keep
-    the member until its session has ended. A longer wait is right for requests that the group answers when it likes.
+    kafka-python waits for ``request_timeout_ms``, half a minute by default: a broker that stands still would keep the
+    member until its session has ended. A longer wait is right for requests that the group answers when it likes.
     """
-    coordinator, manager = consumer._coordinator, consumer._manager  # noqa: SLF001
-    send = coordinator._send_heartbeat_request  # noqa: SLF001
+    manager = consumer._manager  # noqa: SLF001
+    send, milliseconds = manager.send, int(seconds * 1000)
 
-    async def send_heartbeat_request() -> None:
-        try:
-            await manager.wait_for(manager.call_soon(send), int(seconds * 1000))
-        except KafkaTimeoutError as error:
-            coordinator.coordinator_dead(error)
-            raise
+    def send_in_time(request: Any, node_id: Any = None, request_timeout_ms: int | None = None) -> Any:
+        soon = isinstance(request, HeartbeatRequest | FindCoordinatorRequest)
+        return send(request, node_id=node_id, request_timeout_ms=milliseconds if soon else request_timeout_ms)
 
-    coordinator._send_heartbeat_request = send_heartbeat_request  # noqa: SLF001
+    manager.send = send_in_time
 
 
 def partition_counts_of(consumer: KafkaConsumer) -> dict[str, int]:

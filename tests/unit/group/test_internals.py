@@ -11,6 +11,8 @@ import pytest
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.coordinator.base import Generation, MemberState
 from kafka.coordinator.consumer import ConsumerCoordinator, RebalanceProtocol
+from kafka.protocol.consumer import HeartbeatRequest, SyncGroupRequest
+from kafka.protocol.metadata import FindCoordinatorRequest
 
 from logpersister.group import internals
 
@@ -269,28 +271,22 @@ def test_an_answer_without_that_counts_for_nothing(
     assert len(broker.asked) == asked
 
 
-@pytest.mark.parametrize("answered", [True, False])
-def test_a_coordinator_that_does_not_answer_heartbeats_is_given_up(
-    subscription: Subscription, *, answered: bool
+@pytest.mark.parametrize(
+    ("request_", "waits"), [(HeartbeatRequest, 2000), (FindCoordinatorRequest, 2000), (SyncGroupRequest, None)]
+)
+def test_what_keeps_a_member_in_its_group_does_not_wait_for_a_silent_broker(
+    request_: type[Any], waits: int | None
 ) -> None:
-    coordinator = coordinator_of(subscription, [])
-    broker = Broker(coordinator)
-    dead: list[object] = []
-    coordinator.coordinator_dead = dead.append
-    waited: list[int] = []
+    sent: list[int | None] = []
 
-    async def wait_for(task: Any, timeout_ms: int) -> None:
-        waited.append(timeout_ms)
-        if not answered:
-            raise kafka.errors.KafkaTimeoutError
-        await task()
+    def send(_request: Any, node_id: Any = None, request_timeout_ms: int | None = None) -> None:
+        assert node_id == 1
+        sent.append(request_timeout_ms)
 
-    manager = SimpleNamespace(call_soon=lambda send: send, wait_for=wait_for)
-    consumer: Any = SimpleNamespace(_coordinator=coordinator, _manager=manager)
-    internals.give_up_heartbeats(consumer, 2.0)
-    with pytest.raises(StopIteration if answered else kafka.errors.KafkaTimeoutError):
-        coordinator._send_heartbeat_request().send(None)
-    assert (waited, len(dead), len(broker.asked)) == ([2000], not answered, answered)
+    consumer: Any = SimpleNamespace(_manager=SimpleNamespace(send=send))
+    internals.bound_waits_for_the_coordinator(consumer, 2.0)
+    consumer._manager.send(request_(), node_id=1)
+    assert sent == [waits]
 
 
 def test_who_is_not_in_the_group_reads_nothing(subscription: Subscription) -> None:
