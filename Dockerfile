@@ -109,6 +109,7 @@ ENV JAVA_HOME=/opt/java \
     LOGPERSISTER_WAIT=2m \
     PYSPARK_PYTHON=/opt/logpersister/bin/python \
     SPARK_HOME=/opt/logpersister/spark
+RUN python -m logpersister.pipeline.class_archive
 USER 10001:10001
 WORKDIR /tmp
 EXPOSE 8080 7078 7079

@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import backlog, latency, parsers, rebalance, resources, service, throughput, trickle
+from bench import backlog, latency, parsers, rebalance, resources, service, start, throughput, trickle
 
 COMMANDS = {
     "throughput": throughput,
@@ -11,6 +11,7 @@ COMMANDS = {
     "backlog": backlog,
     "parsers": parsers,
     "rebalance": rebalance,
+    "start": start,
     "operator": resources,
     "service": service,
 }

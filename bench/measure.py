@@ -19,6 +19,7 @@ from logpersister.member.assembly import Assembly, assemble
 from logpersister.member.current import behind
 from logpersister.member.listener import Listener
 from logpersister.pipeline.rules import rules_of
+from logpersister.pipeline.session import fork_early
 from logpersister.pipeline.work import RangeOutcome
 from logpersister.ranges import Offset, TopicPartition
 
@@ -64,6 +65,7 @@ def measure(document: Mapping[str, Any], warm_up: str, measured: str, others: Ma
     """Run a member on a manifest with two topics; measure the second one."""
     began = time.perf_counter()
     resource = manifest.parse(dict(document))
+    fork_early(resource.spec.spark)
     sums = _Sums()
     with assemble(
         resource, revision_of(resource, __version__, rules_of(resource)), Secrets(), listener=sums

@@ -16,4 +16,4 @@ done
 # The same modules as in site-packages, but packed, found first, and so compiled anew by each daemon of workers.
 rm -r "$site/pyspark/python"
 rm -r "$site/pyspark/examples" "$site/pyspark/data" "$site/pyarrow/include"
-find "$site/numpy" "$site/pandas" "$site/pyarrow" -type d -name tests -prune -exec rm -r {} +
+find "$site/numpy" "$site/pyarrow" -type d -name tests -prune -exec rm -r {} +

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import logged
@@ -20,7 +21,6 @@ from part import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
@@ -99,6 +99,17 @@ def parts() -> dict[str, Part]:
             after=["python"],
         ),
         Part(
+            "class-archive",
+            "classes of Spark's JVM, which then starts faster",
+            "test",
+            VENV / ".stamp-class-archive",
+            _class_archive,
+            [VENV / ".stamp"],
+            [_java_release()],
+            after=["native"],
+            tools=[preflight.JAVA],
+        ),
+        Part(
             "spark-kafka",
             "Spark's own Kafka source, for comparison in tests",
             "test",
@@ -143,6 +154,16 @@ def _bytecode() -> None:
     """Compile all modules in .venv. Python compiles those that it imports, but keeps none where it is told not to."""
     site_packages = next((VENV / "lib").glob("python3*/site-packages"))
     _run("bytecode", [str(PYTHON), "-m", "compileall", "-q", "-j", "0", str(site_packages)])
+
+
+def _java_release() -> str:
+    """Return Java's exact version: an archive of classes is of one only."""
+    release = Path(shutil.which("java") or "/").resolve().parent.parent / "release"
+    return release.read_text() if release.is_file() else ""
+
+
+def _class_archive() -> None:
+    _run("class-archive", [str(PYTHON), "-m", "logpersister.pipeline.class_archive"])
 
 
 def _healthy() -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from logpersister.pipeline.session import CLASS_ARCHIVE
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
@@ -77,6 +78,8 @@ def test_workers_that_hang_are_seen_and_killed_ones_are_ranges_tried_again(
     s3_proxy.inject(fault)
     member = scene.member(manifest)
     member.wait("the uploads are on their way", lambda: fault.met >= 2)
+    assert {"fork-server", "spark-worker"} <= {process.name() for process in member.workers()}
+    assert str(CLASS_ARCHIVE) in {mapped.path for mapped in member.java().memory_maps()}
 
     member.freeze_workers()
     member.wait("both ranges are seen", lambda: sum(job["ranges"] for job in jobs(member)) == 2)

@@ -12,6 +12,7 @@ from logpersister.cli.progress import ProgressReporter
 from logpersister.manifest import LogPersister, ManifestError, load
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.process import MemberOptions, run_member
+from logpersister.pipeline.session import fork_early
 from logpersister.report import logs
 from logpersister.report.server import BindError
 
@@ -21,6 +22,7 @@ log = structlog.get_logger(__name__)
 def run(arguments: argparse.Namespace) -> int:
     """Run a member until it is stopped, or until everything is stored; return its exit code."""
     resource = context.manifest(arguments)
+    fork_early(resource.spec.spark)
     logs.configure(arguments.log_format, arguments.log_level, context={"group": resource.group_id})
     shadow_of = None if arguments.shadow_of is None else stable_manifest(arguments, resource)
     secrets = context.secrets(arguments, logs.redactor)

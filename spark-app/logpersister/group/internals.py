@@ -123,7 +123,7 @@ def refresh_metadata(consumer: KafkaConsumer, timeout_seconds: float) -> None:
 
 
 def bound_waits_for_the_coordinator(consumer: KafkaConsumer, seconds: float) -> None:
-    """Let a heartbeat, and the question who coordinates the group, wait so long for an answer. To be called once.
+    """Let heartbeats, the question who coordinates the group, and new connections wait so long. To be called once.
 
     kafka-python waits for ``request_timeout_ms``, half a minute by default: a broker that stands still would keep the
     member until its session has ended. A longer wait is right for requests that the group answers when it likes.
@@ -136,6 +136,7 @@ def bound_waits_for_the_coordinator(consumer: KafkaConsumer, seconds: float) -> 
         return send(request, node_id=node_id, request_timeout_ms=milliseconds if soon else request_timeout_ms)
 
     manager.send = send_in_time
+    manager.config["socket_connection_setup_timeout_ms"] = milliseconds
 
 
 def partition_counts_of(consumer: KafkaConsumer) -> dict[str, int]:

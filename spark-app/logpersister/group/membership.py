@@ -35,6 +35,8 @@ LONGEST_PAUSE_SECONDS = 10.0
 METADATA_SECONDS = 15.0
 """How soon new topics and partitions are seen."""
 METADATA_TIMEOUT_SECONDS = 5.0
+SILENCE_OF_SESSION = 1 / 6
+"""How long a broker may be silent: a session outlasts a coordinator's silence and that of two who are asked for it."""
 LISTENER_PAUSE_SECONDS = 0.02
 
 
@@ -88,7 +90,8 @@ class Membership:
         internals.always_tell_losses(self._consumer)
         internals.take_late_answers(self._consumer)
         internals.go_on_without_hidden_topics(self._consumer)
-        internals.bound_waits_for_the_coordinator(self._consumer, _answer_seconds(settings))
+        silence = settings.session_timeout_seconds * SILENCE_OF_SESSION
+        internals.bound_waits_for_the_coordinator(self._consumer, silence)
         self._listener = _Listener(
             self._consumer, self._ownership, settings.revocation_grace_seconds, on_change=on_change, on_wait=on_poll
         )
@@ -211,11 +214,6 @@ class Membership:
         self._on_change()
 
 
-def _answer_seconds(settings: MembershipSettings) -> float:
-    """Return how long a broker may be silent: a session outlasts a coordinator's silence and that of two more."""
-    return settings.session_timeout_seconds / 6
-
-
 def _consumer_config(settings: MembershipSettings, assignor: TruthfulAssignor) -> dict[str, Any]:
     session_ms = int(settings.session_timeout_seconds * 1000)
     return {
@@ -228,7 +226,6 @@ def _consumer_config(settings: MembershipSettings, assignor: TruthfulAssignor) -
         # Nobody polls while a revocation waits; this is also how long the others wait for us to join.
         "max_poll_interval_ms": int((LONGEST_POLL_SECONDS + settings.revocation_grace_seconds) * 1000),
         "heartbeat_interval_ms": min(3000, session_ms // 3),
-        "socket_connection_setup_timeout_ms": int(_answer_seconds(settings) * 1000),
         "allow_auto_create_topics": False,
         "metadata_max_age_ms": int(METADATA_SECONDS * 1000),
         "metrics_enabled": False,

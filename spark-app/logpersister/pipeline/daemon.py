@@ -5,12 +5,22 @@ A worker begins at once, and shares with the others the memory that the modules 
 """
 
 import gc
+import sys
 
-import pandas  # noqa: F401 - pyarrow imports it as soon as it makes an array
-from pyspark import daemon
+from logpersister.pipeline.handover import hand_over
 
-import logpersister.pipeline.job  # noqa: F401 - for the workers
 
-if __name__ == "__main__":
+def run() -> None:
+    """Be the daemon until Spark closes its input. Without a fork server the imports are made now."""
+    import pyspark.worker  # noqa: PLC0415 - see above
+    from pyspark import daemon  # noqa: PLC0415
+
+    import logpersister.pipeline.job  # noqa: PLC0415 - for the workers
+
+    _ = pyspark.worker, logpersister.pipeline.job
     gc.freeze()  # a collection in a worker would touch, and so copy, what it shares
     daemon.manager()
+
+
+if __name__ == "__main__" and not hand_over(sys.argv[1:]):
+    run()

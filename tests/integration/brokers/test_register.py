@@ -20,7 +20,7 @@ from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker, KafkaCluster
 from tests.stack.sockets import unread_bytes
 
-SESSION_SECONDS = 60.0
+SESSION_SECONDS = 45.0
 """Longer than the group stands still while its coordinator moves: nobody is to be expelled."""
 ASKING_SECONDS = 5.0
 TOPIC_ID = "topic"

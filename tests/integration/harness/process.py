@@ -159,8 +159,14 @@ class MemberProcess:
         return sorted(found, key=lambda process: process.pid != self._process.pid)
 
     def workers(self) -> list[psutil.Process]:
-        """Return Spark's Python workers (and their parent, the daemon)."""
-        return [process for process in self.processes() if "pyspark.worker" in _command(process)]
+        """Return Spark's Python workers, their parent, the daemon, and what that was forked from."""
+        others = (process for process in self.processes() if process.pid != self._process.pid)
+        return [process for process in others if not _is_java(process)]
+
+    def java(self) -> psutil.Process:
+        """Return Spark's JVM."""
+        (found,) = (process for process in self.processes() if _is_java(process))
+        return found
 
     def wait_end(self) -> int:
         """Wait until the driver and all that it started have ended; return the exit code."""
@@ -204,11 +210,11 @@ class MemberProcess:
         self.wait_gone()
 
 
-def _command(process: psutil.Process) -> list[str]:
+def _is_java(process: psutil.Process) -> bool:
     try:
-        return list(process.cmdline())
+        return str(process.name()).startswith("java")
     except psutil.Error:  # has just ended
-        return []
+        return False
 
 
 def _signal(processes: Sequence[psutil.Process], number: signal.Signals) -> None:

@@ -12,6 +12,12 @@ def _logging(logging_as_before: None) -> None:
     """Commands set up logging for the whole process."""
 
 
+@pytest.fixture(autouse=True)
+def _one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is forked from the process that runs the tests."""
+    monkeypatch.setattr("logpersister.cli.run.fork_early", lambda _spark: None)
+
+
 @pytest.fixture
 def closed_port() -> Iterator[int]:
     """A port of this machine that refuses connections: bound, and not listening."""

@@ -283,10 +283,11 @@ def test_what_keeps_a_member_in_its_group_does_not_wait_for_a_silent_broker(
         assert node_id == 1
         sent.append(request_timeout_ms)
 
-    consumer: Any = SimpleNamespace(_manager=SimpleNamespace(send=send))
+    consumer: Any = SimpleNamespace(_manager=SimpleNamespace(send=send, config={}))
     internals.bound_waits_for_the_coordinator(consumer, 2.0)
     consumer._manager.send(request_(), node_id=1)
     assert sent == [waits]
+    assert consumer._manager.config == {"socket_connection_setup_timeout_ms": 2000}
 
 
 def test_who_is_not_in_the_group_reads_nothing(subscription: Subscription) -> None:

@@ -33,7 +33,7 @@ class FakeConsumer:
             _handle_metadata_update=self.take_update,
         )
         self._cluster = SimpleNamespace(remove_listener=lambda _: None, add_listener=lambda _: None)
-        self._manager = SimpleNamespace(send=None)
+        self._manager = SimpleNamespace(send=None, config={})
         self.assigned: set[KafkaTopicPartition] = set()
         self._net = SimpleNamespace(sleep=lambda seconds: asyncio.sleep(seconds / 10))
 
