@@ -1,4 +1,4 @@
-"""``make bench ARGS=start``: CPU seconds of a member's Spark, from the first line of Python to the end of its first job."""
+"""``make bench ARGS=start``: CPU seconds of a start, from the first line of Python to the end of Spark's first job."""
 
 import argparse
 import json
@@ -26,7 +26,7 @@ KINDS = ("member", "jvm", "workers")
 
 def measure(*, fork_server: bool, archive: bool) -> Mapping[str, float]:
     """Start Spark in this process, run its first job, and return the CPU seconds by kind of process."""
-    import logpersister.cli.run  # noqa: F401, PLC0415 - what a member has imported by then; this is what is measured
+    import logpersister.cli.run  # noqa: PLC0415 - what a member has imported by then; this is what is measured
     import logpersister.member.assembly  # noqa: F401, PLC0415
     from logpersister.manifest.spark import SparkSpec  # noqa: PLC0415
     from logpersister.pipeline import session  # noqa: PLC0415
