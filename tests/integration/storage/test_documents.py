@@ -173,7 +173,7 @@ def test_where_a_topic_was_begun_with_is_noted_by_the_first_generation_about_it(
 
 def test_the_topics_of_a_selection_are_those_that_there_were_first(store: ObjectStore) -> None:
     selection = {"pattern": "web.*"}
-    assert list(note_selection(store, GROUP, selection, ["web.b", "web.a"])) == ["web.b", "web.a"]
+    assert list(note_selection(store, GROUP, selection, ["web.b", "web.a"])) == ["web.a", "web.b"]
     assert list(note_selection(store, GROUP, selection, ["web.a", "web.b", "web.c"])) == ["web.a", "web.b"]
     assert list(note_selection(store, GROUP, {"topics": ["web.c"]}, ["web.c"])) == ["web.c"]
 
