@@ -15,6 +15,7 @@ ROOT = CHART.parents[1]
 PAGES = [ROOT / "docs" / f"{name}.md" for name in ("install", "security", "troubleshooting", "argocd", "status")]
 TEXTS = {page: page.read_text() for page in PAGES}
 INSTALL, _, TROUBLESHOOTING, _, _ = TEXTS.values()
+GUIDES = [ROOT / "docs" / f"{name}.md" for name in ("first-hour", "sizing", "aws", "two-regions", "query")]
 
 
 def anchors(text: str) -> set[str]:
@@ -23,9 +24,9 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES + GUIDES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([^)\s]+)\)", TEXTS[page])
+    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text())
     for link in links:
         file, _, anchor = link.partition("#")
         target = (page.parent / file).resolve() if file else page

@@ -1,4 +1,4 @@
-"""What must hold, whatever happens. Shares nothing with the code under test but the names of things.
+"""What must hold, whatever happens. Shares nothing with the code under test but names, and how a mark is read.
 
 1. No record is in two objects of one generation, at any moment. Only when a place (bucket and prefix) has refused to
    take more, what was promised for it may be in one object there and in one of another place.

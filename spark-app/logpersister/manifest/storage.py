@@ -173,8 +173,8 @@ class StorageSpec(Model):
     without. Set it to false for a storage that wants host names."""
 
     storage_class: StorageClass | None = None
-    """Storage class of new objects, the bucket's default without. `STANDARD_IA` and colder have a price per object
-    and a shortest time: mind the size of files."""
+    """Storage class of new files, the bucket's default without. `STANDARD_IA` and colder have a price per object and a
+    shortest time: mind the size of files. What members read again, below `_logpersister/`, has the default."""
 
     encryption: EncryptionSpec | None = None
     """Server-side encryption that objects ask for; without it the bucket's default applies."""

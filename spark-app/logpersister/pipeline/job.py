@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
 
 import structlog
 from pyspark import SparkContext
@@ -19,16 +18,6 @@ POOLS = 64
 """Jobs get their scheduler pools in turn: a fair share each. Spark never forgets a pool, so their number is bounded."""
 
 JobResult = list[RangeOutcome]
-
-
-class JobRunner(Protocol):
-    """What a member needs of Spark."""
-
-    def submit(self, tasks: Sequence[TaskSpec]) -> "Future[JobResult]":
-        """Run the tasks of one job; the future fails only when Spark itself does."""
-
-    @property
-    def cores(self) -> int: ...
 
 
 class SparkJobs:

@@ -10,16 +10,6 @@ MERGE_BELOW = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class UploadPolicy:
-    """When a range of a topic is due (``spec.upload``, overrides applied)."""
-
-    max_bytes: int
-    """Size of the stored object, bytes."""
-    max_age_seconds: float
-    """Age of the oldest record not yet stored."""
-
-
-@dataclass(frozen=True, slots=True)
 class Backlog:
     """What a partition has that is not stored: offsets ``[position, end)``."""
 

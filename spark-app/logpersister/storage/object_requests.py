@@ -35,6 +35,8 @@ class ObjectRequest:
     content_encoding: str | None = None
     if_absent: bool = False
     """Leave an object that is there already as it is."""
+    document: bool = False
+    """Members read it again: it never goes to the class of stored objects, which may be an archive."""
     attempt: str = field(default_factory=new_attempt)
     """An object in parts says this of itself, and the name of its facts document ends with it."""
 
@@ -204,7 +206,7 @@ class Requests:
         arguments: dict[str, Any] = {"Metadata": encode_metadata(metadata), "ContentType": request.content_type}
         if request.content_encoding is not None:
             arguments["ContentEncoding"] = request.content_encoding
-        if storage.storage_class is not None:
+        if storage.storage_class is not None and not request.document:
             arguments["StorageClass"] = storage.storage_class
         return arguments | encryption_arguments(storage)
 

@@ -138,7 +138,7 @@ class ObjectStore:
         content = memoryview(text.encode())
         part = Part(len(content))
         part.add(content)
-        return self._requests.put(ObjectRequest(key, {}, _JSON, if_absent=if_absent), part.body(), {})
+        return self._requests.put(ObjectRequest(key, {}, _JSON, if_absent=if_absent, document=True), part.body(), {})
 
     def get_json(self, key: str) -> dict[str, Any] | None:
         """Return a document, or None when there is none. Raises StorageError, also for what is not a JSON object."""

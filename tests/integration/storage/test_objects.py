@@ -200,6 +200,9 @@ def test_storage_class_and_encryption_are_asked_for(make_store: MakeStore) -> No
             write_in_pieces(writer, content(size))
             writer.finish(FACTS)
     assert {headers["x-amz-storage-class"] for headers in asked} == {"REDUCED_REDUNDANCY"}
+    with pytest.raises(StorageError):
+        store.put_json("raw/_logpersister/note.json", {})
+    assert "x-amz-storage-class" not in asked.pop(), "members read it again"
     assert {headers["x-amz-server-side-encryption"] for headers in asked} == {"aws:kms"}
     assert {headers["x-amz-server-side-encryption-aws-kms-key-id"] for headers in asked} == {
         "arn:aws:kms:eu-central-1:1:key/2"

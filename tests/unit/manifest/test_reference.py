@@ -17,6 +17,7 @@ from tests.unit.manifest.documents import accepted
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "manifest.md"
+PAGES_WITH_MANIFESTS = [PAGE, *(ROOT / "docs" / f"{name}.md" for name in ("first-hour", "aws", "two-regions"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 
 
@@ -69,8 +70,9 @@ def test_the_examples_are_there() -> None:
     assert names >= {"clicks.yaml", "audit-pattern.yaml", "sequencefile.yaml", "secured.yaml"}
 
 
-def test_yaml_of_the_page_is_valid(tmp_path: Path) -> None:
-    blocks = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+@pytest.mark.parametrize("page", PAGES_WITH_MANIFESTS, ids=lambda page: page.name)
+def test_manifests_of_the_page_are_valid(page: Path, tmp_path: Path) -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)
     assert blocks
     for block in blocks:
         file = tmp_path / "block.yaml"
