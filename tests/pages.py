@@ -13,8 +13,8 @@ _BASES: Final = (ROOT, ROOT / "spark-app" / "logpersister", ROOT / "operator" / 
 """Paths in a page's text are from the root, or from the package that they are about."""
 _PATH: Final = re.compile(r"[\w.*-]+(?:/[\w.*-]+)*/?")
 _SUFFIXES: Final = (".py", ".rs", ".md", ".yaml", ".yml", ".json", ".toml")
-_MADE: Final = (".cache", ".venv")
-"""Folders that set-up and tests make."""
+_ELSEWHERE: Final = (".cache", ".venv", "_logpersister", "logpersister.dev")
+"""What set-up and tests make, folders of a bucket, and annotations."""
 
 
 def without_code(text: str) -> str:
@@ -54,7 +54,7 @@ def _leads_somewhere(page: Path, text: str, link: str) -> bool:
 def _paths(text: str) -> Iterator[str]:
     for mark in re.findall(r"`([^`\n]+)`", without_code(text)):
         is_path = _PATH.fullmatch(mark) and ("/" in mark or mark.endswith(_SUFFIXES))
-        if is_path and mark.split("/")[0] not in _MADE:
+        if is_path and mark.split("/")[0] not in _ELSEWHERE:
             yield mark
 
 
