@@ -1,38 +1,18 @@
-"""What the documents about installing and operating name is there: links, values, reasons, commands, log events."""
+"""What the documents about installing and operating name is there: values, reasons, commands, log events."""
 
 import re
-from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from logpersister.manifest import parse
 from logpersister_operator.decide.reasons import Reason
 from tests.chart.helm import CHART, Rendered, documents, helm, render
+from tests.pages import DOCS, ROOT
 
-ROOT = CHART.parents[1]
-PAGES = [ROOT / "docs" / f"{name}.md" for name in ("install", "security", "troubleshooting", "argocd", "status")]
+PAGES = [DOCS / f"{name}.md" for name in ("install", "security", "troubleshooting", "argocd", "status")]
 TEXTS = {page: page.read_text() for page in PAGES}
 INSTALL, _, TROUBLESHOOTING, _, _ = TEXTS.values()
-GUIDES = [ROOT / "docs" / f"{name}.md" for name in ("first-hour", "sizing", "aws", "two-regions", "query")]
-
-
-def anchors(text: str) -> set[str]:
-    """Return the anchors of a page's headings, as the usual renderers make them."""
-    headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-@pytest.mark.parametrize("page", PAGES + GUIDES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text())
-    for link in links:
-        file, _, anchor = link.partition("#")
-        target = (page.parent / file).resolve() if file else page
-        assert target.exists(), link
-        if anchor:
-            assert anchor in anchors(target.read_text()), link
 
 
 def test_values_that_are_named_exist() -> None:

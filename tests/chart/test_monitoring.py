@@ -12,8 +12,7 @@ from logpersister_operator.decide.conditions import Aspect
 from tests.chart.combinations import MONITORED
 from tests.chart.helm import CHART, Document, render
 from tests.chart.monitoring import OPERATIONS, installed_dashboard, metric_names, targets, used
-
-DOCS = CHART.parents[1] / "docs"
+from tests.pages import DOCS, anchors
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +37,6 @@ def test_conditions_in_expressions_exist(rules: list[Document], dashboard: Docum
     named = {name for text in texts for name in re.findall(r'condition="(\w+)"', text)}
     assert named
     assert named <= set(Aspect)
-
-
-def anchors(text: str) -> set[str]:
-    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_every_alert_has_a_runbook_that_exists(rules: list[Document]) -> None:

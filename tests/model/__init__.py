@@ -1,4 +1,4 @@
-"""The promise, checked in a simulated world in which production's planner, book, recovery, cycle and ownership run.
+"""The promise, checked in a simulated world in which production's planner, protocol, recovery, cycle and ownership run.
 
 The world: `kafka` (logs, commits, the group's broker side), `bucket`, `jobs` (Spark), `member` (a process: production's
 cycle behind `ports`, beside a `client`, kafka-python's side of the group); `world` puts them together. `ledger` knows

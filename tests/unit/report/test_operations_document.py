@@ -4,8 +4,6 @@ import re
 from pathlib import Path
 from typing import get_args
 
-import pytest
-
 from logpersister.cli.exits import Exit
 from logpersister.plan.holds import HoldReason
 from logpersister.report.document import status_document
@@ -69,9 +67,3 @@ def test_every_state_is_described() -> None:
 def test_every_exit_code_is_described() -> None:
     codes = {int(code) for code in re.findall(r"^\| (\d+) \|", section("Commands"), re.MULTILINE)}
     assert codes == {int(code) for code in Exit}
-
-
-@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(#([a-z0-9-]+)\)", TEXT))))
-def test_links_inside_the_page_lead_somewhere(link: str) -> None:
-    headings = re.findall(r"^#+ (.+)$", TEXT, re.MULTILINE)
-    assert link in {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -1,0 +1,89 @@
+"""The pages for contributors name what is there: files, packages, design pages, classes."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from tests.pages import DOCS, ROOT, missing_paths
+
+ARCHITECTURE = (DOCS / "architecture.md").read_text()
+GLOSSARY = (DOCS / "glossary.md").read_text()
+DESIGN = DOCS / "design"
+PAGES = [DOCS / "architecture.md", DOCS / "glossary.md", DOCS / "debugging.md", DESIGN / "README.md"]
+CODE = (ROOT / "spark-app" / "logpersister", ROOT / "operator" / "logpersister_operator")
+
+
+def section(text: str, heading: str) -> str:
+    """Return what stands below a heading of the second level."""
+    return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    """Return the cells of all tables, without their headings."""
+    lines = re.sub(r"^\|.*\n\| ---.*\n", "", text, flags=re.MULTILINE).splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+
+
+def packages() -> Iterator[str]:
+    for root in CODE:
+        for marker in root.glob("*/**/__init__.py"):
+            yield str(marker.parent.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_names_is_there(page: Path) -> None:
+    assert missing_paths(page.read_text()) == []
+
+
+def test_every_package_has_its_row() -> None:
+    first = [row[0] for row in rows(section(ARCHITECTURE, "The pieces"))]
+    named = set(chain.from_iterable(re.findall(r"`([^`]+)`", cell) for cell in first))
+    assert set(packages()) - named == set()
+    assert {"spark-app/native", "charts/logpersister", "scripts", "bench"} <= named
+    folders = {str(one.relative_to(ROOT)) for one in (ROOT / "tests").iterdir() if (one / "__init__.py").exists()}
+    assert folders - named == set()
+
+
+def test_ten_changes() -> None:
+    changes = rows(section(ARCHITECTURE, "Ten changes and where they go"))
+    assert len({change for change, _ in changes}) == len(changes) == 10
+    for change, files in changes:
+        assert len(re.findall(r"`[\w./*-]+/[\w./*-]+`", files)) >= 3, change
+        assert re.search(r"`(tests/[^`]*test_\w+|tests/unit/manifest/rich)\.py`", files), f"{change}: what tests it?"
+
+
+def test_one_page_is_short() -> None:
+    prose = " ".join(line for line in ARCHITECTURE.splitlines() if not line.startswith("|"))
+    assert len(prose.split()) <= 900
+
+
+def test_every_design_page_is_in_the_index() -> None:
+    indexed = {}
+    for page, _, status in rows((DESIGN / "README.md").read_text()):
+        (link,) = re.findall(r"\]\(([\w-]+\.md)\)", page)
+        indexed[link] = status
+    assert set(indexed) == {page.name for page in DESIGN.glob("*.md")} - {"README.md"}
+    assert all(re.fullmatch(r"current|superseded in part: .+", status) for status in indexed.values())
+
+
+def test_names_of_the_code_that_the_glossary_explains_exist() -> None:
+    source = {
+        str(file.relative_to(root)): file.read_text()
+        for root in (*CODE, ROOT)
+        for file in (root if root in CODE else root / "tests").rglob("*.py")
+    }
+    explained = rows(section(GLOSSARY, "Names in the code"))
+    assert len(explained) > 10
+    for names, places, _ in explained:
+        text = "\n".join(source[place] for place in re.findall(r"`([^`]+\.py)`", places))
+        for name in re.findall(r"`(\w+)`", names):
+            assert re.search(rf"^ *(class|def) {name}\b|^{name} = ", text, re.MULTILINE), f"{name} in {places}"
+
+
+def test_no_word_is_explained_twice() -> None:
+    words = re.findall(r"\*\*([^*]+)\*\*", GLOSSARY)
+    assert len(words) > 50
+    assert len(words) == len(set(words))
