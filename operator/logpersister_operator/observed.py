@@ -277,6 +277,8 @@ class Plan:
     """Pods of members that hang, as they were seen: deleted, they come back. The status has them counted already."""
     again_seconds: float | None = None
     """When to look again at the latest, though nothing changes."""
+    target_seconds: float | None = None
+    """How long records may wait; None while nothing runs that says so."""
     progress: Progress | None = None
     """How far the rollout is."""
     ended: Sequence[Ended] = ()

@@ -281,6 +281,7 @@ class Operator:
         with self._lock:
             rounds = dict(self._rounds)
         self.metrics.resources({key: one.status for key, one in rounds.items()})
+        self.metrics.targets({key: one.target_seconds for key, one in rounds.items() if one.target_seconds is not None})
         self.metrics.rollouts({key: one.progress for key, one in rounds.items() if one.progress is not None})
 
 

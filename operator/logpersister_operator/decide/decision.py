@@ -15,6 +15,7 @@ from logpersister_operator.decide.events import transitions
 from logpersister_operator.decide.generations import generations
 from logpersister_operator.decide.rolling import Rolling, roll
 from logpersister_operator.decide.sharing import Sharing, own_names, sharing
+from logpersister_operator.decide.target import longest_target_seconds
 from logpersister_operator.decide.validity import Validity, check
 from logpersister_operator.observed import Observed, Plan
 from logpersister_operator.render.application import Application
@@ -38,11 +39,13 @@ def decide(observed: Observed) -> Plan:
     events = transitions(observed.status, status)
     if rolling is not None:
         events += [*rolling.events(), *cared.events]
+    target_seconds = None if validity.runs is None else longest_target_seconds(validity.runs.spec)
     if rolling is None or observed.secrets.missing or observed.is_being_deleted:
         return Plan(
             status,
             events=events,
             leave=own_names(departed(observed), observed.rivals),
+            target_seconds=target_seconds,
             progress=None if rolling is None else rolling.outcome.progress,
             ended=() if rolling is None else rolling.outcome.ended,
         )
@@ -56,6 +59,7 @@ def decide(observed: Observed) -> Plan:
         scale=scale,
         restart=cared.pods(observed),
         again_seconds=rolling.again_seconds,
+        target_seconds=target_seconds,
         progress=rolling.outcome.progress,
         ended=rolling.outcome.ended,
     )
