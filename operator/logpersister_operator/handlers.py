@@ -51,6 +51,11 @@ def register(registry: kopf.OperatorRegistry, operator: Operator, supervisors: S
             raise kopf.PermanentError(failure)  # any other exception would be retried while the probe waits
         return "ok"
 
+    # An index: `kopf` calls it for all resources that are there before it calls anything else for one of them.
+    @kopf.index(*where, registry=registry)
+    async def groups(body: kopf.Body, **_: Any) -> None:
+        operator.groups.seen(body)
+
     @kopf.on.event(*where, registry=registry)
     async def changed(body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002 - the name is kopf's
         if type == "DELETED":

@@ -113,6 +113,10 @@ class Metrics:
         for (condition, status), count in tally.items():
             self._resources.labels(condition, status).set(count)
 
+    def targets(self, seconds: Mapping[ResourceKey, float]) -> None:
+        """Take in how long records of all resources may wait."""
+        self._by_resource.targets = dict(seconds)
+
     def rollouts(self, found: Mapping[ResourceKey, Progress]) -> None:
         """Take in how far all resources are."""
         self._by_resource.rollouts = dict(found)
@@ -135,6 +139,7 @@ class _ByResource(Collector):
         self.members: Mapping[ResourceKey, Mapping[str, Any]] = {}
         """As the status tells it."""
         self.conditions: Mapping[ResourceKey, Mapping[str, str]] = {}
+        self.targets: Mapping[ResourceKey, float] = {}
         self._clock = clock
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
@@ -149,6 +154,10 @@ class _ByResource(Collector):
             for kind, status in of_one.items():
                 conditions.add_metric([*_labels(key), kind, status], 1.0)
         yield conditions
+        targets = _family("lag_target_seconds", "How long records may wait, of the topics that have most time")
+        for key, seconds in self.targets.items():
+            targets.add_metric(_labels(key), seconds)
+        yield targets
 
     def _of_rollouts(self) -> Iterator[GaugeMetricFamily]:
         phases = _family("rollout_phase", "1 for the phase that a resource is in, 0 for the others", "phase")

@@ -27,6 +27,25 @@ class ResourceKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """Which consumer group a resource wants, and since when."""
+
+    key: ResourceKey
+    uid: str
+    created: str
+    """When the resource was made; empty for one that the API server has not told of."""
+    group: str
+    brokers: frozenset[str]
+    """Bootstrap servers, spelt alike in every namespace."""
+    running: bool = False
+    """Whether it has members, or is getting some."""
+    has_run: bool = False
+    """Whether it is running, or all of its members were ready once: it may be paused."""
+    revisions: frozenset[str] = frozenset()
+    """Those that have members, or are getting some."""
+
+
+@dataclass(frozen=True, slots=True)
 class StuckPartition:
     """A partition whose committed offset stands still while records wait behind it."""
 
@@ -163,6 +182,8 @@ class Observed:
     """Of all members, past ones too, that were seen to be this resource's."""
     refusals: Mapping[Reference, Refusal] = field(default_factory=dict)
     """Objects that could not be made or changed at the last attempt."""
+    rivals: Sequence[Claim] = ()
+    """Other resources that want the same consumer group."""
 
     @property
     def key(self) -> ResourceKey:
@@ -256,6 +277,8 @@ class Plan:
     """Pods of members that hang, as they were seen: deleted, they come back. The status has them counted already."""
     again_seconds: float | None = None
     """When to look again at the latest, though nothing changes."""
+    target_seconds: float | None = None
+    """How long records may wait; None while nothing runs that says so."""
     progress: Progress | None = None
     """How far the rollout is."""
     ended: Sequence[Ended] = ()

@@ -16,18 +16,19 @@ from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain
 from logpersister_operator.act.reconciler import Reconciler, Round
 from logpersister_operator.cluster.client import ApiServer, Cluster
-from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.departed import known_names
 from logpersister_operator.decide.validity import check
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, Watches
+from logpersister_operator.observe.groups import Groups
 from logpersister_operator.observe.inquiries import Inquiries
 from logpersister_operator.observe.lag import GroupLag, lag_depends_on
 from logpersister_operator.observe.members import MemberReader, Silences
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
 from logpersister_operator.observe.uploads import UploadTally
-from logpersister_operator.observed import KnownLag, MemberReport, Observed, ResourceKey, UnknownLag
+from logpersister_operator.observed import Claim, KnownLag, MemberReport, Observed, ResourceKey, UnknownLag
 from logpersister_operator.render.application import MEMBER, SHADOW
 from logpersister_operator.render.secret_names import secret_names
 from logpersister_operator.settings import Settings
@@ -77,6 +78,7 @@ class Operator:
         self.settings = settings
         self.metrics = Metrics()
         self.children = Children(self.wake)
+        self.groups = Groups(self.wake)
         self._cluster = cluster or ApiServer(api)
         self._watches = Watches(api, self.children, settings.namespaces)
         self._reconciler = Reconciler(self._cluster, self.children, self.metrics)
@@ -172,7 +174,8 @@ class Operator:
     def observe(self, resource: Document) -> Observed:
         """Gather everything that is known of a resource.
 
-        Raises NotListedError before all children are known, ClusterError when its Secrets cannot be read.
+        Raises NotListedError before all children are known, ClusterError when its Secrets, or other resources that
+        want its group, cannot be read.
         """
         observed = self._with_children(resource)
         key = observed.key
@@ -188,6 +191,7 @@ class Operator:
             shadow_reports={} if answer is None else answer.shadows,
             stored=None if reports is None else subject.tally.observe(reports, observed.status, observed.now),
             refusals=self._reconciler.refusals(key),
+            rivals=self._rivals(resource),
         )
         subject.names = known_names(subject.names, observed)
         observed = replace(observed, names=subject.names)
@@ -205,7 +209,10 @@ class Operator:
         def secrets(runs: LogPersister) -> Secrets:
             return read_secrets(self._cluster, namespace, tuple(secret_names(runs.spec))).secrets()
 
-        return Drain(self._cluster, lambda: self._with_children(resource), secrets)
+        def observe() -> Observed:
+            return replace(self._with_children(resource), rivals=self.groups.rivals(resource))
+
+        return Drain(self._cluster, observe, secrets)
 
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""
@@ -224,6 +231,16 @@ class Operator:
     def _with_children(self, resource: Document) -> Observed:
         observed = Observed(datetime.now(UTC), self._reconciler.with_latest_status(resource), self.settings.image)
         return replace(observed, children=self.children.of(observed.key))
+
+    def _rivals(self, resource: Document) -> tuple[Claim, ...]:
+        """Return what other resources want its group, as they are now: a watch may be behind, or miss that one goes."""
+        for rival in self.groups.rivals(resource):
+            found = self._cluster.get(LOGPERSISTER, rival.key.namespace, rival.key.name)
+            if found is None or found["metadata"]["uid"] != rival.uid:
+                self.groups.lost(rival.key, rival.uid)
+            if found is not None:
+                self.groups.seen(found)
+        return self.groups.rivals(resource)
 
     def _secrets(self, subject: _Subject, key: ResourceKey, names: tuple[str, ...]) -> SecretsRead:
         now = time.monotonic()
@@ -264,6 +281,7 @@ class Operator:
         with self._lock:
             rounds = dict(self._rounds)
         self.metrics.resources({key: one.status for key, one in rounds.items()})
+        self.metrics.targets({key: one.target_seconds for key, one in rounds.items() if one.target_seconds is not None})
         self.metrics.rollouts({key: one.progress for key, one in rounds.items() if one.progress is not None})
 
 

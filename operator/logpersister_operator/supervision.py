@@ -65,6 +65,7 @@ class Supervisors:
     def gone(self, body: kopf.Body) -> None:
         """Take in that a resource does not exist any more."""
         self._drained.discard(body["metadata"]["uid"])
+        self._operator.groups.gone(body)
 
     async def _drain(self, resource: Document) -> None:
         drain, loop = self._operator.drain(resource), asyncio.get_running_loop()

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from tests.cluster.conftest import PARTITIONS, SMALL_EXECUTOR, MakePersister, unharmed
 from tests.cluster.impostor import SECRET, impostor
-from tests.cluster.kubectl import Kubectl
+from tests.cluster.kubectl import Kubectl, KubectlError
 from tests.cluster.persister import EXECUTORS, Persister
 from tests.integration.harness.workload import Workload
 from tests.stack.fault_proxy import FaultProxy, Stall
@@ -20,6 +21,12 @@ _REFUSED = (
     "|Exception while bootstrapping client"
 )
 """The member's answer, or that it hung up, or that the handshake had no end: an impostor may see any of them first."""
+
+_CRASH = (
+    "import os, signal; [os.kill(int(one), signal.SIGKILL) for one in os.listdir('/proc') if one.isdecimal() "
+    "and b'--member' b'-name' in open(f'/proc/{one}/cmdline', 'rb').read()]"
+)
+"""Kills the process of the member, in its container, as the kernel does when memory is short."""
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +100,26 @@ def test_one_whose_node_is_drained_ends_what_it_is_at(persister: Persister, work
         persister.kubectl("uncordon", *nodes)
     assert not _wait_executors(persister, 2).keys() & first.keys()
     assert persister.restarts() == members
+
+
+def test_those_of_the_process_before_end_when_the_container_starts_again(
+    persister: Persister, workload: Workload
+) -> None:
+    first = set(_wait_executors(persister, 2))
+    (pod, restarts), *_ = persister.restarts().items()
+    (member,) = persister.pods()
+    with workload.running(TOPIC, PARTITIONS, per_second=50):
+        with suppress(KubectlError):  # which ends with the container
+            persister.kubectl("exec", member, "--", "python", "-c", _CRASH)
+        persister.eventually("its container starts again", lambda: persister.restarts().get(pod, 0) > restarts)
+        second = set(_wait_executors(persister, 2))
+        persister.eventually("no pod is left behind", lambda: not persister.pods(EXECUTORS).keys() & first)
+    assert persister.pods().keys() == {member}, "its pod stays"
+    assert not first & second, "no name is taken twice"
+    persister.wait_stored()
+    log = persister.kubectl("logs", member)
+    assert "executors.ended" in log
+    assert "already exists" not in log
 
 
 def test_as_many_as_there_is_work_for(persister: Persister, workload: Workload, s3: FaultProxy) -> None:

@@ -12,6 +12,7 @@ from logpersister_operator.act.departures import remove_members
 from logpersister_operator.cluster.client import Cluster, ClusterError
 from logpersister_operator.cluster.kinds import STATEFUL_SET, Document, owners
 from logpersister_operator.decide.departed import member_names, told_names
+from logpersister_operator.decide.sharing import own_names
 from logpersister_operator.decide.validity import check
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observed import Observed
@@ -65,6 +66,7 @@ class Drain:
         for one in ours:
             self._delete(one)
         if not ours and not pods:
+            self._names.intersection_update(own_names(self._names, observed.rivals))
             self._leave(resource)
             return True
         grace = 0.0 if resource is None else resource.spec.shutdown_grace.total_seconds()

@@ -47,6 +47,8 @@ class Round:
     """Members that have departed from the group."""
     progress: Progress | None = None
     """How far the rollout is."""
+    target_seconds: float | None = None
+    """How long records may wait."""
 
 
 class OutdatedError(Exception):
@@ -102,7 +104,8 @@ class Reconciler:
             again = self._write(observed, plan)
             self._metrics.rollouts_ended(plan.ended)
             self._tell(informed, plan.events)
-        return Round(plan.status, _soonest(again, plan.again_seconds), plan.leave, plan.progress)
+        again = _soonest(again, plan.again_seconds)
+        return Round(plan.status, again, plan.leave, plan.progress, plan.target_seconds)
 
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""

@@ -50,7 +50,7 @@ class Condition(Model):
 
     type: Annotated[str, Field(max_length=316, pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
     """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, RecordsParsing, DataComplete, LagWithinTarget,
-    GroupStable, MembersProgressing, Autoscaling or Paused (docs/status.md)."""
+    GroupStable, GroupShared, MembersProgressing, Autoscaling or Paused (docs/status.md)."""
 
     status: Literal["True", "False", "Unknown"]
     """Whether it is so."""
@@ -335,7 +335,7 @@ class Status(Model):
 
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16), _MapBy("type")] = ()
     """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, RecordsParsing, DataComplete, LagWithinTarget,
-    GroupStable, MembersProgressing, Autoscaling, Paused."""
+    GroupStable, GroupShared, MembersProgressing, Autoscaling, Paused."""
 
     generation: Count | None = None
     """The spec.generation that is being written."""

@@ -24,6 +24,7 @@ class Aspect(StrEnum):
     DATA_COMPLETE = "DataComplete"
     LAG_WITHIN_TARGET = "LagWithinTarget"
     GROUP_STABLE = "GroupStable"
+    GROUP_SHARED = "GroupShared"
     MEMBERS_PROGRESSING = "MembersProgressing"
     AUTOSCALING = "Autoscaling"
     """Only of a resource that has ``spec.autoscale``."""

@@ -14,6 +14,8 @@ from logpersister_operator.decide.diagnosis import ailment
 from logpersister_operator.decide.events import transitions
 from logpersister_operator.decide.generations import generations
 from logpersister_operator.decide.rolling import Rolling, roll
+from logpersister_operator.decide.sharing import Sharing, own_names, sharing
+from logpersister_operator.decide.target import longest_target_seconds
 from logpersister_operator.decide.validity import Validity, check
 from logpersister_operator.observed import Observed, Plan
 from logpersister_operator.render.application import Application
@@ -25,21 +27,25 @@ def decide(observed: Observed) -> Plan:
     """Decide what is to be done now: what is there decides, and the record of the rollout in the status."""
     validity, paused = check(observed), is_paused(observed)
     application = None if validity.runs is None else _application(observed, validity.runs)
-    rolling = None if application is None else roll(observed, application, paused=paused)
-    cared = _care(observed, rolling, paused=paused)
-    progress = _progress(rolling, paused=paused)
+    shared = sharing(observed, None if application is None else application.revision)
+    held = shared.holder is not None
+    rolling = None if application is None else roll(observed, application, paused=paused or held)
+    cared = _care(observed, rolling, paused=paused, held=held)
+    progress = _progress(rolling, paused=paused, held=held)
     rebalance = report.rebalance(observed, progress.wanted)
     refused, lost = quarantine.state(observed), losses.state(observed)
-    found = _verdicts(observed, validity, rolling, progress, rebalance, refused, lost, cared)
+    found = _verdicts(observed, validity, shared, rolling, progress, rebalance, refused, lost, cared)
     status = _status(observed, rolling, progress, rebalance, refused, lost, found, cared)
     events = transitions(observed.status, status)
     if rolling is not None:
         events += [*rolling.events(), *cared.events]
+    target_seconds = None if validity.runs is None else longest_target_seconds(validity.runs.spec)
     if rolling is None or observed.secrets.missing or observed.is_being_deleted:
         return Plan(
             status,
             events=events,
-            leave=departed(observed),
+            leave=own_names(departed(observed), observed.rivals),
+            target_seconds=target_seconds,
             progress=None if rolling is None else rolling.outcome.progress,
             ended=() if rolling is None else rolling.outcome.ended,
         )
@@ -49,10 +55,11 @@ def decide(observed: Observed) -> Plan:
         apply,
         children.surplus(observed, rolling, apply),
         events,
-        departed(observed, [*apply, *scale]),
+        own_names(departed(observed, [*apply, *scale]), observed.rivals),
         scale=scale,
         restart=cared.pods(observed),
         again_seconds=rolling.again_seconds,
+        target_seconds=target_seconds,
         progress=rolling.outcome.progress,
         ended=rolling.outcome.ended,
     )
@@ -72,19 +79,20 @@ def _application(observed: Observed, resource: LogPersister) -> Application:
     )
 
 
-def _care(observed: Observed, rolling: Rolling | None, *, paused: bool) -> Care:
+def _care(observed: Observed, rolling: Rolling | None, *, paused: bool, held: bool) -> Care:
     hands_off = ""
     if observed.is_being_deleted or observed.secrets.missing:
         hands_off = "it would not come back"
     elif rolling is not None and not rolling.is_calm:
         hands_off = "a rollout is under way, and judges members itself"
-    spec = None if rolling is None else rolling.app.resource.spec
+    spec = None if rolling is None or held else rolling.app.resource.spec
     return care(observed, spec, paused=paused, hands_off=hands_off)
 
 
 def _verdicts(
     observed: Observed,
     validity: Validity,
+    shared: Sharing,
     rolling: Rolling | None,
     progress: verdicts.Progress,
     rebalance: Rebalance | None,
@@ -93,7 +101,7 @@ def _verdicts(
     cared: Care,
 ) -> list[Verdict]:
     ails = ailment(observed.pods(), observed.now) if rolling is None else rolling.failure or rolling.ailment
-    hindered = verdicts.hindrance(validity, observed.secrets.missing, observed.refusals, ails)
+    hindered = verdicts.hindrance(validity, shared.ailment, observed.secrets.missing, observed.refusals, ails)
     return [
         verdicts.ready(progress, hindered),
         verdicts.reconciling(progress, hindered),
@@ -102,19 +110,20 @@ def _verdicts(
         verdicts.uploads_succeeding(observed, is_paused=progress.paused),
         quarantine.records_parsing(observed, refused, is_paused=progress.paused),
         losses.data_complete(observed, lost),
-        verdicts.lag_within_target(observed, is_paused=progress.paused),
+        shared.lag if shared.holder is not None else verdicts.lag_within_target(observed, is_paused=progress.paused),
         storms.group_stable(observed, rebalance, progress.wanted, changing=not progress.handed_over),
+        shared.verdict,
         cared.verdict,
         *([] if rolling is None else rolling.autoscaling(observed)),
         verdicts.paused(is_paused=progress.paused),
     ]
 
 
-def _progress(rolling: Rolling | None, *, paused: bool) -> verdicts.Progress:
+def _progress(rolling: Rolling | None, *, paused: bool, held: bool) -> verdicts.Progress:
     if rolling is None:
         return verdicts.Progress(0, 0, handed_over=False, revision=None, paused=paused)
     return verdicts.Progress(
-        0 if paused else rolling.situation.members,
+        0 if paused or held else rolling.situation.members,
         rolling.ready,
         handed_over=rolling.is_alone,
         revision=rolling.lead.revision,

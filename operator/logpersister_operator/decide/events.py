@@ -15,6 +15,7 @@ _GOOD: Final[Mapping[Aspect, str]] = {
     Aspect.DATA_COMPLETE: "True",
     Aspect.LAG_WITHIN_TARGET: "True",
     Aspect.GROUP_STABLE: "True",
+    Aspect.GROUP_SHARED: "False",
     Aspect.MEMBERS_PROGRESSING: "True",
 }
 """The status of a condition that is no cause for worry; the others are neither good nor bad."""

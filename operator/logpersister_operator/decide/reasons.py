@@ -16,6 +16,7 @@ class Reason(StrEnum):
     RECORDS_PARSE = "RecordsParse"
     WITHIN_TARGET = "WithinTarget"
     FEW_REBALANCES = "FewRebalances"
+    OWN_GROUP = "OwnGroup"
     MEMBERS_PROGRESS = "MembersProgress"
     ACTIVE = "Active"
     # on the way
@@ -35,6 +36,7 @@ class Reason(StrEnum):
     SECRET_MISSING = "SecretMissing"  # noqa: S105 - a word
     REFUSED = "Refused"
     NAME_TAKEN = "NameTaken"
+    GROUP_SHARED = "GroupShared"
     ROLLOUT_FAILED = "RolloutFailed"
     STALLED = "Stalled"
     IMAGE_UNAVAILABLE = "ImageUnavailable"

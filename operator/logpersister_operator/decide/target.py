@@ -1,5 +1,7 @@
 """How long records may wait before that is worth a word. Pure."""
 
+from datetime import timedelta
+
 from logpersister.manifest.resource import Spec
 
 SLACK_SECONDS = 60.0
@@ -9,7 +11,18 @@ def target_lag_seconds(spec: Spec, topic: str) -> float:
     """Return ``spec.targetLag``; unless set, twice the ``maxAge`` of the topic and a minute."""
     if spec.target_lag is not None:
         return spec.target_lag.total_seconds()
-    return 2 * spec.upload.for_topic(topic).max_age.total_seconds() + SLACK_SECONDS
+    return _unless_set(spec.upload.for_topic(topic).max_age)
+
+
+def longest_target_seconds(spec: Spec) -> float:
+    """Return the target of the topics that have most time, whichever topics there are."""
+    if spec.target_lag is not None:
+        return spec.target_lag.total_seconds()
+    return _unless_set(max(spec.upload.ages()))
+
+
+def _unless_set(max_age: timedelta) -> float:
+    return 2 * max_age.total_seconds() + SLACK_SECONDS
 
 
 def due_seconds(spec: Spec, topic: str) -> float:

@@ -15,7 +15,7 @@ from logpersister_operator.decide.validity import Validity
 from logpersister_operator.observed import KnownLag, MemberReport, Observed, Refusal, UnknownLag, documents
 from logpersister_operator.rollout.analysis import RECENT
 
-_ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED, Reason.NAME_TAKEN})
+_ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED, Reason.NAME_TAKEN, Reason.GROUP_SHARED})
 """With these, members that are ready run something else than the spec says."""
 
 
@@ -52,11 +52,17 @@ def paused(*, is_paused: bool) -> Verdict:
 
 
 def hindrance(
-    validity: Validity, missing: tuple[str, ...], refusals: Mapping[Reference, Refusal], ailment: Ailment | None
+    validity: Validity,
+    shared: Ailment | None,
+    missing: tuple[str, ...],
+    refusals: Mapping[Reference, Refusal],
+    ailment: Ailment | None,
 ) -> Ailment | None:
     """Return what somebody must do something about before the wanted spec can run; the first that there is."""
     if not validity.valid:
         return Ailment(Reason.SPEC_INVALID, validity.problems)
+    if shared is not None:
+        return shared
     if missing:
         return Ailment(
             Reason.SECRET_MISSING, f"missing: {', '.join(missing)}; create it, or correct the name in the spec"

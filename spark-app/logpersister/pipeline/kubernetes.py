@@ -15,6 +15,8 @@ DRIVER_PORT: Final = 7078
 BLOCK_MANAGER_PORT: Final = 7079
 """Executors connect to both of the driver; fixed, so that network policies can name them."""
 EXECUTOR_CONTAINER: Final = "executor"
+DRIVER_LABEL: Final = "logpersister.dev/driver"
+"""Of executors: the name of their member's pod, and so whose they are when its container has started again."""
 DECOMMISSION: Final = "/opt/logpersister/bin/decommission"
 """Path in our image (images/decommission.sh)."""
 REQUIRED: Final[Mapping[str, str]] = {
@@ -44,8 +46,15 @@ class ExecutorTemplateError(Exception):
     """The template of executors asks for what they cannot be given; the message says what to write."""
 
 
-def executor_settings(spark: SparkSpec, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of Spark for executor pods, without their resources; raises `NotInPodError`."""
+def executor_settings(spark: SparkSpec, environment: Mapping[str, str], life: str) -> dict[str, str]:
+    """Return the settings of Spark for executor pods, without their resources; raises `NotInPodError`.
+
+    Args:
+        spark: ``spec.spark`` of the manifest.
+        environment: of this process.
+        life: a word that no earlier process in this pod has had: Spark numbers executors from 1 each time, and those of
+            the process before may still be there.
+    """
     missing = sorted(REQUIRED.keys() - environment.keys())
     if missing:
         raise NotInPodError(
@@ -65,7 +74,8 @@ def executor_settings(spark: SparkSpec, environment: Mapping[str, str]) -> dict[
         "spark.driver.blockManager.port": str(BLOCK_MANAGER_PORT),
         "spark.kubernetes.namespace": environment["POD_NAMESPACE"],
         "spark.kubernetes.driver.pod.name": pod,
-        "spark.kubernetes.executor.podNamePrefix": pod,
+        "spark.kubernetes.executor.podNamePrefix": f"{pod}-{life}",
+        f"spark.kubernetes.executor.label.{DRIVER_LABEL}": pod,
         "spark.kubernetes.executor.podTemplateFile": environment["LOGPERSISTER_EXECUTOR_TEMPLATE"],
         "spark.kubernetes.executor.podTemplateContainerName": EXECUTOR_CONTAINER,
         "spark.kubernetes.executor.container.image": environment["LOGPERSISTER_EXECUTOR_IMAGE"],

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import re
+import secrets
 import subprocess
 import sys
 import threading
@@ -19,6 +20,7 @@ from pyspark.java_gateway import launch_gateway
 from logpersister.manifest.spark import SparkSpec
 from logpersister.pipeline import daemon, forkserver
 from logpersister.pipeline.kubernetes import executor_settings, template_settings
+from logpersister.pipeline.leftovers import end_leftovers
 
 log = structlog.get_logger(__name__)
 
@@ -74,9 +76,10 @@ def start_spark(name: str, spec: SparkSpec, cores: int | None = None) -> SparkCo
     }
     java_options = f"{JVM_OPTIONS} -Dlog4j2.configurationFile={files(__package__) / 'log4j2.properties'}"
     if spec.has_executors:
-        settings |= executor_settings(spec, os.environ)
+        settings |= executor_settings(spec, os.environ, secrets.token_hex(3))
         template = Path(settings["spark.kubernetes.executor.podTemplateFile"]).read_text()
         settings |= template_settings(json.loads(template))
+        end_leftovers(os.environ)
     else:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {

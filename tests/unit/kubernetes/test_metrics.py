@@ -3,12 +3,15 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
+
 from logpersister_operator.cluster.kinds import Document, Reference
+from logpersister_operator.decide.decision import decide
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observed import ResourceKey
 from logpersister_operator.rollout.progress import Ended, Ending, Progress
 from logpersister_operator.rollout.transitions import Phase
-from tests.unit.kubernetes.samples import NOW, Life, by_reference, lag, pod, resource, waiting
+from tests.unit.kubernetes.samples import NOW, Life, by_reference, lag, observed, pod, resource, waiting
 
 KEY = ResourceKey("logs", "clicks-backup")
 CHANGED: dict[str, Any] = {"output": {"compression": "zstd"}}
@@ -137,3 +140,33 @@ def test_conditions_of_each_resource_by_its_name() -> None:
     metrics.resources({ResourceKey("logs", "one"): bad})
     assert (value("one", "Ready", "True"), value("one", "Ready", "False")) == (None, 1)
     assert value("two", "Ready", "False") is None, "it is gone"
+
+
+@pytest.mark.parametrize(
+    ("spec", "seconds"),
+    [
+        ({"upload": {"maxAge": "15m"}}, 1860),
+        ({"upload": {"maxAge": "15m"}, "targetLag": "1h"}, 3600),
+        ({"upload": {"maxAge": "15m", "overrides": [{"topicPattern": "^slow", "maxAge": "1h"}]}}, 7260),
+        ({"upload": {"maxAge": "15m", "overrides": [{"topicPattern": "^fast", "maxAge": "1m"}]}}, 1860),
+    ],
+)
+def test_how_long_records_of_a_resource_may_wait(spec: dict[str, Any], seconds: float) -> None:
+    assert decide(observed(resource(**spec))).target_seconds == seconds
+
+
+def test_the_target_of_each_resource_by_its_name() -> None:
+    metrics = Metrics()
+
+    def value(name: str) -> float | None:
+        labels = {"resource_namespace": "logs", "resource_name": name}
+        return metrics.registry.get_sample_value("logpersister_operator_lag_target_seconds", labels)
+
+    metrics.targets({ResourceKey("logs", "one"): 1860.0, ResourceKey("logs", "two"): 60.0})
+    assert (value("one"), value("two")) == (1860, 60)
+    metrics.targets({ResourceKey("logs", "one"): 120.0})
+    assert (value("one"), value("two")) == (120, None)
+
+
+def test_what_never_could_run_has_no_target() -> None:
+    assert decide(observed(resource(upload={"maxAge": "soon"}))).target_seconds is None

@@ -123,3 +123,17 @@ def test_nothing_is_observed_before_everything_is_listed() -> None:
         operator.observe(resource())
     assert not operator.drain(resource()).step(), "that no member is known does not mean that there is none"
     operator.stop()
+
+
+def test_a_rival_whose_end_no_watch_has_told_of_holds_no_group(operator: Operator) -> None:
+    document = resource(storage={"bucket": "logs"})
+    rival = {**document, "metadata": document["metadata"] | {"namespace": "web", "uid": "2"}}
+    brokers = {"bootstrapServers": "broker-1.example:9092", "topics": ["clicks"]}
+    document, rival = ({**one, "spec": one["spec"] | {"kafka": brokers}} for one in (document, rival))
+    operator.groups.seen(rival)
+    cluster: Any = operator._cluster
+    cluster.put_resource(rival)
+    assert [one.key.namespace for one in operator.observe(document).rivals] == ["web"]
+    cluster.objects.clear()
+    assert operator.observe(document).rivals == ()
+    assert operator.groups.rivals(document) == ()

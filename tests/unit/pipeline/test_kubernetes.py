@@ -6,6 +6,7 @@ import pytest
 
 from logpersister.manifest.spark import SparkSpec
 from logpersister.pipeline.kubernetes import (
+    DRIVER_LABEL,
     REQUIRED,
     ExecutorTemplateError,
     NotInPodError,
@@ -19,10 +20,11 @@ POD = dict.fromkeys(REQUIRED, "x") | {
     "KUBERNETES_SERVICE_HOST": "10.96.0.1",
     "KUBERNETES_SERVICE_PORT": "443",
 }
+LIFE = "0f1e2d"
 
 
 def test_a_fixed_number_of_executors() -> None:
-    settings = executor_settings(SparkSpec(executors=2), POD)
+    settings = executor_settings(SparkSpec(executors=2), POD, LIFE)
     assert settings["spark.executor.instances"] == "2"
     assert "spark.dynamicAllocation.enabled" not in settings
     assert settings["spark.master"] == "k8s://https://10.96.0.1:443"
@@ -31,28 +33,36 @@ def test_a_fixed_number_of_executors() -> None:
 
 
 def test_executors_by_load() -> None:
-    settings = executor_settings(SparkSpec(min_executors=1, max_executors=5), POD)
+    settings = executor_settings(SparkSpec(min_executors=1, max_executors=5), POD, LIFE)
     assert settings["spark.dynamicAllocation.minExecutors"] == "1"
     assert settings["spark.dynamicAllocation.maxExecutors"] == "5"
     assert "spark.executor.instances" not in settings
 
 
+def test_executors_of_two_lives_of_a_pod_have_other_names_and_one_label() -> None:
+    one, other = (executor_settings(SparkSpec(executors=2), POD, life) for life in ("0f1e2d", "3c4b5a"))
+    names = {settings["spark.kubernetes.executor.podNamePrefix"] for settings in (one, other)}
+    assert names == {"clicks-0a1b2c3d4e5f-0-0f1e2d", "clicks-0a1b2c3d4e5f-0-3c4b5a"}
+    label = f"spark.kubernetes.executor.label.{DRIVER_LABEL}"
+    assert one[label] == other[label] == "clicks-0a1b2c3d4e5f-0"
+
+
 def test_executors_log_in_and_no_setting_holds_the_secret() -> None:
-    settings = executor_settings(SparkSpec(executors=2), POD)
+    settings = executor_settings(SparkSpec(executors=2), POD, LIFE)
     assert settings["spark.authenticate"] == settings["spark.network.crypto.enabled"] == "true"
     assert settings["spark.network.crypto.saslFallback"] == "false", "no way around it"
     assert not [name for name in settings if "secret" in name], "settings are in a ConfigMap: Spark makes a secret"
 
 
 def test_an_api_server_with_an_ipv6_address() -> None:
-    settings = executor_settings(SparkSpec(executors=1), POD | {"KUBERNETES_SERVICE_HOST": "fd00::1"})
+    settings = executor_settings(SparkSpec(executors=1), POD | {"KUBERNETES_SERVICE_HOST": "fd00::1"}, LIFE)
     assert settings["spark.master"] == "k8s://https://[fd00::1]:443"
 
 
 @pytest.mark.parametrize("name", REQUIRED)
 def test_outside_of_a_pod_it_says_what_is_missing(name: str) -> None:
     with pytest.raises(NotInPodError, match=f"{name} is not set .* spec.spark.executors to 0"):
-        executor_settings(SparkSpec(executors=1), {key: value for key, value in POD.items() if key != name})
+        executor_settings(SparkSpec(executors=1), {key: value for key, value in POD.items() if key != name}, LIFE)
 
 
 def resources_of(**resources: Any) -> dict[str, str]:
