@@ -21,7 +21,7 @@ UV := .cache/uv/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest golden quick unit model chaos soak \
+.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest coverage golden quick unit model chaos soak \
 	image node-programs cluster-up cluster-down test-cluster bench format crds lock clean distclean
 
 help: ## show the targets
@@ -73,9 +73,12 @@ rust: ## style, lints and tests of the native decoder
 	@$(CARGO) clippy --quiet --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- --deny warnings
 	@$(CARGO) test --quiet --manifest-path $(NATIVE)/Cargo.toml
 
-pytest: ## all Python tests, with coverage by line in htmlcov/ (ARGS='-k name' for some)
+pytest: ## all Python tests, with coverage of their own processes in htmlcov/ (ARGS='-k name' for some)
 	$(PREPARE) test
 	@$(BIN)/pytest --cov --cov-report=html $(WORKERS) $(ARGS)
+
+coverage: ## the same, and what members run in processes of their own counts too: slower, and a higher floor
+	@COVERAGE_OF=subprocess $(MAKE) --no-print-directory pytest ARGS='--cov-fail-under=95 $(ARGS)'
 
 golden: ## write the operator's children, revisions and the chart's output anew into the files that tests compare with
 	$(PREPARE) unit helm

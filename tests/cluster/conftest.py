@@ -25,6 +25,7 @@ from tests.cluster.environment import (
 )
 from tests.cluster.explanation import explain
 from tests.cluster.kubectl import Kubectl
+from tests.cluster.lanes import lane
 from tests.cluster.persister import Persister
 from tests.integration.harness.verification import Verify, run_verify
 from tests.integration.harness.workload import Workload
@@ -112,7 +113,14 @@ def minio(_servers: tuple[KafkaBroker, MinioServer]) -> MinioServer:
 @pytest.fixture(scope="session", autouse=True)
 def _operator() -> None:
     """The operator, installed. It stays, as the node does, so that a second run of the tests begins sooner."""
-    install()
+    with lane(alone=True):
+        install()
+
+
+@pytest.fixture(autouse=True)
+def _lane(request: pytest.FixtureRequest) -> Iterator[None]:
+    with lane(alone=request.node.get_closest_marker("alone") is not None):
+        yield
 
 
 def install(*, member: str | None = None) -> None:
@@ -231,6 +239,7 @@ def make_persister(
             "cycleInterval": "500ms",
             "shutdownGrace": "5s",
             "podTemplate": SMALL_MEMBER,
+            "image": os.environ[MEMBER_IMAGE],  # whatever a test does to the default one
             "rollout": {"canary": {"analysis": {"duration": "0s", "minRanges": 0}}},
         }
         # The group has the name of the resource, and Kafka outlives the modules.

@@ -34,8 +34,8 @@ class Persister:
         self._directory = directory
 
     def apply(self, **sections: Any) -> None:
-        """Apply the spec with the sections given replaced."""
-        self.spec |= sections
+        """Apply the spec with the sections given replaced; None takes one out."""
+        self.spec = {name: section for name, section in (self.spec | sections).items() if section is not None}
         self.kubectl.apply(self.document)
 
     @property

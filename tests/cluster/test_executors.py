@@ -78,6 +78,7 @@ def test_who_has_not_sparks_secret_is_refused(persister: Persister) -> None:
     assert not any(secret in text for text in public)
 
 
+@pytest.mark.alone
 def test_one_whose_node_is_drained_ends_what_it_is_at(persister: Persister, workload: Workload, s3: FaultProxy) -> None:
     first = _wait_executors(persister, 2)
     nodes = {pod["spec"]["nodeName"] for pod in first.values()}

@@ -43,6 +43,7 @@ def test_a_member_is_deleted(persister: Persister, workload: Workload) -> None:
         persister.eventually("another member", lambda: _ready_but(persister, before["metadata"]["uid"]))
 
 
+@pytest.mark.alone
 def test_the_operator_is_deleted_while_it_reconciles(persister: Persister, workload: Workload) -> None:
     system = Kubectl(OPERATOR_NAMESPACE)
     with workload.running(TOPIC, PARTITIONS, per_second=50):
@@ -109,6 +110,7 @@ def test_a_wrong_secret(persister: Persister, workload: Workload) -> None:
     persister.wait_stored()
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(OWN_NODE not in os.environ, reason="the kubelet of another's cluster is not ours to stop")
 def test_the_kubelet_is_restarted(persister: Persister, workload: Workload) -> None:
     node, members = Node(), persister.restarts()
@@ -136,6 +138,7 @@ def test_a_resource_is_deleted_and_made_again(persister: Persister, workload: Wo
     persister.eventually("it goes on where the other one ended", lambda: persister.stored() == missed)
 
 
+@pytest.mark.alone
 def test_the_release_is_uninstalled_and_installed_again(persister: Persister, workload: Workload) -> None:
     members = persister.restarts()
     with workload.running(TOPIC, PARTITIONS, per_second=50):

@@ -13,6 +13,7 @@ import pytest
 from tests.cluster.conftest import PARTITIONS, MakePersister, install, unharmed, write_keys
 from tests.cluster.environment import MEMBER_IMAGE, OPERATOR_NAMESPACE, OWN_NODE, PATIENCE_SECONDS
 from tests.cluster.kubectl import Document, Kubectl
+from tests.cluster.lanes import lane
 from tests.cluster.node import images
 from tests.cluster.persister import MEMBERS, Persister
 from tests.integration.harness.workload import Workload
@@ -41,12 +42,13 @@ _on_our_node = pytest.mark.skipif(OWN_NODE not in os.environ, reason="the node o
 def _image_of_members() -> Iterator[None]:
     """That of the other tests, once the resource is gone."""
     yield
-    install()
+    with lane(alone=True):
+        install()
 
 
 @pytest.fixture(scope="module")
 def _resource(make_persister: MakePersister) -> Persister:
-    return make_persister("rollouts", TOPIC, members=_MEMBERS, rollout=_CANARY)
+    return make_persister("rollouts", TOPIC, members=_MEMBERS, rollout=_CANARY, image=None)
 
 
 @pytest.fixture
@@ -56,6 +58,7 @@ def persister(_resource: Persister, workload: Workload) -> Iterator[Persister]:
         yield _resource
 
 
+@pytest.mark.alone
 def test_a_new_generation_though_the_operator_is_killed_at_each_phase(persister: Persister) -> None:
     before, members = persister.status()["revision"], persister.restarts()
     persister.apply(generation=2, output={"format": "sequencefile"}, rollout=_CANARY | {"shadow": _SHADOW})
@@ -168,6 +171,7 @@ def test_a_third_revision_and_the_way_back(persister: Persister) -> None:
     assert persister.restarts() == members, "they were there all the time"
 
 
+@pytest.mark.alone
 @_on_our_node
 def test_another_image_while_the_node_is_drained(persister: Persister) -> None:
     before, members, image = persister.status()["revision"], persister.restarts(), os.environ[MEMBER_IMAGE]

@@ -41,6 +41,7 @@ def test_members_that_restart_in_time_move_nothing(persister: Persister) -> None
     assert _group_generations(persister) == before
 
 
+@pytest.mark.alone
 def test_partitions_stand_still_for_seconds_when_members_go_and_come(persister: Persister, kafka: KafkaBroker) -> None:
     with Service(kafka.bootstrap, persister.name, TOPIC) as service:
         for members in (1, _MEMBERS):

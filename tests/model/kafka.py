@@ -100,6 +100,8 @@ class Kafka:
     def reset(self, partition: TopicPartition, offset: Offset, *, keeps_metadata: bool = False) -> None:
         """A user sets the offset of a partition to anywhere in its log, by a tool that may keep the metadata."""
         before, metadata = self.commits.get(partition, (None, ""))
+        if _is_promise(before, metadata):
+            self.past.clear()  # no promise is shown again that a user has cut: docs/design/intents.md says so
         if not keeps_metadata:
             metadata = ""
         elif before == offset:
@@ -228,3 +230,8 @@ class Coordinator:
         self.rebalancing, self.joined = False, {}
         told = "; ".join(f"{member}: {', '.join(map(str, sorted(share))) or '-'}" for member, share in shares.items())
         self._chronicle.tell("group", "generation {}: {}", self.generation, told)
+
+
+def _is_promise(offset: Offset | None, metadata: str) -> bool:
+    mark = None if offset is None else parse(offset, metadata).mark
+    return mark is not None and bool(mark.ends)
