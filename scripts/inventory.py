@@ -204,7 +204,8 @@ def _seaweedfs() -> None:
 
 
 def _oldest_kafka() -> None:
-    _kafka_jars("oldest-kafka", CACHE / "oldest-kafka", f"-Dkafka.version={OLDEST_KAFKA}")
+    options = (f"-Dkafka.version={OLDEST_KAFKA}", "--activate-profiles=!tiered")
+    _kafka_jars("oldest-kafka", CACHE / "oldest-kafka", *options)
 
 
 def _kafka_jars(name: str, place: Path, *options: str) -> None:
