@@ -15,6 +15,7 @@ Document = dict[str, Any]
 
 _META: Final = frozenset(".^$*+?{}[]()|")
 _MAY_BE_ABSENT: Final = frozenset("*?{")
+_AWS_PARTITIONS: Final = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
 
 
 def write(resource: LogPersister, secrets: Secrets, *, as_json: bool) -> str:
@@ -29,7 +30,13 @@ def write(resource: LogPersister, secrets: Secrets, *, as_json: bool) -> str:
 
 def bucket_arn(storage: StorageSpec) -> str:
     """Return the name of the bucket in policies."""
-    return f"arn:aws:s3:::{storage.bucket}"
+    return f"arn:{_aws_partition(storage)}:s3:::{storage.bucket}"
+
+
+def _aws_partition(storage: StorageSpec) -> str:
+    """Return the name of the part of AWS that a region is in; names of resources begin with it."""
+    region = storage.region or ""
+    return next((name for prefix, name in _AWS_PARTITIONS.items() if region.startswith(prefix)), "aws")
 
 
 def iam_policy(resource: LogPersister) -> Document:
@@ -68,14 +75,15 @@ def _key_statements(storage: StorageSpec) -> Iterator[Document]:
     key = storage.encryption.key_id if storage.encryption is not None else None
     if key is None:
         return
+    keys = f"arn:{_aws_partition(storage)}:kms:{storage.region or '*'}:*:key"
     statement: Document = {
         "Sid": "Encrypt",
         "Effect": "Allow",
         "Action": ["kms:GenerateDataKey", "kms:Decrypt"],
-        "Resource": [key if key.startswith("arn:") else f"arn:aws:kms:{storage.region or '*'}:*:key/{key}"],
+        "Resource": [key if key.startswith("arn:") else f"{keys}/{key}"],
     }
     if key.startswith("alias/"):
-        statement["Resource"] = [f"arn:aws:kms:{storage.region or '*'}:*:key/*"]
+        statement["Resource"] = [f"{keys}/*"]
         statement["Condition"] = {"ForAnyValue:StringEquals": {"kms:ResourceAliases": key}}
     yield statement
 

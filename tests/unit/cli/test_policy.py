@@ -42,6 +42,15 @@ def test_shadows_and_keys_are_in_the_policy(key: str) -> None:
     assert ("Condition" in encrypt) is key.startswith("alias/")
 
 
+@pytest.mark.parametrize(("region", "partition"), [("cn-north-1", "aws-cn"), ("us-gov-west-1", "aws-us-gov")])
+def test_names_are_those_of_the_regions_part_of_aws(region: str, partition: str) -> None:
+    encryption = {"type": "KMS", "keyId": "1234abcd"}
+    storage = {"bucket": "logs", "region": region, "encryption": encryption}
+    read, *_, encrypt = iam_policy(accepted({"spec.storage": storage}))["Statement"]
+    assert read["Resource"] == [f"arn:{partition}:s3:::logs"]
+    assert encrypt["Resource"] == [f"arn:{partition}:kms:{region}:*:key/1234abcd"]
+
+
 def test_acls_of_topics_patterns_and_shadows() -> None:
     common = ["kafka-acls", "--bootstrap-server", "broker-1:9092", "--add", "--allow-principal", "User:NAME"]
     common += ["--operation", "Read"]
