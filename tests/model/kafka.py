@@ -4,7 +4,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from logpersister.plan.intents import parse
+from logpersister.plan.intents import Mark, parse
 from logpersister.ranges import Offset, TopicPartition
 from tests.model.chronicle import Chronicle
 from tests.model.ledger import Identity, Ledger, Log
@@ -81,13 +81,13 @@ class Kafka:
         self._create(topic)
         self.past.clear()
         for partition in self.partitions:
-            if partition.topic == topic and (forgets() or not self._is_marked(partition)):
+            if partition.topic == topic and (forgets() or self._mark(partition) is None):
                 self.commits.pop(partition, None)
         self._chronicle.tell("user", "deletes topic {} and makes it again as {}", topic, self.topic_ids[topic])
 
-    def _is_marked(self, partition: TopicPartition) -> bool:
-        """Whether the commit says of which topic it is: what a user has set does not."""
-        return parse(*self.commits.get(partition, (0, ""))).mark is not None
+    def _mark(self, partition: TopicPartition) -> Mark | None:
+        """Return what the commit says of itself; None beside what a user has set."""
+        return parse(*self.commits.get(partition, (0, ""))).mark
 
     def forget(self) -> None:
         """Kafka forgets the offsets of a group that was idle."""
@@ -100,7 +100,8 @@ class Kafka:
     def reset(self, partition: TopicPartition, offset: Offset, *, keeps_metadata: bool = False) -> None:
         """A user sets the offset of a partition to anywhere in its log, by a tool that may keep the metadata."""
         before, metadata = self.commits.get(partition, (None, ""))
-        if _is_promise(before, metadata):
+        mark = self._mark(partition)
+        if mark is not None and mark.ends:
             self.past.clear()  # no promise is shown again that a user has cut: docs/design/intents.md says so
         if not keeps_metadata:
             metadata = ""
@@ -230,8 +231,3 @@ class Coordinator:
         self.rebalancing, self.joined = False, {}
         told = "; ".join(f"{member}: {', '.join(map(str, sorted(share))) or '-'}" for member, share in shares.items())
         self._chronicle.tell("group", "generation {}: {}", self.generation, told)
-
-
-def _is_promise(offset: Offset | None, metadata: str) -> bool:
-    mark = None if offset is None else parse(offset, metadata).mark
-    return mark is not None and bool(mark.ends)

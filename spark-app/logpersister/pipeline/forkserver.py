@@ -13,6 +13,7 @@ import contextlib
 import gc
 import os
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -36,18 +37,19 @@ def start(daemon: Daemon) -> None:
     if threading.active_count() > 1:
         return  # a fork would copy locks that nobody gives back
     folder = Path(mkdtemp(prefix="logpersister-"))
+    address = str(folder / "daemons")
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(folder / "daemons"))
+    listener.bind(address)
     listener.listen()
     alive, ours = os.pipe()
     gc.collect()
     gc.freeze()  # a collection in a worker would touch, and so copy, what it shares
     if os.fork() == 0:
         os.close(ours)
-        _end(lambda: _serve(listener, alive, folder, daemon))
+        _end(partial(_serve, listener, alive, folder, daemon))
     listener.close()
     os.close(alive)
-    os.environ[ADDRESS] = str(folder / "daemons")
+    os.environ[ADDRESS] = address
 
 
 def _serve(listener: socket.socket, alive: int, folder: Path, daemon: Daemon) -> None:
@@ -69,9 +71,7 @@ def _serve(listener: socket.socket, alive: int, folder: Path, daemon: Daemon) ->
                 os.close(alive)
                 _end(partial(_become, handed, daemon))
             handed.close()
-    for path in (folder / "daemons", folder):
-        with contextlib.suppress(OSError):
-            path.unlink() if path.is_socket() else path.rmdir()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _become(handed: Handover, daemon: Daemon) -> None:
