@@ -18,14 +18,14 @@ from prometheus_client import start_http_server
 
 from logpersister.report import logs
 from logpersister_operator import handlers, standby
-from logpersister_operator.cluster.access import impatient, load_credentials, wait_until_served
 from logpersister_operator.cluster.client import ApiServer
+from logpersister_operator.cluster.connection import impatient, load_credentials, wait_until_served
 from logpersister_operator.cluster.lease import Candidate, Terms
 from logpersister_operator.leader import Candidacy, Leadership
 from logpersister_operator.runtime import Operator
-from logpersister_operator.sentinel import Sentinel
 from logpersister_operator.settings import Settings, SettingsError
 from logpersister_operator.supervision import Supervisors
+from logpersister_operator.watchdog import Sentinel
 
 log = structlog.get_logger(__name__)
 

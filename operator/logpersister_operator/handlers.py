@@ -7,8 +7,8 @@ import kopf
 
 from logpersister_operator.cluster.kinds import LOGPERSISTER
 from logpersister_operator.runtime import Operator
-from logpersister_operator.sentinel import Sentinel
 from logpersister_operator.supervision import FINALIZER, Supervisors
+from logpersister_operator.watchdog import Sentinel
 
 PREFIX: Final = "logpersister.dev"
 

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from logpersister_operator.observed import ResourceKey
+from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.rollout.progress import Ended, Ending, Progress
 from logpersister_operator.rollout.transitions import Phase
 

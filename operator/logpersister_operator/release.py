@@ -17,7 +17,7 @@ import urllib3.exceptions
 from kubernetes import client
 
 from logpersister.report import logs
-from logpersister_operator.cluster.access import load_credentials
+from logpersister_operator.cluster.connection import load_credentials
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.supervision import FINALIZER
 

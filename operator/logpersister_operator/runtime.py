@@ -18,19 +18,18 @@ from logpersister_operator.act.reconciler import Reconciler, Round
 from logpersister_operator.cluster.client import ApiServer, Cluster
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide.conditions import is_settled
-from logpersister_operator.decide.departed import known_names
+from logpersister_operator.decide.health.departed_members import known_names
 from logpersister_operator.decide.validity import check
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, Watches
 from logpersister_operator.observe.groups import Groups
-from logpersister_operator.observe.inquiries import Inquiries
 from logpersister_operator.observe.lag import GroupLag, lag_depends_on
 from logpersister_operator.observe.members import MemberReader, Silences
+from logpersister_operator.observe.polling_pool import Inquiries
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
 from logpersister_operator.observe.uploads import UploadTally
-from logpersister_operator.observed import Claim, KnownLag, MemberReport, Observed, ResourceKey, UnknownLag
-from logpersister_operator.render.application import MEMBER, SHADOW
-from logpersister_operator.render.secret_names import secret_names
+from logpersister_operator.observed_state import Claim, KnownLag, MemberReport, Observed, ResourceKey, UnknownLag
+from logpersister_operator.render.application import MEMBER, SHADOW, secret_names
 from logpersister_operator.settings import Settings
 
 log = structlog.get_logger(__name__)

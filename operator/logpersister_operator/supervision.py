@@ -14,7 +14,7 @@ from logpersister_operator.act.reconciler import OutdatedError
 from logpersister_operator.cluster.client import ClusterError
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.observe.children import NotListedError
-from logpersister_operator.observed import ResourceKey
+from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.runtime import Operator
 
 log = structlog.get_logger(__name__)

@@ -9,7 +9,7 @@ import yaml
 from lupa.lua51 import LuaRuntime  # type: ignore[import-untyped] # Argo CD's interpreter is one of Lua 5.1
 
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.observed import MemberReport, SecretsSeen, StuckPartition
+from logpersister_operator.observed_state import MemberReport, SecretsSeen, StuckPartition
 from tests.chart.helm import CHART, documents, render
 from tests.unit.kubernetes.samples import CLICKS, Life, failure, lag, report
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from logpersister_operator.cluster.kinds import CHILDREN
-from logpersister_operator.render.access import driver_role
+from logpersister_operator.render.accounts import driver_role
 from tests.chart.combinations import COMBINATIONS, EVERYTHING, NAMESPACES
 from tests.chart.helm import CHART, Rendered, render
 from tests.chart.rights import Right, rights
@@ -57,7 +57,7 @@ def test_it_holds_what_it_grants_to_drivers() -> None:
     granted = set(rights(role["rules"]))
     assert granted
     assert granted <= operator_rights(render())
-    assert driver_role.__module__.endswith("render.access")
+    assert driver_role.__module__.endswith("render.accounts")
 
 
 def test_the_bindings_bind_the_accounts_that_pods_run_as() -> None:

@@ -14,7 +14,7 @@ from logpersister.kafka_client import client_config
 from logpersister.kafka_client.admin import admin_client
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
-from logpersister_operator.observed import ResourceKey
+from logpersister_operator.observed_state import ResourceKey
 
 log = structlog.get_logger(__name__)
 

@@ -11,11 +11,11 @@ from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import remove_members
 from logpersister_operator.cluster.client import Cluster, ClusterError
 from logpersister_operator.cluster.kinds import STATEFUL_SET, Document, owners
-from logpersister_operator.decide.departed import member_names, told_names
-from logpersister_operator.decide.sharing import own_names
+from logpersister_operator.decide.health.departed_members import member_names, told_names
+from logpersister_operator.decide.health.group_sharing import own_names
 from logpersister_operator.decide.validity import check
 from logpersister_operator.observe.children import NotListedError
-from logpersister_operator.observed import Observed
+from logpersister_operator.observed_state import Observed
 from logpersister_operator.render.application import COMPONENT_LABEL, SHADOW
 
 log = structlog.get_logger(__name__)

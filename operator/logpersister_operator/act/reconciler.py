@@ -7,9 +7,9 @@ from typing import Final
 
 import structlog
 
-from logpersister_operator.act.events import event_document
+from logpersister_operator.act.event_documents import event_document
 from logpersister_operator.act.status_writer import StatusOutdatedError, StatusRefusedError, StatusWriter
-from logpersister_operator.cluster.applied import Applied
+from logpersister_operator.cluster.apply_cache import Applied
 from logpersister_operator.cluster.client import Cluster, ClusterError
 from logpersister_operator.cluster.kinds import (
     LOGPERSISTER,
@@ -24,7 +24,8 @@ from logpersister_operator.cluster.kinds import (
 from logpersister_operator.decide.decision import decide
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children
-from logpersister_operator.observed import Event, Observed, Plan, Refusal, ResourceKey
+from logpersister_operator.observed_state import Observed, Refusal, ResourceKey
+from logpersister_operator.plan import Event, Plan
 from logpersister_operator.rollout.progress import Progress
 
 log = structlog.get_logger(__name__)

@@ -3,8 +3,7 @@
 import sys
 from pathlib import Path
 
-from logpersister_operator.crd.chart import template
-from logpersister_operator.crd.text import text
+from logpersister_operator.crd.files import template, text
 
 
 def main(file: Path, chart_template: Path) -> None:

@@ -12,8 +12,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from logpersister.manifest.constraint import Model
-from logpersister_operator.crd.autoscale import Autoscale
-from logpersister_operator.crd.rollout import MOST_GENERATIONS, GenerationState, Rollout
+from logpersister_operator.crd.status_autoscale import Autoscale
+from logpersister_operator.crd.status_rollout import MOST_GENERATIONS, GenerationState, Rollout
 
 MOST_WORST = 10
 """Partitions that ``lag.worst`` names."""

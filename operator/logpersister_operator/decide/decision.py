@@ -6,18 +6,21 @@ from typing import Any, Final
 from logpersister.manifest import LogPersister
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import DataLoss, Quarantine, Rebalance, Status
-from logpersister_operator.decide import children, losses, quarantine, report, storms, verdicts
-from logpersister_operator.decide.care import Care, care
+from logpersister_operator.decide import wanted_children
 from logpersister_operator.decide.conditions import Verdict, conditions
-from logpersister_operator.decide.departed import departed
-from logpersister_operator.decide.diagnosis import ailment
-from logpersister_operator.decide.events import transitions
-from logpersister_operator.decide.generations import generations
-from logpersister_operator.decide.rolling import Rolling, roll
-from logpersister_operator.decide.sharing import Sharing, own_names, sharing
-from logpersister_operator.decide.target import longest_target_seconds
+from logpersister_operator.decide.health import data_losses, quarantined_records, rebalance_storms
+from logpersister_operator.decide.health.departed_members import departed
+from logpersister_operator.decide.health.group_sharing import Sharing, own_names, sharing
+from logpersister_operator.decide.health.pod_failures import ailment
+from logpersister_operator.decide.health.repair import Care, care
+from logpersister_operator.decide.lag_targets import longest_target_seconds
+from logpersister_operator.decide.revisions.rollout_plan import Rolling, roll
+from logpersister_operator.decide.status import fields, verdicts
+from logpersister_operator.decide.status.generations import generations
+from logpersister_operator.decide.status.transition_events import transitions
 from logpersister_operator.decide.validity import Validity, check
-from logpersister_operator.observed import Observed, Plan
+from logpersister_operator.observed_state import Observed
+from logpersister_operator.plan import Plan
 from logpersister_operator.render.application import Application
 
 PAUSED_ANNOTATION: Final = "logpersister.dev/paused"
@@ -32,8 +35,8 @@ def decide(observed: Observed) -> Plan:
     rolling = None if application is None else roll(observed, application, paused=paused or held)
     cared = _care(observed, rolling, paused=paused, held=held)
     progress = _progress(rolling, paused=paused, held=held)
-    rebalance = report.rebalance(observed, progress.wanted)
-    refused, lost = quarantine.state(observed), losses.state(observed)
+    rebalance = fields.rebalance(observed, progress.wanted)
+    refused, lost = quarantined_records.state(observed), data_losses.state(observed)
     found = _verdicts(observed, validity, shared, rolling, progress, rebalance, refused, lost, cared)
     status = _status(observed, rolling, progress, rebalance, refused, lost, found, cared)
     events = transitions(observed.status, status)
@@ -49,11 +52,11 @@ def decide(observed: Observed) -> Plan:
             progress=None if rolling is None else rolling.outcome.progress,
             ended=() if rolling is None else rolling.outcome.ended,
         )
-    apply, scale = children.wanted(observed, rolling), children.scaled(observed, rolling)
+    apply, scale = wanted_children.wanted(observed, rolling), wanted_children.scaled(observed, rolling)
     return Plan(
         status,
         apply,
-        children.surplus(observed, rolling, apply),
+        wanted_children.surplus(observed, rolling, apply),
         events,
         own_names(departed(observed, [*apply, *scale]), observed.rivals),
         scale=scale,
@@ -108,10 +111,10 @@ def _verdicts(
         verdicts.stalled(hindered),
         verdicts.spec_valid(validity, progress.revision),
         verdicts.uploads_succeeding(observed, is_paused=progress.paused),
-        quarantine.records_parsing(observed, refused, is_paused=progress.paused),
-        losses.data_complete(observed, lost),
+        quarantined_records.records_parsing(observed, refused, is_paused=progress.paused),
+        data_losses.data_complete(observed, lost),
         shared.lag if shared.holder is not None else verdicts.lag_within_target(observed, is_paused=progress.paused),
-        storms.group_stable(observed, rebalance, progress.wanted, changing=not progress.handed_over),
+        rebalance_storms.group_stable(observed, rebalance, progress.wanted, changing=not progress.handed_over),
         shared.verdict,
         cared.verdict,
         *([] if rolling is None else rolling.autoscaling(observed)),
@@ -144,7 +147,7 @@ def _status(
 ) -> Document:
     generation = int(observed.resource["metadata"]["generation"])
     before: Sequence[Mapping[str, Any]] = observed.status.get("conditions", [])
-    lag, stored = report.lag(observed), report.uploads(observed)
+    lag, stored = fields.lag(observed), fields.uploads(observed)
     lead = None if rolling is None else rolling.lead
     return Status(
         observed_generation=generation,
@@ -155,14 +158,14 @@ def _status(
         lag=lag,
         uploads=stored,
         quarantine=refused,
-        members=report.members(observed, progress.wanted, progress.ready),
+        members=fields.members(observed, progress.wanted, progress.ready),
         rebalance=rebalance,
         restarts=cared.restarts,
         data_loss=lost,
         autoscale=None if rolling is None or rolling.scaling is None else rolling.scaling.state,
         rollout=None if rolling is None else rolling.rollout(),
         generations=() if rolling is None else generations(observed, rolling.situation.fleets),
-        summary=report.summary(
+        summary=fields.summary(
             progress.ready, progress.wanted, lag, stored, found, "" if rolling is None else rolling.outcome.words
         ),
     ).model_dump(mode="json", by_alias=True, exclude_none=True)

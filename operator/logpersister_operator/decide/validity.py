@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from logpersister.manifest import LogPersister, ManifestError, parse
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.observed import Observed
+from logpersister_operator.observed_state import Observed
 from logpersister_operator.render.pod import MANIFEST_KEY
 from logpersister_operator.render.workload import SPEC_IMAGE_ANNOTATION
 

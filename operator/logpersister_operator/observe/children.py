@@ -12,7 +12,7 @@ from kubernetes.informer import ADDED, DELETED, ERROR, MODIFIED, SharedInformer
 
 from logpersister.backoff import Backoff
 from logpersister_operator.cluster.kinds import Document, Kind, Reference, kind_of
-from logpersister_operator.observed import ResourceKey
+from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.render.application import RESOURCE_LABEL
 
 log = structlog.get_logger(__name__)

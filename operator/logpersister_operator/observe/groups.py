@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from logpersister_operator.decide.sharing import claim_of, share
-from logpersister_operator.observed import Claim, ResourceKey
+from logpersister_operator.decide.health.group_sharing import claim_of, share
+from logpersister_operator.observed_state import Claim, ResourceKey
 
 
 class Groups:

@@ -20,8 +20,8 @@ from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
-from logpersister_operator.decide.target import due_seconds, target_lag_seconds
-from logpersister_operator.observed import Flow, KnownLag, SecretsSeen, StuckPartition, UnknownLag
+from logpersister_operator.decide.lag_targets import due_seconds, target_lag_seconds
+from logpersister_operator.observed_state import Flow, KnownLag, SecretsSeen, StuckPartition, UnknownLag
 
 log = structlog.get_logger(__name__)
 

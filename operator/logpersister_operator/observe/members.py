@@ -9,7 +9,7 @@ from typing import Any, Final
 import urllib3
 
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.observed import MemberReport
+from logpersister_operator.observed_state import MemberReport
 from logpersister_operator.render.network import HTTP_PORT
 
 SECONDS: Final = 3.0

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from logpersister.manifest.secrets import Secrets, variable_name
 from logpersister_operator.cluster.client import Cluster
 from logpersister_operator.cluster.kinds import SECRET, Document
-from logpersister_operator.observed import SecretsSeen
+from logpersister_operator.observed_state import SecretsSeen
 
 _DIGEST_COST = 2**12
 """Of scrypt: some 10 ms. The digest stands in pods' annotations, so guessing a password by it must be expensive."""

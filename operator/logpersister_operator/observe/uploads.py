@@ -5,7 +5,7 @@ from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Self
 
-from logpersister_operator.observed import MemberReport, Stored
+from logpersister_operator.observed_state import MemberReport, Stored
 
 HOUR = timedelta(hours=1)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from logpersister.manifest import LogPersister
+from logpersister.manifest.resource import Spec
 from logpersister.manifest.revision import revision_of
 from logpersister_operator.cluster.kinds import Document, Kind
 
@@ -111,3 +112,9 @@ def common_labels(name: str) -> dict[str, str]:
         "app.kubernetes.io/managed-by": "logpersister-operator",
         RESOURCE_LABEL: name,
     }
+
+
+def secret_names(spec: Spec) -> list[str]:
+    """Return the names of all Secrets that members and executors need, sorted, each once."""
+    named = {spec.kafka.security.secret_name, spec.storage.secret_name, spec.storage.ca_secret_name}
+    return sorted(name for name in named if name is not None)

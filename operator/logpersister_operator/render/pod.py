@@ -12,10 +12,10 @@ from logpersister_operator.render.application import (
     REVISION_LABEL,
     Application,
     common_labels,
+    secret_names,
 )
 from logpersister_operator.render.merge import merge
 from logpersister_operator.render.network import BLOCK_MANAGER_PORT, DRIVER_PORT, HTTP_PORT
-from logpersister_operator.render.secret_names import secret_names
 
 SECRETS_DIRECTORY: Final = "/var/run/secrets/logpersister"
 CONFIG_DIRECTORY: Final = "/etc/logpersister"

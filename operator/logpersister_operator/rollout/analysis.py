@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from logpersister.report.human import duration, number, plural
-from logpersister_operator.rollout import quarantine
+from logpersister_operator.rollout import quarantine_analysis
 from logpersister_operator.rollout.evidence import Evidence, gained
+from logpersister_operator.rollout.inputs import Situation
 from logpersister_operator.rollout.record import Record, Suspicion, Trial
-from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.transitions import Phase
 
 RECENT: Final = timedelta(minutes=3)
@@ -94,7 +94,7 @@ def _counted(record: Record, situation: Situation) -> Record:
     record = with_progress(record, mine.ready, situation.now, lacks=lacks)
     if record.phase is Phase.RECREATING:
         return record
-    record = quarantine.heard(record, situation.evidence_of(record.candidate), situation)
+    record = quarantine_analysis.heard(record, situation.evidence_of(record.candidate), situation)
     if record.phase is Phase.CANARY and mine.ready < aim:
         return record if record.trial is None else replace(record, trial=None, flaps=record.flaps + 1)
     trial = record.trial or _trial(record, situation)
@@ -127,7 +127,9 @@ def _cause(record: Record, situation: Situation) -> str:
     if trial is not None and fails_uploads(trial, situation.evidence_of(record.candidate), situation):
         count = gained(situation.evidence_of(record.candidate).upload_failures, trial.upload_failures)
         return f"{plural(count, 'upload')} of it failed while those of the old revision succeed"
-    if refused := quarantine.excess(record, situation.evidence_of(record.candidate), situation, situation.policy):
+    if refused := quarantine_analysis.excess(
+        record, situation.evidence_of(record.candidate), situation, situation.policy
+    ):
         return refused
     if trial is not None and (grown := _lag_growth(trial, record, situation)):
         return grown

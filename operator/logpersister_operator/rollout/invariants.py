@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from logpersister_operator.rollout.inputs import Situation
 from logpersister_operator.rollout.record import Record
-from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.transitions import Phase, may_follow
 
 

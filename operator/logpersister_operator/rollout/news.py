@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+from logpersister_operator.rollout.inputs import Situation
 from logpersister_operator.rollout.record import Record
-from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 from logpersister_operator.rollout.words import compared, failure_message, message
 

@@ -6,9 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 
-from logpersister_operator.rollout.goals import goals
+from logpersister_operator.rollout.inputs import Situation
 from logpersister_operator.rollout.record import Record
-from logpersister_operator.rollout.situation import Situation
+from logpersister_operator.rollout.target_replicas import goals
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 
 

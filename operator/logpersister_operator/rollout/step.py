@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from logpersister_operator.rollout import shadowing
+from logpersister_operator.rollout import shadow_analysis
+from logpersister_operator.rollout.advance import follow
 from logpersister_operator.rollout.analysis import due
-from logpersister_operator.rollout.course import follow
+from logpersister_operator.rollout.inputs import Situation
 from logpersister_operator.rollout.invariants import check
-from logpersister_operator.rollout.moves import move
 from logpersister_operator.rollout.news import News, news
+from logpersister_operator.rollout.next_replicas import move
 from logpersister_operator.rollout.progress import Ended, Progress, ended, progress
 from logpersister_operator.rollout.record import Record
-from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.words import words
 
 
@@ -42,7 +42,7 @@ def step(record: Record | None, situation: Situation) -> Outcome:
     last = path[-1]
     held = situation.deleting or (bool(situation.blocked) and not situation.paused)
     members = {} if held else move(last, situation)
-    shadow = 0 if held else shadowing.members(last, situation)
+    shadow = 0 if held else shadow_analysis.members(last, situation)
     check(path, situation, members, shadow)
     return Outcome(
         last,

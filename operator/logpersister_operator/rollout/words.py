@@ -5,8 +5,8 @@ from datetime import datetime
 from logpersister.manifest.rollout import PROMOTE
 from logpersister.report.human import duration, plural
 from logpersister_operator.rollout import analysis
+from logpersister_operator.rollout.inputs import Situation
 from logpersister_operator.rollout.record import Failure, Record
-from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.transitions import Phase
 
 

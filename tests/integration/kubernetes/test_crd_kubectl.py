@@ -10,24 +10,6 @@ from typing import Any
 
 import pytest
 
-from logpersister_operator.crd.autoscale import LONGEST_CAUSE as LONGEST_WHY
-from logpersister_operator.crd.autoscale import Autoscale, Scaled, Watch
-from logpersister_operator.crd.rollout import (
-    LONGEST_CAUSE,
-    MOST_BEGINNINGS,
-    MOST_EXAMPLES,
-    MOST_GENERATIONS,
-    Beginning,
-    Failure,
-    GenerationState,
-    Rollout,
-    ShadowState,
-    Sides,
-    Suspicion,
-    Tally,
-    Told,
-    Trial,
-)
 from logpersister_operator.crd.status import (
     MOST_LOSSES,
     MOST_QUARANTINED,
@@ -47,6 +29,24 @@ from logpersister_operator.crd.status import (
     Summary,
     UploadFailure,
     Uploads,
+)
+from logpersister_operator.crd.status_autoscale import LONGEST_CAUSE as LONGEST_WHY
+from logpersister_operator.crd.status_autoscale import Autoscale, Scaled, Watch
+from logpersister_operator.crd.status_rollout import (
+    LONGEST_CAUSE,
+    MOST_BEGINNINGS,
+    MOST_EXAMPLES,
+    MOST_GENERATIONS,
+    Beginning,
+    Failure,
+    GenerationState,
+    Rollout,
+    ShadowState,
+    Sides,
+    Suspicion,
+    Tally,
+    Told,
+    Trial,
 )
 from logpersister_operator.decide.conditions import Aspect
 from logpersister_operator.rollout.evidence import MOST_COUNTED

@@ -11,9 +11,9 @@ from logpersister.group.membership import Membership, MembershipSettings
 from logpersister.manifest import parse
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
-from logpersister_operator.decide.departed import departed
+from logpersister_operator.decide.health.departed_members import departed
 from logpersister_operator.observe.lag import GroupLag
-from logpersister_operator.observed import Observed
+from logpersister_operator.observed_state import Observed
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker
 from tests.unit.kubernetes.samples import NOW, by_reference, pod

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from logpersister.manifest import parse
 from logpersister.pipeline.kubernetes import DRIVER_LABEL
 from logpersister.pipeline.leftovers import end_leftovers
-from logpersister_operator.render.access import driver_role, service_accounts
+from logpersister_operator.render.accounts import driver_role, service_accounts
 from logpersister_operator.render.application import Application
 from tests.integration.harness.waiting import eventually
 from tests.stack import reaper

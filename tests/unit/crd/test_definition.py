@@ -9,10 +9,9 @@ import yaml
 
 from logpersister.manifest.schema import json_schema
 from logpersister_operator.crd.__main__ import main
-from logpersister_operator.crd.chart import _escaped
 from logpersister_operator.crd.document import definition
+from logpersister_operator.crd.files import _escaped, text
 from logpersister_operator.crd.structural import structural
-from logpersister_operator.crd.text import text
 from tests.integration.kubernetes.conftest import CRD_FILE
 
 CHART_TEMPLATE = CRD_FILE.parents[1] / "charts" / "logpersister" / "templates" / "crd.yaml"

@@ -12,7 +12,7 @@ from typing import Any
 from logpersister_operator.cluster.client import ClusterError
 from logpersister_operator.cluster.kinds import Document, Kind, Reference
 from logpersister_operator.observe.children import Children
-from logpersister_operator.observed import ResourceKey
+from logpersister_operator.observed_state import ResourceKey
 
 
 class Crash(BaseException):

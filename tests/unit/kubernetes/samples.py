@@ -11,7 +11,8 @@ from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide.decision import decide
 from logpersister_operator.observe.uploads import UploadTally
-from logpersister_operator.observed import KnownLag, MemberReport, Observed, Plan, SecretsSeen
+from logpersister_operator.observed_state import KnownLag, MemberReport, Observed, SecretsSeen
+from logpersister_operator.plan import Plan
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 IMAGE = "registry.example/logpersister:0.1.0"

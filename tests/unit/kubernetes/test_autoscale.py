@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.manifest.autoscale import AutoscaleSpec
-from logpersister_operator.crd.autoscale import Autoscale
-from logpersister_operator.decide.autoscale import LATE, Scaling, Sight, autoscale, begin, hold
+from logpersister_operator.crd.status_autoscale import Autoscale
 from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.decide.scaling.autoscaler import LATE, Scaling, Sight, autoscale, begin, hold
 
 EPOCH = datetime(2026, 11, 22, tzinfo=UTC)
 SPEC = AutoscaleSpec(min_members=1, max_members=12, target_lag=timedelta(minutes=31))

@@ -19,12 +19,12 @@ from logpersister.report.document import rfc3339
 from logpersister.storage.connection import ATTEMPTS, CONNECT_TIMEOUT, READ_TIMEOUT
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.crd.status import Restart
-from logpersister_operator.decide.care import HOUR, LONGEST_DISTANCE, SETTLING, Budget, Care, care
-from logpersister_operator.decide.hangs import PATIENCE, SLOWEST
-from logpersister_operator.decide.target import due_seconds
+from logpersister_operator.decide.health.repair import HOUR, LONGEST_DISTANCE, SETTLING, Budget, Care, care
+from logpersister_operator.decide.health.stalled_members import PATIENCE, SLOWEST
+from logpersister_operator.decide.lag_targets import due_seconds
 from logpersister_operator.observe.lag import StandingStill
 from logpersister_operator.observe.members import Silences
-from logpersister_operator.observed import KnownLag, MemberReport, Observed, UnknownLag
+from logpersister_operator.observed_state import KnownLag, MemberReport, Observed, UnknownLag
 from tests.unit.kubernetes.samples import (
     NOW,
     Life,

@@ -10,7 +10,14 @@ from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.crd.status import Status
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.decision import decide
-from logpersister_operator.observed import KnownLag, MemberReport, Refusal, SecretsSeen, StuckPartition, UnknownLag
+from logpersister_operator.observed_state import (
+    KnownLag,
+    MemberReport,
+    Refusal,
+    SecretsSeen,
+    StuckPartition,
+    UnknownLag,
+)
 from tests.unit.kubernetes.samples import (
     CLICKS,
     NOW,

@@ -10,8 +10,8 @@ from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister.manifest import LogPersister, parse
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import RETRY_SECONDS, Departures
-from logpersister_operator.decide.departed import departed, known_names
-from logpersister_operator.observed import Observed, ResourceKey
+from logpersister_operator.decide.health.departed_members import departed, known_names
+from logpersister_operator.observed_state import Observed, ResourceKey
 from tests.unit.kubernetes.samples import NOW, Life, by_reference, lag, pod, resource
 
 OLD = "clicks-backup-0a1b2c3d4e5f"

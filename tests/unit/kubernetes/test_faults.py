@@ -12,7 +12,7 @@ from logpersister_operator.act.reconciler import OutdatedError, Reconciler
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, NotListedError
-from logpersister_operator.observed import Observed, ResourceKey, SecretsSeen
+from logpersister_operator.observed_state import Observed, ResourceKey, SecretsSeen
 from tests.unit.kubernetes.fake_cluster import Crash, FakeCluster, Faults
 from tests.unit.kubernetes.samples import IMAGE, NOW, lag, resource
 

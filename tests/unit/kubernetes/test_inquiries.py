@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from logpersister_operator.observe import inquiries
-from logpersister_operator.observe.inquiries import Inquiries
+from logpersister_operator.observe import polling_pool
+from logpersister_operator.observe.polling_pool import Inquiries
 
 FAILED = "failed"
 _SECONDS = 20
@@ -23,7 +23,7 @@ def told() -> "queue.Queue[str]":
 @pytest.fixture
 def asking(told: "queue.Queue[str]", monkeypatch: pytest.MonkeyPatch) -> Iterator[Inquiries[str, str]]:
     """Pauses of an hour, but for a hundredth of a second after a failure."""
-    monkeypatch.setattr(inquiries, "SOONEST", 0.01 / 3600)
+    monkeypatch.setattr(polling_pool, "SOONEST", 0.01 / 3600)
     asking: Inquiries[str, str] = Inquiries(
         "test", seconds=3600, threads=2, on_answer=told.put, is_failure=lambda answer: answer == FAILED
     )

@@ -7,11 +7,12 @@ import pytest
 
 from logpersister.manifest import parse
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.crd.rollout import record_of
 from logpersister_operator.crd.status import MOST_QUARANTINED, Status
+from logpersister_operator.crd.status_rollout import record_of
 from logpersister_operator.decide.decision import decide
-from logpersister_operator.decide.quarantine import refuse_alike
-from logpersister_operator.observed import MemberReport, Plan
+from logpersister_operator.decide.health.quarantined_records import refuse_alike
+from logpersister_operator.observed_state import MemberReport
+from logpersister_operator.plan import Plan
 from logpersister_operator.render.application import Application
 from logpersister_operator.rollout.evidence import Tally
 from tests.unit.kubernetes.samples import (

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from logpersister_operator.cluster.kinds import Document, Reference
-from logpersister_operator.crd.rollout import record_of
-from logpersister_operator.observed import Plan
+from logpersister_operator.crd.status_rollout import record_of
+from logpersister_operator.plan import Plan
 from logpersister_operator.rollout.transitions import Phase
 from tests.unit.kubernetes.samples import (
     NOW,

@@ -11,7 +11,7 @@ from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister_operator import runtime
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.observe.children import NotListedError
-from logpersister_operator.observed import KnownLag, ResourceKey, UnknownLag
+from logpersister_operator.observed_state import KnownLag, ResourceKey, UnknownLag
 from logpersister_operator.runtime import Operator
 from logpersister_operator.settings import Settings
 from tests.unit.kubernetes.fake_cluster import FakeCluster

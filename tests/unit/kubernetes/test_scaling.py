@@ -8,9 +8,10 @@ from typing import Any
 from logpersister.manifest import parse
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
-from logpersister_operator.decide.scaling import sight
+from logpersister_operator.decide.scaling.member_count import sight
 from logpersister_operator.observe.lag import StandingStill
-from logpersister_operator.observed import Flow, KnownLag, Plan, SecretsSeen, UnknownLag
+from logpersister_operator.observed_state import Flow, KnownLag, SecretsSeen, UnknownLag
+from logpersister_operator.plan import Plan
 from tests.unit.kubernetes.samples import CLICKS, NOW, Life, by_reference, condition, pod, resource, verdict
 
 AUTOSCALE: dict[str, Any] = {"minMembers": 1, "maxMembers": 6, "targetLag": "20m"}

@@ -11,7 +11,7 @@ import urllib3.exceptions
 from kubernetes.client import ApiException
 
 from logpersister_operator import standby
-from logpersister_operator.cluster import access
+from logpersister_operator.cluster import connection
 from tests.stack.ports import LOOPBACK, free_port
 
 
@@ -43,8 +43,8 @@ class Discovery:
 
 def wait(monkeypatch: pytest.MonkeyPatch, discovery: Discovery, stop: threading.Event) -> bool:
     monkeypatch.setattr("kubernetes.client.CustomObjectsApi", lambda _: discovery)
-    monkeypatch.setattr(access, "LOOK_SECONDS", 0.001)
-    return access.wait_until_served(SimpleNamespace(), stop)  # type: ignore[arg-type]
+    monkeypatch.setattr(connection, "LOOK_SECONDS", 0.001)
+    return connection.wait_until_served(SimpleNamespace(), stop)  # type: ignore[arg-type]
 
 
 def test_it_waits_for_the_definition_whatever_stands_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:

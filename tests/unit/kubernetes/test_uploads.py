@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from logpersister_operator.observe.uploads import UploadTally
-from logpersister_operator.observed import MemberReport, Stored
+from logpersister_operator.observed_state import MemberReport, Stored
 from tests.unit.kubernetes.samples import NOW, report
 
 SILENT = MemberReport(None, "ConnectTimeout")

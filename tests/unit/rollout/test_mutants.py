@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from logpersister_operator.rollout import analysis, course, evidence, moves, quarantine, shadowing
+from logpersister_operator.rollout import advance, analysis, evidence, next_replicas, shadow_analysis
+from logpersister_operator.rollout import quarantine_analysis as quarantine
 from logpersister_operator.rollout import step as stepping
 from logpersister_operator.rollout.record import Record
 from logpersister_operator.rollout.transitions import Phase
@@ -55,11 +56,11 @@ def blind(_: Callable[..., Any]) -> Callable[..., Any]:
 
 NONE = quarantine.Share(0, 0)
 MUTANTS = {
-    "old members leave at once": Mutant(moves, "_of_stable", at_once, WORLDS["a good revision"]),
-    "the same, unchecked": Mutant(moves, "_of_stable", at_once, WORLDS["a good revision"], False),
-    "no room is left": Mutant(moves, "_grown", without_room, WORLDS["a good revision"], False),
-    "a failure is forgotten": Mutant(course, "_fail", never_failed, WORLDS["a crashing one"]),
-    "a failed canary stays": Mutant(moves, "_of_candidate", keeps, WORLDS["a crashing one"]),
+    "old members leave at once": Mutant(next_replicas, "_of_stable", at_once, WORLDS["a good revision"]),
+    "the same, unchecked": Mutant(next_replicas, "_of_stable", at_once, WORLDS["a good revision"], False),
+    "no room is left": Mutant(next_replicas, "_grown", without_room, WORLDS["a good revision"], False),
+    "a failure is forgotten": Mutant(advance, "_fail", never_failed, WORLDS["a crashing one"]),
+    "a failed canary stays": Mutant(next_replicas, "_of_candidate", keeps, WORLDS["a crashing one"]),
     "sickness is overlooked": Mutant(analysis, "_cause", constant(""), WORLDS["one that cannot upload"]),
     "an outage is the canary's fault": Mutant(analysis, "is_shared", constant(False), WORLDS["an outage"]),
     "quarantine is overlooked": Mutant(quarantine, "excess", constant(""), WORLDS["one that refuses records"]),
@@ -78,20 +79,20 @@ MUTANTS = {
         WORLDS["one that refuses records"]),
     "any canary passes": Mutant(analysis, "_has_passed", constant(True), WORLDS["one that hangs"]),
     "no canary passes": Mutant(analysis, "_has_passed", constant(False), WORLDS["a good revision"]),
-    "superseded members stay": Mutant(moves, "_superseded", lambda _: everybody, WORLDS["a third one"]),
-    "superseded members go at once": Mutant(moves, "_superseded", constant({}), broken(turn=2, time=1)),
-    "a third revision is ignored": Mutant(course, "_turn", constant(None), WORLDS["a third one"]),
-    "no shadow comes": Mutant(shadowing, "is_wanted", constant(False), WORLDS["a shadow that differs"]),
-    "differences are overlooked": Mutant(shadowing, "_cause", constant(""), WORLDS["a shadow that differs"]),
-    "any shadow passes": Mutant(shadowing, "_has_passed", constant(True), WORLDS["a shadow that hangs"]),
-    "no shadow passes": Mutant(shadowing, "_has_passed", constant(False), WORLDS["a shadow of a good one"]),
+    "superseded members stay": Mutant(next_replicas, "_superseded", lambda _: everybody, WORLDS["a third one"]),
+    "superseded members go at once": Mutant(next_replicas, "_superseded", constant({}), broken(turn=2, time=1)),
+    "a third revision is ignored": Mutant(advance, "_turn", constant(None), WORLDS["a third one"]),
+    "no shadow comes": Mutant(shadow_analysis, "is_wanted", constant(False), WORLDS["a shadow that differs"]),
+    "differences are overlooked": Mutant(shadow_analysis, "_cause", constant(""), WORLDS["a shadow that differs"]),
+    "any shadow passes": Mutant(shadow_analysis, "_has_passed", constant(True), WORLDS["a shadow that hangs"]),
+    "no shadow passes": Mutant(shadow_analysis, "_has_passed", constant(False), WORLDS["a shadow of a good one"]),
     "an outage is the shadow's fault": Mutant(analysis, "is_shared", constant(False), WORLDS["a shadow of an outage"]),
-    "a shadow stays": Mutant(shadowing, "members", constant(1), WORLDS["a shadow of a good one"], False),
-    "a canary beside the shadow": Mutant(moves, "goals", lambda original: lambda record, situation: original(
+    "a shadow stays": Mutant(shadow_analysis, "members", constant(1), WORLDS["a shadow of a good one"], False),
+    "a canary beside the shadow": Mutant(next_replicas, "goals", lambda original: lambda record, situation: original(
         as_canary(record), situation), WORLDS["a shadow that differs"]),
-    "that canary, unchecked": Mutant(moves, "goals", lambda original: lambda record, situation: original(
+    "that canary, unchecked": Mutant(next_replicas, "goals", lambda original: lambda record, situation: original(
         as_canary(record), situation), WORLDS["a shadow that differs"], False),
-    "what is missed leaves": Mutant(moves, "_of_candidate", lambda original: lambda record, situation, aim: 0 if
+    "what is missed leaves": Mutant(next_replicas, "_of_candidate", lambda original: lambda record, situation, aim: 0 if
         record.phase is Phase.SHADOWING else original(record, situation, aim), WORLDS["a shadow of what runs already"]),
     "a pause is ignored": Mutant(stepping, "move", lambda original: lambda record, situation: original(
         record, replace(situation, paused=False)), WORLDS["paused"]),
@@ -103,7 +104,7 @@ def as_canary(record: Record) -> Record:
 
 
 def everybody(record: Any, situation: Any) -> dict[str, int]:
-    return {revision: fleet.wanted for revision, fleet in moves._others(record, situation).items()}
+    return {revision: fleet.wanted for revision, fleet in next_replicas._others(record, situation).items()}
 
 
 @pytest.mark.slow

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from logpersister_operator.rollout.evidence import MOST_COUNTED, Evidence, Tally, Told
 from logpersister_operator.rollout.fleet import Fleet
+from logpersister_operator.rollout.inputs import Situation
 from logpersister_operator.rollout.policy import Policy
-from logpersister_operator.rollout.quarantine import Share, excess, heard
+from logpersister_operator.rollout.quarantine_analysis import Share, excess, heard
 from logpersister_operator.rollout.record import Record, Trial
-from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.transitions import Phase
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -8,12 +8,12 @@ from itertools import pairwise, product
 from pathlib import Path
 
 from logpersister.manifest.quantity import Share
-from logpersister_operator.rollout.course import follow
+from logpersister_operator.rollout.advance import follow
 from logpersister_operator.rollout.evidence import Evidence
 from logpersister_operator.rollout.fleet import Fleet
+from logpersister_operator.rollout.inputs import Situation
 from logpersister_operator.rollout.policy import Pause, Policy, ShadowPolicy, Step
 from logpersister_operator.rollout.record import Failure, Record, Suspicion, Trial
-from logpersister_operator.rollout.situation import Situation
 from logpersister_operator.rollout.transitions import ONGOING, TRANSITIONS, Phase
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "upgrades.md"

@@ -11,10 +11,10 @@ from typing import Literal
 
 from logpersister_operator.rollout.evidence import Evidence, GroupLag, Tally, Told
 from logpersister_operator.rollout.fleet import Fleet
+from logpersister_operator.rollout.inputs import Situation
 from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import Record, Trial
-from logpersister_operator.rollout.shadow import UNSEEN, Comparison, Shadow
-from logpersister_operator.rollout.situation import Situation
+from logpersister_operator.rollout.shadow_evidence import UNSEEN, Comparison, Shadow
 from logpersister_operator.rollout.step import Outcome, step
 from logpersister_operator.rollout.transitions import Phase
 

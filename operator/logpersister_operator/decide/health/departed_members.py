@@ -1,0 +1,55 @@
+"""Members that left for good and still have a place in the group. Pure.
+
+A member is a static one: when its pod goes, the group keeps its place until the session times out, so that a restart
+moves nothing. Of a member that will not come back the partitions would wait for that in vain.
+"""
+
+import re
+from collections.abc import Iterable
+
+from logpersister_operator.cluster.kinds import STATEFUL_SET, Document
+from logpersister_operator.observed_state import KnownLag, Observed
+
+
+def known_names(before: Iterable[str], observed: Observed) -> frozenset[str]:
+    """Return the names of all members that were seen to be this resource's, as long as the group may know them.
+
+    Names alone prove nothing: the members of a resource of the same name in another namespace are called alike.
+    """
+    present = {str(pod["metadata"]["name"]) for pod in observed.pods()}
+    in_group = _in_group(observed)
+    kept = set(before) if in_group is None else in_group.intersection(before)
+    return frozenset(kept | present | told_names(observed))
+
+
+def departed(observed: Observed, wanted: Iterable[Document] = ()) -> tuple[str, ...]:
+    """Return the members that are in the group, and neither have a pod nor will have one.
+
+    Args:
+        observed: with the names that are known to be ours.
+        wanted: children that shall be: a StatefulSet that grows brings members back.
+    """
+    in_group = _in_group(observed)
+    if not in_group:
+        return ()
+    pods = {str(pod["metadata"]["name"]) for pod in observed.pods()}  # those that are on their way out still commit
+    sets = [*observed.stateful_sets().values(), *(child for child in wanted if child["kind"] == STATEFUL_SET.name)]
+    candidates = in_group.intersection(observed.names) - pods - member_names(sets)
+    pattern = re.compile(rf"{re.escape(observed.key.name)}-[0-9a-f]{{12}}-[0-9]+")
+    return tuple(sorted(name for name in candidates if pattern.fullmatch(name)))
+
+
+def _in_group(observed: Observed) -> set[str] | None:
+    """Return the static members of the group; None when it could not be asked."""
+    group = observed.lag.group if isinstance(observed.lag, KnownLag) else None
+    return None if group is None else {member.name for member in group.members if member.is_static}
+
+
+def told_names(observed: Observed) -> set[str]:
+    """Return the members of the last status: their pods may be gone since no operator looked."""
+    return {str(member["name"]) for member in (observed.status.get("members") or {}).get("list", [])}
+
+
+def member_names(stateful_sets: Iterable[Document]) -> set[str]:
+    """Return the names of the members that StatefulSets shall have, whether or not their pods are seen."""
+    return {f"{one['metadata']['name']}-{number}" for one in stateful_sets for number in range(one["spec"]["replicas"])}

@@ -1,0 +1,105 @@
+"""Records that the parser refused: what members tell of them, and what the resource's status does.
+
+Members of releases that know no quarantine tell nothing of it, and have nothing in it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from logpersister.ranges import TopicPartition
+from logpersister.report.human import instant, plural
+from logpersister_operator.crd import status as crd
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, shortened, told_before, unknown, yes
+from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.observed_state import Observed, documents
+from logpersister_operator.render.application import Application
+
+Report = Mapping[str, Any]
+RECENT: Final = timedelta(hours=1)
+"""How long records in quarantine are present: producers that send them seldom do so once."""
+
+
+def records(report: Report) -> int:
+    """Return how many records a member has put into quarantine since it started."""
+    return int(_told(report).get("records") or 0)
+
+
+def example(reports: Iterable[Report]) -> str:
+    """Return in words where the newest records in quarantine are from, and why; empty when there are none."""
+    newest = _newest([_range(one) for report in reports for one in _told(report).get("recent", [])])
+    return in_words(newest[0]) if newest else ""
+
+
+def in_words(one: crd.QuarantinedRange) -> str:
+    """``clicks-3@120: not JSON``."""
+    return f"{TopicPartition(one.topic, one.partition)}@{one.offset}: {one.reason}"
+
+
+def refuse_alike(one: Application, other: Application) -> bool:
+    """Whether two revisions refuse the same records: they have one parser, of one image, for the same topics."""
+    return (one.image, *_parsing(one)) == (other.image, *_parsing(other))
+
+
+def state(observed: Observed) -> crd.Quarantine | None:
+    """Return what members have put into quarantine, those that have ended included; None when that is nothing."""
+    before, stored = observed.previous_status("quarantine", crd.Quarantine), observed.stored
+    if stored is None:
+        return before
+    if stored.quarantined == 0:
+        return None
+    told = [_told(report) for report in documents(observed.reports)]
+    times = [datetime.fromisoformat(one["last"]) for one in told if one.get("last") is not None]
+    ranges = [_range(one) for part in told for one in part.get("recent", [])]
+    if before is not None:
+        times += [] if before.last is None else [before.last]
+        ranges += before.latest
+    return crd.Quarantine(
+        records=stored.quarantined, last=max(times, default=None), latest=tuple(_newest(ranges)[: crd.MOST_QUARANTINED])
+    )
+
+
+def records_parsing(observed: Observed, known: crd.Quarantine | None, *, is_paused: bool) -> Verdict:
+    """Judge by when records went into quarantine last, also those of members that have ended since."""
+    aspect = Aspect.RECORDS_PARSING
+    if known is not None and known.last is not None and observed.now - known.last < RECENT:
+        newest = f"; for example {in_words(known.latest[0])} (stored as {known.latest[0].key})" if known.latest else ""
+        count = f"{plural(known.records, 'record')} in quarantine, the last at {instant(known.last)}"
+        return no(aspect, Reason.RECORDS_QUARANTINED, f"{count}{newest}")
+    if observed.reports is None:
+        otherwise = unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member was asked yet")
+        return told_before(observed.status.get("conditions", []), aspect) or otherwise
+    if not documents(observed.reports):
+        if is_paused:
+            return unknown(aspect, Reason.PAUSED, "paused: nothing is parsed")
+        return unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member tells how parsing goes")
+    return yes(aspect, Reason.RECORDS_PARSE, "no record went into quarantine in the last hour")
+
+
+def _parsing(application: Application) -> tuple[object, ...]:
+    spec = application.resource.spec
+    return spec.parser, spec.kafka.topics, spec.kafka.topic_pattern, spec.kafka.exclude_topic_pattern
+
+
+def _told(report: Report) -> Mapping[str, Any]:
+    return report.get("quarantine") or {}
+
+
+def _range(one: Mapping[str, Any]) -> crd.QuarantinedRange:
+    return crd.QuarantinedRange(
+        topic=one["topic"],
+        partition=one["partition"],
+        offset=one["offset"],
+        records=one["records"],
+        reason=shortened(one["reason"]),
+        key=one["key"],
+        time=datetime.fromisoformat(one["time"]),
+    )
+
+
+def _newest(ranges: Sequence[crd.QuarantinedRange]) -> list[crd.QuarantinedRange]:
+    """Return each object's range once, the newest first: one that was stored again is the same."""
+    found: dict[str, crd.QuarantinedRange] = {}
+    for one in sorted(ranges, key=lambda one: one.time, reverse=True):
+        found.setdefault(one.key, one)
+    return list(found.values())

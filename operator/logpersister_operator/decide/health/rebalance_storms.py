@@ -1,0 +1,93 @@
+"""Rebalances that come one after the other, and what causes them. Pure; what it must remember stands in the status.
+
+Each time somebody joins or leaves, Kafka shares the partitions out anew, in one or two new generations of the group.
+While it does, members commit and promise nothing for what moves.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from logpersister.report.human import duration, plural
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.crd.status import Rebalance
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_before, unknown, yes
+from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.observed_state import Observed
+
+WINDOW: Final = timedelta(minutes=10)
+"""Rebalances are counted for so long, and a storm is over when none has come for half of it."""
+MOST: Final = 10
+"""Rebalances of a window that are no storm yet, and `EACH` for every member that shall be there."""
+EACH: Final = 3
+
+
+def counted(now: datetime, group_generation: int | None, before: Rebalance | None) -> tuple[datetime, int] | None:
+    """Return since when generations of the group are counted, and from which one on; None when none is known.
+
+    It does not change while nothing happens.
+    """
+    if group_generation is None:
+        return None
+    known = _counted_from(before)
+    if known is None or before is None or before.group_generation is None or group_generation < known[1]:
+        return now.replace(microsecond=0), group_generation
+    if now - known[0] > WINDOW and group_generation > before.group_generation:
+        return now.replace(microsecond=0), before.group_generation
+    return known
+
+
+def group_stable(observed: Observed, rebalance: Rebalance | None, wanted: int, *, changing: bool) -> Verdict:
+    """Judge whether members keep their partitions.
+
+    Args:
+        observed: with what was told before.
+        rebalance: what is about to be told.
+        wanted: how many members there shall be.
+        changing: whether members of revisions come and go because the spec wants it.
+    """
+    aspect = Aspect.GROUP_STABLE
+    before = told_before(observed.status.get("conditions", []), aspect)
+    known = _counted_from(rebalance)
+    if rebalance is None or known is None or rebalance.group_generation is None:
+        return unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member says in which generation its group is")
+    count = rebalance.group_generation - known[1]
+    resting = rebalance.last is None or observed.now - rebalance.last > WINDOW / 2
+    goes_on = before is not None and before.status == "False" and not resting
+    if changing or wanted == 0 or not (goes_on or count > MOST + EACH * wanted):
+        return yes(aspect, Reason.FEW_REBALANCES, "members keep their partitions")
+    reason, cause = _cause(observed)
+    since = duration(max(1.0, (observed.now - known[0]).total_seconds()))
+    return no(aspect, reason, f"{plural(count, 'rebalance')} in the last {since}: {cause}")
+
+
+def _counted_from(rebalance: Rebalance | None) -> tuple[datetime, int] | None:
+    if rebalance is None or rebalance.counted_since is None or rebalance.counted_from is None:
+        return None
+    return rebalance.counted_since, rebalance.counted_from
+
+
+def _cause(observed: Observed) -> tuple[Reason, str]:
+    """Return what is found: a member that restarts, one that is silent, or nothing."""
+    for pod in observed.pods():
+        ended = _last_end(pod)
+        if ended is not None and observed.now - ended[0] <= WINDOW:
+            name = pod["metadata"]["name"]
+            return Reason.MEMBER_RESTARTING, f"member {name} restarts ({ended[1]}); its log says why"
+    for name, report in sorted((observed.reports or {}).items()):
+        lost = ((report.document or {}).get("rebalance") or {}).get("lostPartitions", 0)
+        if lost:
+            cause = f"member {name} was silent for spec.kafka.sessionTimeout and lost {plural(lost, 'partition')}"
+            return Reason.MEMBER_SILENT, f"{cause}; is it starved of CPU, or Kafka hard to reach?"
+    return Reason.MANY_REBALANCES, "members come and go; does anybody else use this consumer group?"
+
+
+def _last_end(pod: Document) -> tuple[datetime, str] | None:
+    """Return when and how a container of a pod ended last."""
+    found: list[tuple[datetime, str]] = []
+    for container in (pod.get("status") or {}).get("containerStatuses") or []:
+        ended: Mapping[str, Any] = (container.get("lastState") or {}).get("terminated") or {}
+        if "finishedAt" in ended:
+            how = f"{plural(container.get('restartCount', 1), 'time')}, exit code {ended.get('exitCode', '?')}"
+            found.append((datetime.fromisoformat(ended["finishedAt"]), how))
+    return max(found, default=None)

@@ -1,0 +1,203 @@
+"""What is done about members that hang: one is restarted, if that may help and the budget allows it. Pure.
+
+A restart is first written into the status and then done, so that an operator that is killed in between has spent one
+of the budget, and never restarts more than that.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from logpersister.manifest.repair import RepairSpec
+from logpersister.manifest.resource import Spec
+from logpersister.report.human import duration, instant, plural
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.crd.status import MOST_RESTARTS, Restart
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, shortened, told_before, unknown, yes
+from logpersister_operator.decide.health.pod_failures import is_ready
+from logpersister_operator.decide.health.stalled_members import Cause, Hang, Hangs, counted, hangs, stores
+from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.observed_state import KnownLag, Observed, UnknownLag
+from logpersister_operator.plan import Event
+
+RESTARTED: Final = "MemberRestarted"
+"""Reason of the Event of a restart."""
+HOUR: Final = timedelta(hours=1)
+SETTLING: Final = timedelta(minutes=10)
+"""How long a member that was restarted may take to be ready again, before another one may be restarted."""
+LONGEST_DISTANCE: Final = timedelta(hours=6)
+MOST_DOUBLINGS: Final = 16
+"""Those of a second are longer than the longest distance, and those of a day are still a time that Python can say."""
+FORGOTTEN: Final = timedelta(days=1)
+"""A member that has run for so long since its last restart has none in a row any more."""
+_ASPECT: Final = Aspect.MEMBERS_PROGRESSING
+
+
+@dataclass(frozen=True, slots=True)
+class Care:
+    """What was decided."""
+
+    verdict: Verdict
+    restarts: tuple[Restart, ...] = ()
+    """The record, from now on."""
+    events: Sequence[Event] = ()
+
+    def pods(self, observed: Observed) -> list[Document]:
+        """Return what is to be deleted: pods whose restart was decided, by whomever, and that are still there."""
+        decided = {one.pod for one in self.restarts if observed.now - one.time < SETTLING}
+        return [
+            pod
+            for pod in observed.pods()
+            if pod["metadata"].get("uid") in decided and "deletionTimestamp" not in pod["metadata"]
+        ]
+
+
+def care(observed: Observed, spec: Spec | None, *, paused: bool, hands_off: str) -> Care:
+    """Decide what is done about members that hang.
+
+    Args:
+        observed: with what was told and done before.
+        spec: what the user wants; None when nothing can run.
+        paused: whether no member shall run.
+        hands_off: why members are not to be restarted now, whatever happens; empty when they may be.
+    """
+    restarts = _before(observed)
+    if spec is None or paused:
+        nobody = "paused: no member runs" if paused else "no member runs"
+        return Care(unknown(_ASPECT, Reason.PAUSED if paused else Reason.NO_MEMBER_ANSWERS, nobody), restarts)
+    found = None if observed.reports is None else hangs(observed, spec)
+    hang = None if found is None else _next(observed, found)
+    if found is None or (hang is None and _is_new(observed)):
+        return Care(_not_judged(observed), restarts)
+    if hang is None:
+        return Care(yes(_ASPECT, Reason.MEMBERS_PROGRESS, "no member hangs"), restarts)
+    if found.alike:
+        every = counted(len(found.found) + len(found.failing), found.holders)
+        told = f"{every} hang or fail alike; {hang}; not restarted: see to what they share (Kafka, bucket, nodes)"
+        return _told(observed, Care(no(_ASPECT, Reason.MEMBERS_HANG_ALIKE, told), restarts))
+    budget = Budget(spec.auto_repair, restarts, observed.now)
+    reason, why_not = _obstacle(observed, hang, budget, hands_off)
+    if why_not:
+        return _told(observed, Care(no(_ASPECT, reason, f"{hang}; {why_not}"), restarts))
+    return _restart(hang, budget)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What restarts are still allowed."""
+
+    policy: RepairSpec
+    restarts: tuple[Restart, ...]
+    now: datetime
+
+    def spent(self) -> int:
+        """Return how many restarts there were in the last hour."""
+        return sum(self.now - one.time < HOUR for one in self.restarts)
+
+    def in_a_row(self, member: str) -> int:
+        last = self._last(member)
+        return 0 if last is None or self.now - last.time > FORGOTTEN else last.count
+
+    def not_before(self, member: str) -> datetime | None:
+        """Return when a member may be restarted again: the distance doubles each time."""
+        last, count = self._last(member), self.in_a_row(member)
+        if last is None or not count:
+            return None
+        doubled = self.policy.restart_after * 2.0 ** min(count, MOST_DOUBLINGS)
+        return last.time + min(LONGEST_DISTANCE, doubled)
+
+    def spend(self, hang: Hang) -> tuple[Restart, ...]:
+        """Return the record with one more restart; of old ones only so many are kept as are needed."""
+        uid = str(hang.pod["metadata"]["uid"])
+        time, count = self.now.replace(microsecond=0), self.in_a_row(hang.member) + 1
+        new = Restart(member=hang.member, pod=uid, time=time, count=count, cause=shortened(hang.cause))
+        kept = [one for one in self.restarts if one.member != hang.member or self.now - one.time < HOUR]
+        return (*kept, new)[-MOST_RESTARTS:]
+
+    def _last(self, member: str) -> Restart | None:
+        return next((one for one in reversed(self.restarts) if one.member == member), None)
+
+
+def _next(observed: Observed, found: Hangs) -> Hang | None:
+    """Return who is next: a member that hangs, else one that fails while others store."""
+    if found.found:
+        return found.found[0]
+    failing = [hang.member for hang in found.failing]
+    return next((hang for hang in found.failing if stores(observed, hang.since, failing)), None)
+
+
+def _obstacle(observed: Observed, hang: Hang, budget: Budget, hands_off: str) -> tuple[Reason, str]:
+    """Return why a member is not restarted now; an empty text when nothing speaks against it."""
+    policy, now = budget.policy, observed.now
+    if policy.max_restarts_per_hour == 0:
+        hands_off = "spec.autoRepair.maxRestartsPerHour is 0"
+    elif hang.cause is Cause.NO_EXECUTORS:
+        hands_off = "a new one would have none either; see what its executors wait for"
+    if hands_off:
+        return Reason.MEMBER_HANGS, f"not restarted: {hands_off}"
+    waits_for = _restarting(observed, budget.restarts)
+    if waits_for:
+        return Reason.MEMBER_HANGS, f"first {waits_for}, which was restarted, has to be ready again"
+    if budget.spent() >= policy.max_restarts_per_hour:
+        many = plural(budget.spent(), "restart")
+        return Reason.RESTARTS_USED_UP, f"not restarted: {many} in the last hour, spec.autoRepair allows no more"
+    earliest = max(hang.since + policy.restart_after, budget.not_before(hang.member) or hang.since)
+    if now < earliest:
+        at = instant(earliest)
+        return Reason.MEMBER_HANGS, f"it is restarted at {at} unless it goes on"
+    return Reason.MEMBER_HANGS, ""
+
+
+def _restart(hang: Hang, budget: Budget) -> Care:
+    after = duration(budget.policy.restart_after.total_seconds())
+    count = budget.in_a_row(hang.member) + 1
+    row = f", for the {count}. time in a row" if count > 1 else ""
+    message = f"{hang}; it is restarted, having hung for {after} or more{row}"
+    event = Event(RESTARTED, message, warning=True)
+    return Care(no(_ASPECT, Reason.MEMBER_HANGS, message), budget.spend(hang), [event])
+
+
+def _restarting(observed: Observed, restarts: Sequence[Restart]) -> str:
+    """Return the member that was restarted and is not ready again yet; empty when there is none."""
+    for one in restarts:
+        pod = next((pod for pod in observed.pods() if pod["metadata"]["name"] == one.member), None)
+        is_back = pod is not None and pod["metadata"].get("uid") != one.pod and is_ready(pod)
+        if not is_back and observed.now - one.time < SETTLING:
+            return one.member
+    return ""
+
+
+def _told(observed: Observed, decided: Care) -> Care:
+    """Add an event when it is news why nothing is done; that the condition turns false is an event anyway."""
+    before = told_before(observed.status.get("conditions", []), _ASPECT)
+    verdict = decided.verdict
+    news = before is not None and before.status == "False" and before.reason != verdict.reason
+    if not news or verdict.reason == Reason.MEMBER_HANGS:
+        return decided
+    return replace(decided, events=[Event(verdict.reason, verdict.message, warning=True)])
+
+
+def _is_new(observed: Observed) -> bool:
+    """Whether this process has not watched for long enough to take back what was told before."""
+    before = told_before(observed.status.get("conditions", []), _ASPECT)
+    is_watched = isinstance(observed.lag, KnownLag) and observed.lag.watched
+    return before is not None and before.status == "False" and not is_watched
+
+
+def _not_judged(observed: Observed) -> Verdict:
+    """Return what was told before, unless Kafka cannot be asked at all."""
+    if isinstance(observed.lag, UnknownLag):
+        return unknown(_ASPECT, Reason.LAG_UNKNOWN, "Kafka cannot be asked who has which partitions")
+    waits = unknown(_ASPECT, Reason.NO_MEMBER_ANSWERS, "the group is being shared out, or was not asked yet")
+    return told_before(observed.status.get("conditions", []), _ASPECT) or waits
+
+
+def _before(observed: Observed) -> tuple[Restart, ...]:
+    told: list[dict[str, Any]] = observed.status.get("restarts") or []
+    try:
+        return tuple(Restart.model_validate(one) for one in told)
+    except ValidationError:  # of another version
+        return ()

@@ -1,0 +1,238 @@
+"""Members that hold partitions and make no progress with them, found in what Kafka and they themselves say. Pure.
+
+Kafka has to agree each time: partitions that it assigns to the member stand still though their records should have been
+stored. That alone is no proof, since a member may have more to do than it can; so its own account is asked for why.
+docs/operations.md has the rules.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
+
+from logpersister.manifest.resource import Spec
+from logpersister.ranges import TopicPartition
+from logpersister.report.human import instant, plural
+from logpersister_operator.cluster.kinds import Document, owners
+from logpersister_operator.decide.health.departed_members import member_names
+from logpersister_operator.decide.health.pod_failures import is_ready
+from logpersister_operator.decide.lag_targets import due_seconds
+from logpersister_operator.decide.validity import manifest_of_revision
+from logpersister_operator.observed_state import KnownLag, Observed
+from logpersister_operator.render.application import REVISION_LABEL
+
+PATIENCE: Final = timedelta(minutes=8)
+"""How long nothing may be heard of work: a bucket that takes connections and says nothing shows as an error only after
+six attempts of a minute."""
+SLOWEST: Final = 1 << 20
+"""Bytes of objects that a member makes in a second at least, however slow the bucket is."""
+QUEUED: Final = 8
+"""Full-size ranges that a member may have before it for each core when the next one becomes due."""
+FAILING: Final = timedelta(minutes=10)
+"""How long a failure counts as present: the next attempt may take as long as `PATIENCE`."""
+NAMED: Final = 3
+"""Partitions that a message names."""
+
+_SHARING_OUT: Final = frozenset({"PreparingRebalance", "CompletingRebalance"})
+Report = Mapping[str, Any]
+
+
+class Cause(StrEnum):
+    """What a member hangs at, as far as anybody can see."""
+
+    SILENT = "it does not answer at /status"
+    JOB = "a Spark job does not go forward"
+    NO_EXECUTORS = "it has no executor"
+    NOTHING_STORED = "it stores nothing"
+    PARTITION = "others of its partitions go on"
+    FAILURES = "its ranges fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """A member that hangs."""
+
+    pod: Document
+    since: datetime
+    cause: Cause
+    partitions: tuple[TopicPartition, ...]
+    """Its own that stand still, sorted."""
+
+    @property
+    def member(self) -> str:
+        return str(self.pod["metadata"]["name"])
+
+    def __str__(self) -> str:
+        names = ", ".join(map(str, self.partitions[:NAMED]))
+        more = f" and {len(self.partitions) - NAMED} more" if len(self.partitions) > NAMED else ""
+        count = "partition" if len(self.partitions) == 1 else "partitions"
+        since = instant(self.since)
+        return f"member {self.member} hangs since {since}: {self.cause}; {count} {names}{more} stand still"
+
+
+@dataclass(frozen=True, slots=True)
+class Hangs:
+    """All of them."""
+
+    found: tuple[Hang, ...]
+    """That which hangs the longest first; those whose ranges fail apart."""
+    failing: tuple[Hang, ...]
+    """Members whose ranges fail."""
+    holders: int
+    """Members that have partitions."""
+
+    @property
+    def alike(self) -> bool:
+        """Whether most members hang or fail: the cause is most likely what they share, which no restart cures."""
+        count = len(self.found) + len(self.failing)
+        return count > 1 and 2 * count > self.holders
+
+
+def hangs(observed: Observed, spec: Spec) -> Hangs | None:
+    """Return the members that hang; None while that cannot be judged: Kafka does not tell, or shares out anew."""
+    lag = observed.lag
+    if not isinstance(lag, KnownLag) or lag.group is None or lag.group.state in _SHARING_OUT:
+        return None
+    uid = observed.resource["metadata"]["uid"]
+    ours = member_names(one for one in observed.stateful_sets().values() if uid in owners(one))
+    pods = {name: pod for pod in observed.pods() if is_ready(pod) and (name := str(pod["metadata"]["name"])) in ours}
+    holders = {one.name: one.assignment for one in lag.group.members if one.assignment}
+    found: list[Hang] = []
+    for name in sorted(holders.keys() & pods.keys() & (observed.reports or {}).keys()):
+        own = _own_spec(observed, spec, pods[name])
+        overdue = {one: _overdue(lag, one, spec, own) for one in holders[name] & lag.overdue.keys()}
+        since = {one: lag.summary.observed_at - timedelta(seconds=by) for one, by in overdue.items() if by >= 0}
+        hang = _judged(observed, own, pods[name], since)
+        if hang is not None:
+            found.append(hang)
+    found.sort(key=lambda hang: (hang.since, hang.member))
+    failing = tuple(hang for hang in found if hang.cause is Cause.FAILURES)
+    others = tuple(hang for hang in found if hang.cause is not Cause.FAILURES)
+    return Hangs(others, failing, len(holders))
+
+
+def stores(observed: Observed, since: datetime, without: Iterable[str]) -> bool:
+    """Whether a member, of others than these, has stored something since."""
+    excluded = set(without)
+    last = [
+        report.document["uploads"]["last"]
+        for name, report in (observed.reports or {}).items()
+        if report.document is not None and name not in excluded
+    ]
+    return any(time is not None and datetime.fromisoformat(time) > since for time in last)
+
+
+def _own_spec(observed: Observed, spec: Spec, pod: Document) -> Spec:
+    """Return what a member runs: that may be an older revision, which is in no hurry."""
+    manifest = manifest_of_revision(observed, pod["metadata"]["labels"].get(REVISION_LABEL))
+    return spec if manifest is None else manifest.spec
+
+
+def _overdue(lag: KnownLag, partition: TopicPartition, spec: Spec, own: Spec) -> float:
+    """Return for how many seconds a partition has been overdue by what its member runs, too."""
+    later = due_seconds(own, partition.topic) - due_seconds(spec, partition.topic)
+    return lag.overdue[partition] - max(0.0, later)
+
+
+def _judged(observed: Observed, spec: Spec, pod: Document, overdue: Mapping[TopicPartition, datetime]) -> Hang | None:
+    name = pod["metadata"]["name"]
+    document = (observed.reports or {})[name].document
+    waiting = {one: since for one, since in overdue.items() if not _is_held(document, one)}
+    if not waiting:
+        return None
+    since = max(min(waiting.values()), _ready_since(pod))
+    found: tuple[Cause, datetime] | None
+    if document is None:
+        if not any(other.document for other in (observed.reports or {}).values()):
+            return None  # the way to all of them may be closed, and the kubelet looks from where they are
+        found = Cause.SILENT, observed.silent.get(name, observed.now)
+    else:
+        found = _own_account(document, observed.now, spec, waiting)
+    if found is None:
+        return None
+    return Hang(pod, _coarse(max(since, found[1])), found[0], tuple(sorted(waiting)))
+
+
+def _own_account(
+    document: Report, seen: datetime, spec: Spec, waiting: Mapping[TopicPartition, datetime]
+) -> tuple[Cause, datetime] | None:
+    """Return what a member hangs at by what it says of itself, and since when; None when it works.
+
+    Times that it tells are compared with its own clock; ``seen`` is by ours.
+    """
+    now, first = _time(document["observedAt"]), min(waiting.values())
+    if document["state"] != "running" or "progress" not in document:  # the latter is of an older version
+        return None
+    if any(_is_about(error, waiting, now) for error in document["errors"]["recent"]):
+        return Cause.FAILURES, first
+    jobs: list[Report] = document["progress"]["jobs"]
+    if document["executors"] == 0:
+        return Cause.NO_EXECUTORS, first
+    hung = [end for job in jobs if (end := _time(job["progressAt"]) + _patience(job["estimatedBytes"])) < now]
+    if hung:
+        return Cause.JOB, min(hung)
+    last = _time(document["progress"]["at"] or document["startedAt"]) + PATIENCE
+    if not jobs and last < now:
+        return Cause.NOTHING_STORED, last
+    return _left_behind(document, seen, spec, waiting)
+
+
+def _left_behind(
+    document: Report, seen: datetime, spec: Spec, waiting: Mapping[TopicPartition, datetime]
+) -> tuple[Cause, datetime] | None:
+    """Judge the partition whose record is the oldest: it is the first to be promised, and waits for few others."""
+    lag, jobs = document["lag"], document["progress"]["jobs"]
+    worst = lag["worst"][0] if lag["known"] and lag["worst"] else None
+    if worst is None:
+        return None
+    partition = TopicPartition(worst["topic"], worst["partition"])
+    if partition not in waiting or any(_may_have(job, partition) for job in jobs):
+        return None
+    queue = _patience(QUEUED * spec.upload.for_topic(partition.topic).max_bytes)
+    since = waiting[partition] + queue
+    return (Cause.PARTITION, since) if since < seen else None
+
+
+def _may_have(job: Report, partition: TopicPartition) -> bool:
+    told = job["partitions"]
+    return told["count"] > len(told["first"]) or str(partition) in told["first"]
+
+
+def _is_held(document: Report | None, partition: TopicPartition) -> bool:
+    """Whether a partition waits for a person; also when there are more of them than the member names."""
+    if document is None:
+        return False
+    held = document["heldPartitions"]
+    named = {TopicPartition(one["topic"], one["partition"]) for one in held["first"]}
+    return partition in named or held["count"] > len(named)
+
+
+def _is_about(error: Report, waiting: Mapping[TopicPartition, datetime], now: datetime) -> bool:
+    """Whether a failure is present, and what waits may wait because of it."""
+    if now - _time(error["time"]) > FAILING:
+        return False
+    return error["topic"] is None or TopicPartition(error["topic"], error["partition"]) in waiting
+
+
+def _patience(size: int) -> timedelta:
+    return PATIENCE + timedelta(seconds=size / SLOWEST)
+
+
+def _coarse(time: datetime) -> datetime:
+    """Return a time that stays the same though it is measured anew: what nobody needs to know exactly is no news."""
+    return time.replace(second=time.second // 10 * 10, microsecond=0)
+
+
+def _ready_since(pod: Document) -> datetime:
+    conditions = pod["status"]["conditions"]
+    return _time(next(one["lastTransitionTime"] for one in conditions if one["type"] == "Ready"))
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def counted(found: int, holders: int) -> str:
+    """``2 of 3 members``."""
+    return f"{found} of {plural(holders, 'member')}"

@@ -1,0 +1,74 @@
+"""What members of each revision have done, from their own reports."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from logpersister.manifest.resource import Spec
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.decide.health import quarantined_records
+from logpersister_operator.decide.health.observed_fleets import pods_by_revision
+from logpersister_operator.decide.lag_targets import target_lag_seconds
+from logpersister_operator.observed_state import KnownLag, MemberReport, Observed
+from logpersister_operator.rollout.evidence import Evidence, GroupLag, Told
+
+Report = Mapping[str, Any]
+
+
+def evidence(observed: Observed, spec: Spec) -> dict[str, Evidence]:
+    """Return what the members of each revision say; ``spec`` tells how long a record may wait."""
+    reports = observed.reports or {}
+    return {
+        revision: evidence_of(told_by(pods, reports), spec) for revision, pods in pods_by_revision(observed).items()
+    }
+
+
+def told_by(pods: Iterable[Document], reports: Mapping[str, MemberReport]) -> dict[str, Report]:
+    """Return what the members in some pods say, by their names, of those that say something."""
+    names = [str(pod["metadata"]["name"]) for pod in pods]
+    found = {name: reports[name].document for name in names if name in reports}
+    return {name: document for name, document in found.items() if document is not None}
+
+
+def group_lag(observed: Observed) -> GroupLag | None:
+    """Return the lag of the group; None while it is not known."""
+    lag = observed.lag
+    if not isinstance(lag, KnownLag):
+        return None
+    return GroupLag(lag.summary.records, over_target=bool(lag.over_target or lag.stuck))
+
+
+def evidence_of(told: Mapping[str, Report], spec: Spec) -> Evidence:
+    """Return what some members say, by their names."""
+    reports = list(told.values())
+    failures = [error["time"] for one in reports for error in one["errors"]["recent"] if error["upload"]]
+    return Evidence(
+        answers=len(reports),
+        partitions=sum(one["assignment"]["count"] for one in reports),
+        ranges=sum(one["uploads"]["ranges"] for one in reports),
+        stored=tuple(_stored(name, one) for name, one in sorted(told.items())),
+        example=quarantined_records.example(reports),
+        upload_failures=sum(one["uploads"]["failures"] for one in reports),
+        last_upload_failure=max((datetime.fromisoformat(time) for time in failures), default=None),
+        behind=_behind(reports),
+        overdue=any(_is_overdue(one, spec) for one in reports),
+    )
+
+
+def _stored(name: str, report: Report) -> Told:
+    started, records = datetime.fromisoformat(report["startedAt"]), report["uploads"].get("records") or 0
+    return Told(name, started, records, quarantined_records.records(report))
+
+
+def _behind(reports: Sequence[Report]) -> int | None:
+    lags = [one["lag"] for one in reports]
+    if any(not (lag["known"] and lag["complete"]) for lag in lags):
+        return None
+    return sum(int(lag["records"]) for lag in lags)
+
+
+def _is_overdue(report: Report, spec: Spec) -> bool:
+    return any(
+        one["seconds"] is not None and one["seconds"] > target_lag_seconds(spec, one["topic"])
+        for one in report["lag"].get("worst", [])
+    )

@@ -1,0 +1,1 @@
+"""Decisions about the number of members. Pure."""

@@ -1,0 +1,200 @@
+"""Whether the number of members of a resource may follow its lag now, and what is told of it."""
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from logpersister.manifest.autoscale import AutoscaleSpec
+from logpersister.manifest.resource import Spec
+from logpersister.report.human import duration, instant, plural
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.crd.status_autoscale import Autoscale
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_before, yes
+from logpersister_operator.decide.health.observed_fleets import ordinal, pods_by_revision
+from logpersister_operator.decide.health.pod_failures import time_of, without_node
+from logpersister_operator.decide.lag_targets import target_lag_seconds
+from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.decide.scaling.autoscaler import LOOK, Scaling, Sight, autoscale, begin, change, hold
+from logpersister_operator.decide.validity import manifest_of_revision
+from logpersister_operator.observed_state import KnownLag, Observed, UnknownLag
+from logpersister_operator.plan import Event
+from logpersister_operator.rollout.fleet import NONE, Fleet
+from logpersister_operator.rollout.record import Record
+from logpersister_operator.rollout.transitions import Phase
+
+_ROLLING_OUT: Final = (Reason.ROLLING_OUT, "the number stays as it is until the rollout has ended")
+_OTHER_WAIT: Final = (
+    Reason.ROLLING_OUT,
+    "the revision that runs lets records wait for another time than the spec says",
+)
+LEAST_SPAN: Final = 1.0
+"""Seconds between the age up to which records wait anyway and the target."""
+
+
+def scale(
+    observed: Observed,
+    spec: Spec,
+    revision: str,
+    record: Record | None,
+    fleets: Mapping[str, Fleet],
+    *,
+    paused: bool,
+) -> Scaling | None:
+    """Decide how many members there shall be; None when that is ``spec.members``."""
+    if spec.autoscale is None:
+        return None
+    state = observed.previous_status("autoscale", Autoscale) or begin(spec.autoscale, _first(spec, record, fleets))
+    runs = _runs_alone(spec, revision, record, fleets)
+    held = _hindrance(observed, state, record, None if runs is None else fleets.get(runs, NONE).ready, paused=paused)
+    if runs is None or held is not None:
+        fewer = None if runs is None or paused else _without_room(observed, spec, state, runs)
+        return fewer or hold(spec.autoscale, state, *(held or _ROLLING_OUT))
+    if runs != revision and not _waits_alike(observed, spec, runs):
+        return hold(spec.autoscale, state, *_OTHER_WAIT)
+    if observed.lag is None:
+        return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known: not asked yet", forget=False)
+    if isinstance(observed.lag, UnknownLag) or observed.lag.flow is None:
+        return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known")
+    return autoscale(spec.autoscale, state, sight(observed.lag, spec), runs)
+
+
+def sight(lag: KnownLag, spec: Spec) -> Sight:
+    """Return the lag as the decision wants it."""
+    assert lag.flow is not None
+    oldest = {topic.name: topic for topic in (_Topic(name, spec) for name in lag.summary.topics)}
+    moving = {name: age for name, age in lag.flow.ages.items() if age is not None and name in oldest}
+    worst = max(moving, key=lambda name: oldest[name].pressure(moving[name]), default=None)
+    everything = {name: topic.seconds for name, topic in lag.summary.topics.items()}
+    pressures = [math.inf if age is None else oldest[name].pressure(age) for name, age in everything.items()]
+    return Sight(
+        at=lag.summary.observed_at,
+        pressure=0.0 if worst is None else oldest[worst].pressure(moving[worst]),
+        calm=max(pressures, default=math.inf),
+        age=0.0 if worst is None else moving[worst],
+        target=min((topic.target for topic in oldest.values()), default=1.0) if worst is None else oldest[worst].target,
+        partitions=lag.summary.partitions,
+        stored=lag.flow.stored,
+        written=lag.flow.written,
+    )
+
+
+def verdicts(observed: Observed, spec: Spec, scaling: Scaling | None) -> list[Verdict]:
+    """Return the condition, if there is one: whether the number of members follows the lag, and what was done last."""
+    bounds = spec.autoscale
+    return [] if bounds is None or scaling is None else [_verdict(observed, bounds, scaling)]
+
+
+def _verdict(observed: Observed, bounds: AutoscaleSpec, scaling: Scaling) -> Verdict:
+    state = scaling.state
+    if observed.lag is None and scaling.reason is Reason.LAG_UNKNOWN:
+        before = told_before(observed.status.get("conditions", []), Aspect.AUTOSCALING)
+        if before is not None:  # a new process is no news
+            return before
+    message = f"{state.members} members, of {bounds.min_members} to {bounds.max_members}: {scaling.words}"
+    if state.last is not None:
+        at = instant(state.last.time)
+        message += f"; last, from {state.last.before} to {state.last.after} at {at}: {state.last.cause}"
+    return (yes if scaling.acts else no)(Aspect.AUTOSCALING, scaling.reason, message)
+
+
+def events(scaling: Scaling | None) -> list[Event]:
+    """Return the event of a change."""
+    if scaling is None or scaling.change is None:
+        return []
+    change = scaling.change
+    reason = Reason.SCALED_UP if change.after > change.before else Reason.SCALED_DOWN
+    return [Event(reason, f"from {change.before} to {change.after} members: {change.cause}")]
+
+
+def again(now: datetime, scaling: Scaling | None) -> timedelta | None:
+    """Return when to look again though nothing changes."""
+    if scaling is None or scaling.due is None:
+        return None
+    return scaling.due - now if scaling.due > now else LOOK
+
+
+class _Topic:
+    """How long records of a topic wait however many members there are, and how long they may."""
+
+    def __init__(self, name: str, spec: Spec) -> None:
+        self.name = name
+        self.waits = (spec.upload.for_topic(name).max_age + spec.cycle_interval).total_seconds()
+        own = None if spec.autoscale is None else spec.autoscale.target_lag
+        target = target_lag_seconds(spec, name) if own is None else own.total_seconds()
+        self.target = max(target, self.waits + LEAST_SPAN)
+
+    def pressure(self, age: float) -> float:
+        return max(0.0, age - self.waits) / (self.target - self.waits)
+
+
+def _first(spec: Spec, record: Record | None, fleets: Mapping[str, Fleet]) -> int:
+    """Return the number to begin with: as many as run, so that neither a new field nor a lost status stops members."""
+    there = max((fleet.wanted for fleet in fleets.values()), default=0)
+    is_calm = record is None or record.phase is Phase.STEADY
+    return there if there and is_calm else spec.members
+
+
+def _runs_alone(spec: Spec, wanted: str, record: Record | None, fleets: Mapping[str, Fleet]) -> str | None:
+    """Return the revision that all members are of, and stay; None while another one is let in or taken out."""
+    if record is None or record.stable is None:
+        return None
+    is_settled = record.phase is Phase.STEADY and record.stable == wanted
+    is_refused = record.phase is Phase.HALTED and record.failure_of(wanted, spec.rollout.attempt) is not None
+    others = (fleet for revision, fleet in fleets.items() if revision != record.stable)
+    return record.stable if (is_settled or is_refused) and all(one.is_gone for one in others) else None
+
+
+def _waits_alike(observed: Observed, spec: Spec, revision: str) -> bool:
+    """Whether records wait in another revision for as long as the spec says: else their age tells nothing."""
+    manifest = manifest_of_revision(observed, revision)
+    if manifest is None:
+        return False
+    return (manifest.spec.upload, manifest.spec.cycle_interval) == (spec.upload, spec.cycle_interval)
+
+
+def _without_room(observed: Observed, spec: Spec, state: Autoscale, runs: str) -> Scaling | None:
+    """Give up members that have no node for long: they would keep the number from following the lag for ever."""
+    assert spec.autoscale is not None
+    patience = spec.rollout.progress_deadline
+    pods = pods_by_revision(observed).get(runs, [])
+    members = max(schedulable_members(pods, state.members, observed.now - patience), spec.autoscale.min_members)
+    if members >= state.members:
+        return None
+    without = plural(state.members - members, "member")
+    return change(
+        state, members, observed.now, f"there was no node for {without} for {duration(patience.total_seconds())}"
+    )
+
+
+def schedulable_members(pods: Sequence[Document], members: int, since: datetime) -> int:
+    """Return how many members remain without those at the end that have waited for a node since then or longer.
+
+    A StatefulSet takes its members at the end away first.
+    """
+    waiting = {ordinal(pod) for pod in pods if (found := without_node(pod)) is not None and time_of(found) <= since}
+    while members and members - 1 in waiting:
+        members -= 1
+    return members
+
+
+def _hindrance(
+    observed: Observed,
+    state: Autoscale,
+    record: Record | None,
+    ready: int | None,
+    *,
+    paused: bool,
+) -> tuple[Reason, str] | None:
+    """Return why nothing may change now."""
+    if paused:
+        return Reason.PAUSED, "paused"
+    if record is None or record.phase is Phase.STARTING:
+        return Reason.STARTING_MEMBERS, "the first members start"
+    if ready is None:
+        return _ROLLING_OUT
+    if observed.secrets.missing:
+        return Reason.SECRET_MISSING, "a Secret is missing"
+    if ready < state.members:
+        return Reason.MEMBERS_NOT_READY, f"waits for all of them: {ready} ready"
+    return None

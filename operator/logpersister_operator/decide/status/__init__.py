@@ -1,0 +1,1 @@
+"""Decisions about the status of a resource: its conditions, its fields, and the events of their changes. Pure."""

@@ -1,0 +1,177 @@
+"""The status of a resource, from what is observed. Its size is bounded, whatever the number of partitions."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from logpersister.report.human import duration, number, size
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.crd import status as crd
+from logpersister_operator.decide.conditions import Verdict, shortened
+from logpersister_operator.decide.health import rebalance_storms
+from logpersister_operator.decide.health.pod_failures import is_ready
+from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.decide.status.verdicts import newest_failure
+from logpersister_operator.observed_state import KnownLag, MemberReport, Observed, UnknownLag, documents
+from logpersister_operator.render.application import REVISION_LABEL
+
+UNKNOWN = "Unknown"
+
+
+def lag(observed: Observed) -> crd.Lag | None:
+    """Return the lag of the group; None while it is not known: it is never shown as 0."""
+    found = observed.lag
+    if found is None:
+        return observed.previous_status("lag", crd.Lag)
+    if isinstance(found, UnknownLag):
+        return None
+    summary = found.summary
+    stuck = {one.partition for one in found.stuck}
+    return crd.Lag(
+        records=summary.records,
+        seconds=_whole(summary.seconds),
+        partitions=summary.partitions,
+        behind=summary.behind,
+        worst=tuple(
+            crd.PartitionLag(
+                topic=one.partition.topic,
+                partition=one.partition.partition,
+                records=one.records,
+                seconds=_whole(one.age_seconds),
+                stuck=True if one.partition in stuck else None,
+            )
+            for one in summary.worst[: crd.MOST_WORST]
+        ),
+    )
+
+
+def uploads(observed: Observed) -> crd.Uploads | None:
+    """Return what members have stored; None when none of them has ever answered."""
+    before = observed.previous_status("uploads", crd.Uploads)
+    stored = observed.stored
+    if stored is None:
+        return before
+    newest = newest_failure(observed.reports)
+    last = [one["uploads"]["last"] for one in documents(observed.reports)]
+    times = [datetime.fromisoformat(time) for time in last if time is not None]
+    failures = [] if newest is None else [_failure(newest)]
+    if before is not None:
+        times += [] if before.last is None else [before.last]
+        failures += [] if before.last_failure is None else [before.last_failure]
+    return crd.Uploads(
+        objects=stored.objects,
+        bytes=stored.bytes,
+        records=stored.records,
+        last=max(times, default=None),
+        failures=stored.failures,
+        failures_last_hour=stored.failures_last_hour,
+        last_failure=max(failures, key=lambda failure: failure.time, default=None),
+    )
+
+
+def members(observed: Observed, wanted: int, ready: int) -> crd.Members:
+    """Return the members; of many, first those that are not ready."""
+    listed = sorted(observed.pods(), key=lambda pod: (is_ready(pod), pod["metadata"]["name"]))[: crd.MOST_MEMBERS]
+    listed.sort(key=lambda pod: str(pod["metadata"]["name"]))
+    told = observed.previous_status("members", crd.Members) if observed.reports is None else None
+    before = {member.name: member for member in told.list} if told is not None else {}
+    shown = tuple(_member(pod, observed.reports or {}, before) for pod in listed)
+    return crd.Members(desired=wanted, ready=ready, list=shown)
+
+
+def rebalance(observed: Observed, wanted: int) -> crd.Rebalance | None:
+    """Return how partitions move, as members see it; None when none of them answers."""
+    before = observed.previous_status("rebalance", crd.Rebalance)
+    if observed.reports is None:
+        return before
+    group = observed.lag.group if isinstance(observed.lag, KnownLag) else None
+    shares = [member.partitions for member in group.members] if group is not None else []
+    found = documents(observed.reports)
+    if not found:
+        return None
+    states = [document["state"] for document in found]
+    settled = len(found) >= wanted and all(state == "running" for state in states)
+    seen = [document["rebalance"] for document in found]
+    seen_by_members = "Stable" if settled else "Rebalancing"
+    group_generation = max((one["groupGeneration"] for one in seen if one["groupGeneration"] is not None), default=None)
+    since = rebalance_storms.counted(observed.now, group_generation, before)
+    return crd.Rebalance(
+        state=seen_by_members if group is None else group.state,
+        fewest_partitions=min(shares, default=None),
+        most_partitions=max(shares, default=None),
+        group_generation=group_generation,
+        count=max(one["count"] for one in seen),
+        last=_newest(one["last"] for one in seen),
+        counted_since=None if since is None else since[0],
+        counted_from=None if since is None else since[1],
+    )
+
+
+def summary(
+    ready: int,
+    wanted: int,
+    known: crd.Lag | None,
+    stored: crd.Uploads | None,
+    verdicts: Iterable[Verdict],
+    words: str = "",
+) -> crd.Summary:
+    """Return the texts of ``kubectl get``; ``words`` say what a rollout does."""
+    states = {verdict.aspect.value: verdict for verdict in verdicts}
+    return crd.Summary(
+        members=f"{ready}/{wanted}",
+        lag=UNKNOWN if known is None else number(known.records),
+        lag_age=UNKNOWN if known is None else duration(known.seconds),
+        uploaded=None if stored is None else _size(stored.bytes),
+        state=_state(states, words),
+    )
+
+
+def _state(states: Mapping[str, Verdict], words: str) -> str:
+    for aspect in ("Paused", "Stalled", "Reconciling"):
+        if states[aspect].holds:
+            told = aspect == "Reconciling" or states[aspect].reason == Reason.ROLLOUT_FAILED
+            return words if words and told else states[aspect].reason
+    return states["Ready"].reason
+
+
+def _member(pod: Document, reports: Mapping[str, MemberReport], before: Mapping[str, crd.Member]) -> crd.Member:
+    name = pod["metadata"]["name"]
+    report = reports.get(name)
+    document = report.document if report is not None else None
+    told = before.get(name)
+    if document is not None:
+        partitions, executors = document["assignment"]["count"], document["executors"]
+    else:
+        partitions, executors = (None, None) if told is None else (told.partitions, told.executors)
+    return crd.Member(
+        name=name,
+        ready=is_ready(pod),
+        partitions=partitions,
+        executors=executors,
+        revision=pod["metadata"]["labels"].get(REVISION_LABEL),
+    )
+
+
+def _failure(error: Mapping[str, Any]) -> crd.UploadFailure:
+    return crd.UploadFailure(
+        reason=error["kind"],
+        message=shortened(error["message"]),
+        topic=error["topic"],
+        partition=error["partition"],
+        start=error["start"],
+        end=error["end"],
+        time=datetime.fromisoformat(error["time"]),
+    )
+
+
+def _newest(times: Iterable[str | None]) -> datetime | None:
+    return max((datetime.fromisoformat(time) for time in times if time is not None), default=None)
+
+
+def _whole(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds)
+
+
+def _size(value: int) -> str:
+    """``1.2GiB``: one word, as the columns of kubectl want it."""
+    return size(value).replace(" ", "")

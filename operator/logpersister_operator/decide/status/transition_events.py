@@ -1,0 +1,48 @@
+"""Events: one for each condition that changes, none for what only goes on."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from logpersister_operator.decide.conditions import Aspect
+from logpersister_operator.plan import Event
+
+_GOOD: Final[Mapping[Aspect, str]] = {
+    Aspect.READY: "True",
+    Aspect.STALLED: "False",
+    Aspect.SPEC_VALID: "True",
+    Aspect.UPLOADS_SUCCEEDING: "True",
+    Aspect.RECORDS_PARSING: "True",
+    Aspect.DATA_COMPLETE: "True",
+    Aspect.LAG_WITHIN_TARGET: "True",
+    Aspect.GROUP_STABLE: "True",
+    Aspect.GROUP_SHARED: "False",
+    Aspect.MEMBERS_PROGRESSING: "True",
+}
+"""The status of a condition that is no cause for worry; the others are neither good nor bad."""
+
+
+_SILENT: Final = frozenset({Aspect.RECONCILING, Aspect.AUTOSCALING})
+"""Conditions that come and go with every change; what matters of them has events of its own."""
+
+
+def transitions(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Event]:
+    """Return an event for each condition whose status has changed; a resource that is new tells only what is wrong."""
+    old = {condition["type"]: condition["status"] for condition in before.get("conditions", [])}
+    events = []
+    for condition in after["conditions"]:
+        aspect, status = Aspect(condition["type"]), condition["status"]
+        if status == old.get(aspect) or status == "Unknown":
+            continue
+        good = _GOOD.get(aspect)
+        bad = good is not None and status != good
+        if (old.get(aspect) is None and not _is_news(aspect, status, bad=bad)) or aspect in _SILENT:
+            continue
+        events.append(Event(condition["reason"], condition["message"], warning=bad))
+    return events
+
+
+def _is_news(aspect: Aspect, status: str, *, bad: bool) -> bool:
+    """Whether the first status of a condition is worth an event: a member that is not ready yet is none."""
+    if aspect is Aspect.PAUSED:
+        return status == "True"
+    return bad and aspect is not Aspect.READY

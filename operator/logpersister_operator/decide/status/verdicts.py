@@ -1,0 +1,196 @@
+"""What is found about each aspect of a resource. docs/status.md lists every reason with what to do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from logpersister.ranges import TopicPartition
+from logpersister.report.human import duration, number, plural
+from logpersister_operator.cluster.kinds import Reference
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_before, unknown, yes
+from logpersister_operator.decide.health.pod_failures import Ailment
+from logpersister_operator.decide.reasons import Reason, upload_reason
+from logpersister_operator.decide.validity import Validity
+from logpersister_operator.observed_state import KnownLag, MemberReport, Observed, Refusal, UnknownLag, documents
+from logpersister_operator.rollout.analysis import RECENT
+
+_ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED, Reason.NAME_TAKEN, Reason.GROUP_SHARED})
+"""With these, members that are ready run something else than the spec says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the members are."""
+
+    wanted: int
+    ready: int
+    handed_over: bool
+    """No other revision runs any more."""
+    revision: str | None
+    paused: bool = False
+    doing: tuple[Reason, str] | None = None
+    """What a rollout does, as a reason and in words."""
+
+    @property
+    def complete(self) -> bool:
+        return self.ready >= self.wanted and self.handed_over
+
+
+def spec_valid(validity: Validity, running: str | None) -> Verdict:
+    if validity.valid:
+        return yes(Aspect.SPEC_VALID, Reason.VALID, "the spec is valid")
+    goes_on = "nothing runs" if validity.runs is None else f"revision {running} goes on with the last valid spec"
+    return no(Aspect.SPEC_VALID, Reason.SPEC_INVALID, f"{validity.problems}; {goes_on}")
+
+
+def paused(*, is_paused: bool) -> Verdict:
+    if is_paused:
+        message = "paused by annotation: no member runs; remove the annotation logpersister.dev/paused to go on"
+        return yes(Aspect.PAUSED, Reason.PAUSED, message)
+    return no(Aspect.PAUSED, Reason.ACTIVE, "not paused")
+
+
+def hindrance(
+    validity: Validity,
+    shared: Ailment | None,
+    missing: tuple[str, ...],
+    refusals: Mapping[Reference, Refusal],
+    ailment: Ailment | None,
+) -> Ailment | None:
+    """Return what somebody must do something about before the wanted spec can run; the first that there is."""
+    if not validity.valid:
+        return Ailment(Reason.SPEC_INVALID, validity.problems)
+    if shared is not None:
+        return shared
+    if missing:
+        return Ailment(
+            Reason.SECRET_MISSING, f"missing: {', '.join(missing)}; create it, or correct the name in the spec"
+        )
+    if refusals:
+        reference = min(refusals)
+        refusal = refusals[reference]
+        if refusal.taken:
+            return Ailment(Reason.NAME_TAKEN, str(refusal))
+        return Ailment(Reason.REFUSED, f"the API server refuses {reference}: {refusal}")
+    return ailment
+
+
+def ready(progress: Progress, hindered: Ailment | None) -> Verdict:
+    """Whether all members of the wanted revision are in the group: the machinery, not the flow of records."""
+    if progress.paused:
+        return no(Aspect.READY, Reason.PAUSED, "paused: no member runs")
+    if hindered is not None and (not progress.complete or hindered.reason in _ABOUT_THE_SPEC):
+        return no(Aspect.READY, hindered.reason, hindered.message)
+    if progress.complete:
+        return yes(Aspect.READY, Reason.MEMBERS_READY, f"{plural(progress.wanted, 'member')} ready")
+    return no(Aspect.READY, Reason.MEMBERS_NOT_READY, f"{progress.ready} of {plural(progress.wanted, 'member')} ready")
+
+
+def reconciling(progress: Progress, hindered: Ailment | None) -> Verdict:
+    if hindered is not None:
+        return no(Aspect.RECONCILING, Reason.STALLED, "waits for somebody to act: see condition Stalled")
+    if progress.paused and progress.ready:
+        return yes(Aspect.RECONCILING, Reason.PAUSING, f"{plural(progress.ready, 'member')} about to leave")
+    if progress.paused:
+        return no(Aspect.RECONCILING, Reason.PAUSED, "paused: no member runs")
+    if progress.complete:
+        return no(Aspect.RECONCILING, Reason.UP_TO_DATE, f"revision {progress.revision} runs as the spec says")
+    return yes(Aspect.RECONCILING, *(progress.doing or _doing(progress)))
+
+
+def _doing(progress: Progress) -> tuple[Reason, str]:
+    """Return what goes on beside rollouts."""
+    message = f"{progress.ready} of {plural(progress.wanted, 'member')} of revision {progress.revision} ready"
+    if progress.ready < progress.wanted:
+        return Reason.STARTING_MEMBERS, message
+    return Reason.REMOVING_OLD_REVISION, f"{message}; the old revision leaves"
+
+
+def stalled(hindered: Ailment | None) -> Verdict:
+    if hindered is None:
+        return no(Aspect.STALLED, Reason.PROGRESSING, "nothing stands in the way")
+    return yes(Aspect.STALLED, hindered.reason, hindered.message)
+
+
+def uploads_succeeding(observed: Observed, *, is_paused: bool) -> Verdict:
+    """Judge by what members say: the failure of an upload that is present."""
+    aspect, reports = Aspect.UPLOADS_SUCCEEDING, observed.reports
+    if reports is None:
+        return _as_before(observed, unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member was asked yet"))
+    found = documents(reports)
+    if is_paused and not found:
+        return unknown(aspect, Reason.PAUSED, "paused: nothing is uploaded")
+    if not found:
+        silent = next((f"{name}: {report.error}" for name, report in sorted(reports.items())), "no member runs")
+        return unknown(aspect, Reason.NO_MEMBER_ANSWERS, silent)
+    failure = present_failure(reports, observed.now)
+    if failure is None:
+        return yes(aspect, Reason.SUCCEEDING, "no upload has failed in the last minutes")
+    hour = sum(document["uploads"]["failuresLastHour"] for document in found)
+    told = f"{failure['message']} ({_place(failure)}; {plural(hour, 'failure')} in the last hour); it is tried again"
+    return no(aspect, upload_reason(failure["kind"]), told)
+
+
+def lag_within_target(observed: Observed, *, is_paused: bool) -> Verdict:
+    aspect, lag = Aspect.LAG_WITHIN_TARGET, observed.lag
+    if lag is None:
+        return _as_before(observed, unknown(aspect, Reason.LAG_UNKNOWN, "the lag is not known: not asked yet"))
+    if isinstance(lag, UnknownLag):
+        return unknown(aspect, Reason.LAG_UNKNOWN, f"the lag is not known: {lag.message}")
+    return _judged(lag, observed.reports or {}, is_paused=is_paused)
+
+
+def _judged(lag: KnownLag, reports: Mapping[str, MemberReport], *, is_paused: bool) -> Verdict:
+    aspect, summary = Aspect.LAG_WITHIN_TARGET, lag.summary
+    behind = f"{plural(summary.records, 'record')} behind"
+    age = f"{behind}, the oldest {duration(summary.seconds)} old" if summary.records else "nothing waits"
+    if is_paused:
+        return unknown(aspect, Reason.PAUSED, f"paused; {age}")
+    if lag.stuck:
+        worst = lag.stuck[0]
+        more = f" (and {len(lag.stuck) - 1} more)" if len(lag.stuck) > 1 else ""
+        message = (
+            f"partition {worst.partition}{_owner(worst.partition, reports)} has stood still for "
+            f"{duration(worst.seconds)} with {number(worst.records)} records waiting{more}"
+        )
+        return no(aspect, Reason.PARTITION_STUCK, message)
+    if lag.over_target:
+        topics = ", ".join(lag.over_target)
+        return no(aspect, Reason.BEHIND, f"{age}, which is more than the target of {topics}")
+    if lag.missing_topics:
+        return yes(aspect, Reason.TOPICS_MISSING, f"{age}; no such topic yet: {', '.join(lag.missing_topics)}")
+    return yes(aspect, Reason.WITHIN_TARGET, age)
+
+
+def _owner(partition: TopicPartition, reports: Mapping[str, MemberReport]) -> str:
+    """Return which member has a partition, if it is among those that one names."""
+    for name, report in sorted(reports.items()):
+        if str(partition) in ((report.document or {}).get("assignment") or {}).get("partitions", ()):
+            return f" of member {name}"
+    return ""
+
+
+def newest_failure(reports: Mapping[str, MemberReport] | None) -> Mapping[str, Any] | None:
+    """Return the newest failure of an upload that any member remembers."""
+    failures = [error for one in documents(reports) for error in one["errors"]["recent"] if error["upload"]]
+    return max(failures, key=lambda error: str(error["time"]), default=None)
+
+
+def present_failure(reports: Mapping[str, MemberReport], now: datetime) -> Mapping[str, Any] | None:
+    """Return the newest failure of an upload, if it is so new that the next attempt may not have come yet."""
+    newest = newest_failure(reports)
+    if newest is None or now - datetime.fromisoformat(newest["time"]) > RECENT:
+        return None
+    return newest
+
+
+def _place(failure: Mapping[str, Any]) -> str:
+    if failure["topic"] is None:
+        return "a document below _logpersister/"
+    return f"{failure['topic']} partition {failure['partition']} offsets {failure['start']} to {failure['end']}"
+
+
+def _as_before(observed: Observed, otherwise: Verdict) -> Verdict:
+    """Return what was told before this process began to ask, so that a new process is no news."""
+    return told_before(observed.status.get("conditions", []), otherwise.aspect) or otherwise

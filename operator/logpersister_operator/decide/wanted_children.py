@@ -1,0 +1,79 @@
+"""Which children there shall be, which only change their size, and which are no longer needed."""
+
+from collections.abc import Sequence
+
+from logpersister_operator.cluster.kinds import (
+    CHILDREN,
+    CONFIG_MAP,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+    Document,
+    Reference,
+)
+from logpersister_operator.decide.revisions import observed_shadow
+from logpersister_operator.decide.revisions.rollout_plan import Rolling, stored
+from logpersister_operator.observed_state import Observed
+from logpersister_operator.render.accounts import driver_role, service_accounts
+from logpersister_operator.render.application import SHADOW, Application
+from logpersister_operator.render.network import headless_service, network_policy
+from logpersister_operator.render.workload import config_map, disruption_budget, stateful_set
+from logpersister_operator.rollout.transitions import Phase
+
+_OF_MEMBERS = (SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
+"""Kinds without which members that run cannot go on."""
+
+
+def wanted(observed: Observed, rolling: Rolling) -> list[Document]:
+    """Return everything that shall be there, in the order in which it is needed, but for what others scale."""
+    lead, members = rolling.lead, rolling.outcome.members
+    joins = rolling.outcome.record.phase is not Phase.SHADOWING or not rolling.situation.fleet(lead.revision).is_gone
+    return [
+        *service_accounts(lead),
+        *driver_role(lead),
+        *([config_map(lead)] if joins else []),
+        headless_service(lead),
+        *network_policy(lead),
+        disruption_budget(lead),
+        *([stateful_set(lead, members.get(lead.revision, 0))] if joins else []),
+        *_restored(observed, rolling),
+        *observed_shadow.children(observed, rolling.app, rolling.outcome.record, rolling.outcome.shadow),
+    ]
+
+
+def scaled(observed: Observed, rolling: Rolling) -> list[Document]:
+    """Return the StatefulSets of other revisions whose number of members changes.
+
+    Nothing else of them does: an operator that is newer would make other pods, and so replace all that are there.
+    """
+    found = []
+    for revision, one in observed.stateful_sets().items():
+        number = rolling.outcome.members.get(revision)
+        if revision != rolling.lead.revision and number is not None and number != one["spec"]["replicas"]:
+            found.append({**one, "spec": one["spec"] | {"replicas": number}})
+    return found
+
+
+def surplus(observed: Observed, rolling: Rolling, needed: Sequence[Document]) -> list[Document]:
+    """Return our children that nothing needs any more: those of a revision go with its last pod."""
+    keep = {Reference.of(child) for child in needed}
+    fleets, members = rolling.situation.fleets, rolling.outcome.members
+    there = {revision for revision, fleet in fleets.items() if not fleet.is_gone or members.get(revision)}
+    for revision in there:
+        name = f"{rolling.app.name}-{revision}"
+        keep |= {Reference(STATEFUL_SET.name, name), Reference(CONFIG_MAP.name, name)}
+    alone = there <= {rolling.lead.revision} and not observed.pods(SHADOW)
+    kinds = [kind for kind in reversed(CHILDREN) if alone or kind not in _OF_MEMBERS]
+    ours = (child for kind in kinds for child in observed.of_kind(kind))
+    return [child for child in ours if Reference.of(child) not in keep]
+
+
+def _restored(observed: Observed, rolling: Rolling) -> list[Document]:
+    """Return what somebody deleted of the stable revision while another one is let in."""
+    stable: Application | None = None
+    revision = rolling.outcome.record.stable
+    number = rolling.outcome.members.get(revision or "", 0)
+    if revision != rolling.lead.revision and number and revision not in observed.stateful_sets():
+        stable = stored(observed, rolling.app, revision)
+    return [] if stable is None else [config_map(stable), stateful_set(stable, number)]

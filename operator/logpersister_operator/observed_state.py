@@ -1,0 +1,259 @@
+"""What the operator knows of one resource at one moment: the input of every decision. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+from pydantic import ValidationError
+
+from logpersister.group.answers import GroupDescription
+from logpersister.manifest.constraint import Model
+from logpersister.ranges import TopicPartition
+from logpersister.report.lag import GenerationShare, LagSummary
+from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, STATEFUL_SET, Document, Kind, Reference, owners
+from logpersister_operator.render.application import COMPONENT_LABEL, EXECUTOR, MEMBER, REVISION_LABEL, SHADOW
+
+Section = TypeVar("Section", bound=Model)
+_ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ResourceKey:
+    """Which resource."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Which consumer group a resource wants, and since when."""
+
+    key: ResourceKey
+    uid: str
+    created: str
+    """When the resource was made; empty for one that the API server has not told of."""
+    group: str
+    brokers: frozenset[str]
+    """Bootstrap servers, spelt alike in every namespace."""
+    running: bool = False
+    """Whether it has members, or is getting some."""
+    has_run: bool = False
+    """Whether it is running, or all of its members were ready once: it may be paused."""
+    revisions: frozenset[str] = frozenset()
+    """Those that have members, or are getting some."""
+
+
+@dataclass(frozen=True, slots=True)
+class StuckPartition:
+    """A partition whose committed offset stands still while records wait behind it."""
+
+    partition: TopicPartition
+    records: int
+    seconds: float
+    """How long it has stood still."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """How records come and go: rates are differences between two of these."""
+
+    stored: int
+    """Sum of the offsets that are stored."""
+    written: int
+    """Sum of the ends of the partitions."""
+    ages: Mapping[str, float | None]
+    """Age of the oldest record of each topic, of partitions that are seen to move; None when it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLag:
+    """The lag of the whole group, as Kafka told it."""
+
+    summary: LagSummary
+    stuck: tuple[StuckPartition, ...] = ()
+    over_target: tuple[str, ...] = ()
+    """The first topics whose oldest record waits longer than ``targetLag``."""
+    missing_topics: tuple[str, ...] = ()
+    """Topics that the spec names and that do not exist."""
+    generations: tuple[GenerationShare, ...] = ()
+    """The generations that partitions are in."""
+    group: GroupDescription | None = None
+    """Who is in the group; None when its coordinator did not tell."""
+    flow: Flow | None = None
+    overdue: Mapping[TopicPartition, float] = field(default_factory=dict)
+    """All partitions that stand still though their records should have been stored, and for how many seconds since."""
+    watched: bool = True
+    """Whether the group was watched for so long that all of these would be known."""
+
+    @property
+    def essence(self) -> "KnownLag":
+        """The same, whenever it was seen."""
+        return replace(self, summary=replace(self.summary, observed_at=_ANY_TIME))
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownLag:
+    """Why the lag is not known. It is never shown as 0."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemberReport:
+    """What a member says of itself at ``/status``; None with the reason when it says nothing."""
+
+    document: Mapping[str, Any] | None
+    error: str = ""
+
+    @property
+    def essence(self) -> object:
+        """The same, whenever it was said."""
+        if self.document is None:
+            return self.error
+        lag = {name: value for name, value in (self.document.get("lag") or {}).items() if name != "observedAt"}
+        return {**self.document, "observedAt": None, "lag": lag}
+
+
+def documents(reports: Mapping[str, MemberReport] | None) -> list[Mapping[str, Any]]:
+    """Return what those members say that say something."""
+    return [report.document for report in (reports or {}).values() if report.document is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What members have stored, and how often uploads failed."""
+
+    objects: int = 0
+    bytes: int = 0
+    records: int = 0
+    quarantined: int = 0
+    """Records among those that the parser refused."""
+    failures: int = 0
+    failures_last_hour: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SecretsSeen:
+    """The Secrets that the resource names."""
+
+    digest: str = ""
+    """Changes with their content, and tells nothing of it."""
+    missing: tuple[str, ...] = ()
+    """What is missing, in words: ``Secret clicks-kafka``, ``key password of Secret clicks-kafka``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an object is not as it shall be."""
+
+    message: str
+    taken: bool = False
+    """Whether there is one of that name which is not ours, and so was not touched; else the API server refused it."""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One resource, its children, and what is behind them."""
+
+    now: datetime
+    resource: Document
+    """As the API server has it, with its status."""
+    image: str
+    """Of members and executors."""
+    children: Mapping[Reference, Document] = field(default_factory=dict)
+    """Every object with the resource's label, pods included."""
+    secrets: SecretsSeen = SecretsSeen()
+    lag: KnownLag | UnknownLag | None = None
+    """None as long as this process has not asked: what was told before goes on to hold."""
+    reports: Mapping[str, MemberReport] | None = None
+    """By the name of the member's pod; None as long as this process has not asked."""
+    silent: Mapping[str, datetime] = field(default_factory=dict)
+    """Since when members have not answered that were asked, by the name of their pod."""
+    shadow_reports: Mapping[str, MemberReport] = field(default_factory=dict)
+    """The same of shadows, which belong to other groups."""
+    stored: Stored | None = None
+    """What all members have stored together, those that have ended included; None while that is not known."""
+    names: frozenset[str] = frozenset()
+    """Of all members, past ones too, that were seen to be this resource's."""
+    refusals: Mapping[Reference, Refusal] = field(default_factory=dict)
+    """Objects that could not be made or changed at the last attempt."""
+    rivals: Sequence[Claim] = ()
+    """Other resources that want the same consumer group."""
+
+    @property
+    def key(self) -> ResourceKey:
+        metadata = self.resource["metadata"]
+        return ResourceKey(metadata["namespace"], metadata["name"])
+
+    @property
+    def is_being_deleted(self) -> bool:
+        return "deletionTimestamp" in self.resource["metadata"]
+
+    def annotation(self, name: str) -> str:
+        """Return an annotation of the resource; empty when it has none of that name."""
+        return str((self.resource["metadata"].get("annotations") or {}).get(name, ""))
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """The status as it was written last; empty at first."""
+        status: Mapping[str, Any] = self.resource.get("status") or {}
+        return status
+
+    def previous_status(self, field: str, model: type[Section]) -> Section | None:
+        """Return a section of the previous status; None when it is missing or not understood."""
+        found = self.status.get(field)
+        try:
+            return None if found is None else model.model_validate(found)
+        except ValidationError:  # of another version, or changed by hand
+            return None
+
+    def of_kind(self, kind: Kind) -> list[Document]:
+        """Return the children of a kind that are not on their way out, by name.
+
+        What only has our label belongs to somebody else.
+        """
+        uid = self.resource["metadata"]["uid"]
+        return [
+            child
+            for reference, child in sorted(self.children.items())
+            if reference.kind == kind.name and "deletionTimestamp" not in child["metadata"] and uid in owners(child)
+        ]
+
+    def stateful_sets(self) -> dict[str, Document]:
+        """Return the StatefulSets of members by revision, those of shadows apart."""
+        return self._by_revision(STATEFUL_SET, of_shadows=False)
+
+    def config_maps(self) -> dict[str, Document]:
+        """Return the ConfigMaps by revision, those of shadows apart."""
+        return self._by_revision(CONFIG_MAP, of_shadows=False)
+
+    def shadows(self) -> dict[str, Document]:
+        """Return the StatefulSets of shadows by revision."""
+        return self._by_revision(STATEFUL_SET, of_shadows=True)
+
+    def _by_revision(self, kind: Kind, *, of_shadows: bool) -> dict[str, Document]:
+        return {
+            labels[REVISION_LABEL]: child
+            for child in self.of_kind(kind)
+            if REVISION_LABEL in (labels := child["metadata"]["labels"])
+            and (labels.get(COMPONENT_LABEL) == SHADOW) is of_shadows
+        }
+
+    def pods(self, component: str = MEMBER) -> list[Document]:
+        """Return the pods of members, executors or shadows, by name, those on their way out too."""
+        return [
+            child
+            for reference, child in sorted(self.children.items())
+            if reference.kind == POD.name and child["metadata"]["labels"].get(COMPONENT_LABEL) == component
+        ]
+
+    def executors(self) -> list[Document]:
+        return self.pods(EXECUTOR)

@@ -1,0 +1,44 @@
+"""What the operator is to do about one resource: the output of every decision. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.rollout.progress import Ended, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A Kubernetes Event about the resource."""
+
+    reason: str
+    message: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done: the output of every decision, executed in this order."""
+
+    status: Document
+    """The whole status."""
+    apply: Sequence[Document] = ()
+    """Children, in the order in which they are needed."""
+    delete: Sequence[Document] = ()
+    """Children, as they were seen, that are no longer needed."""
+    events: Sequence[Event] = ()
+    leave: Sequence[str] = ()
+    """Names of members that have a place in the group and will not come back."""
+    scale: Sequence[Document] = ()
+    """StatefulSets as they were seen, but with the number of members that they shall have: nothing else of them
+    changes."""
+    restart: Sequence[Document] = ()
+    """Pods of members that hang, as they were seen: deleted, they come back. The status has them counted already."""
+    again_seconds: float | None = None
+    """When to look again at the latest, though nothing changes."""
+    target_seconds: float | None = None
+    """How long records may wait; None while nothing runs that says so."""
+    progress: Progress | None = None
+    """How far the rollout is."""
+    ended: Sequence[Ended] = ()
+    """Rollouts that are over with this plan."""

@@ -1,0 +1,59 @@
+"""Everything that a decision about a rollout depends on, but for the record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from logpersister_operator.rollout import evidence, fleet
+from logpersister_operator.rollout.evidence import Evidence, GroupLag
+from logpersister_operator.rollout.fleet import Fleet
+from logpersister_operator.rollout.policy import Policy
+from logpersister_operator.rollout.shadow_evidence import UNSEEN, Shadow
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is wanted and what is seen, at one moment."""
+
+    now: datetime
+    revision: str
+    """The one that the spec describes."""
+    members: int
+    """How many are wanted."""
+    policy: Policy = field(default_factory=Policy)
+    fleets: Mapping[str, Fleet] = field(default_factory=dict)
+    """By revision; every one that has a StatefulSet or pods."""
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    refuse_alike: bool = False
+    """Whether the parsers of candidate and stable revision are known to refuse the same records."""
+    shadow: Shadow = UNSEEN
+    """Of the candidate, as far as it is of the present try. Its members are in no fleet."""
+    lag: GroupLag | None = None
+    """None while Kafka cannot be asked."""
+    promote: str = ""
+    """``<revision>.<step>``, or ``<revision>`` for all steps."""
+    paused: bool = False
+    """No member shall run."""
+    blocked: str = ""
+    """Why nothing may change now, such as a Secret that is missing."""
+    refused: str = ""
+    """What the API server said to the candidate's objects."""
+    deleting: bool = False
+
+    def fleet(self, revision: str | None) -> Fleet:
+        return self.fleets.get(revision or "", fleet.NONE)
+
+    def evidence_of(self, revision: str | None) -> Evidence:
+        return self.evidence.get(revision or "", evidence.NOTHING)
+
+    def is_promoted(self, revision: str | None, step: int) -> bool:
+        """Whether somebody lets a revision go on behind a step."""
+        promoted, _, number = self.promote.strip().partition(".")
+        if not revision or promoted != revision:
+            return False
+        return not number or (number.isdecimal() and int(number) >= step)
+
+    @property
+    def most(self) -> int:
+        """How many members there may be at any time, of all revisions together."""
+        return self.members + self.policy.surge(self.members)

@@ -1,0 +1,93 @@
+"""Whether more of the candidate's records go into quarantine than may: a broken parser stores without a failure.
+
+What producers send amiss, the stable revision refuses too; so its share counts as nobody's fault. A verdict needs
+evidence: the ranges that are needed to pass, too, and more than one record. So a parser that refuses everything fails
+as soon as those ranges are in, and a single odd record on a quiet topic withdraws nothing. While no old member is ready
+and answers there is nothing to compare with, nor anything better to go back to. Members have different partitions, and
+bad records mostly are in few of them: so revisions that refuse the same records are not compared at all.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+from logpersister.report.human import number, plural
+from logpersister_operator.rollout.evidence import Evidence, Tally, Told, gained
+from logpersister_operator.rollout.inputs import Situation
+from logpersister_operator.rollout.policy import Policy, ShadowPolicy
+from logpersister_operator.rollout.record import Record, Trial
+
+_FEWEST: Final = 2
+"""Records in quarantine that say something about a revision, unless not a single one is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Of records that were stored, those that went into quarantine."""
+
+    quarantined: int
+    records: int
+
+    @classmethod
+    def of(cls, *counts: Tally | Told) -> Self:
+        return cls(sum(one.quarantined for one in counts), sum(one.records for one in counts))
+
+    def __str__(self) -> str:
+        percent = 100 * self.quarantined / self.records if self.records else 0.0
+        return f"{number(self.quarantined)} of {plural(self.records, 'record')} ({percent:.1f}%)"
+
+    def exceeds(self, other: "Share", percent: int) -> bool:
+        """Whether it is larger than another one by more than some percent of all records; none of 0 is 0%."""
+        mine, theirs = max(self.records, 1), max(other.records, 1)
+        return 100 * (self.quarantined * theirs - other.quarantined * mine) > percent * mine * theirs
+
+
+def heard(record: Record, mine: Evidence, situation: Situation) -> Record:
+    """Take in what members of both sides tell now, ``mine`` of the candidate or of its shadow."""
+    theirs = situation.evidence_of(record.stable)
+    return replace(
+        record,
+        candidate_stored=record.candidate_stored.after(mine.stored, record.began),
+        stable_stored=record.stable_stored.after(theirs.stored, record.began),
+    )
+
+
+def excess(
+    record: Record, mine: Evidence, situation: Situation, tried: Policy | ShadowPolicy, whose: str = "it"
+) -> str:
+    """Return, in words, that too many records went into quarantine since the rollout began; empty when not.
+
+    Args:
+        record: with the trial.
+        mine: what the candidate's members say now, or those of its shadow.
+        situation: what is seen of the stable revision.
+        tried: how long the trial takes, and how many ranges it needs.
+        whose: members these are.
+    """
+    trial, most = record.trial, situation.policy.max_quarantine_ratio
+    if trial is None or not _is_evident(trial, mine, situation, tried) or not _is_comparable(record, situation):
+        return ""
+    ours, usual = Share.of(record.candidate_stored), _usual(record, situation)
+    if not ours.exceeds(usual, most) or (most > 0 and ours.quarantined < _FEWEST):
+        return ""
+    example = f"; for example {mine.example}" if mine.example else ""
+    return f"{ours} that {whose} stored went into quarantine, and {usual} of the old revision{example}"
+
+
+def _is_evident(trial: Trial, mine: Evidence, situation: Situation, tried: Policy | ShadowPolicy) -> bool:
+    """Whether as much was seen as is needed to pass: quiet topics pass by time."""
+    return gained(mine.ranges, trial.ranges) >= tried.min_ranges or situation.now - trial.since >= tried.duration
+
+
+def _is_comparable(record: Record, situation: Situation) -> bool:
+    return not situation.refuse_alike and _has_peers(record, situation)
+
+
+def _has_peers(record: Record, situation: Situation) -> bool:
+    return situation.fleet(record.stable).ready > 0 and situation.evidence_of(record.stable).answers > 0
+
+
+def _usual(record: Record, situation: Situation) -> Share:
+    """Return the share of the stable revision in the same time; of all that it tells of when it stored nothing then."""
+    if record.stable_stored.records:
+        return Share.of(record.stable_stored)
+    return Share.of(*situation.evidence_of(record.stable).stored)

@@ -1,0 +1,128 @@
+"""Whether the candidate's shadow stores what the stable revision stores: waiting, passed or failed, with the cause."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from logpersister.report.human import duration, plural
+from logpersister_operator.rollout import analysis, quarantine_analysis
+from logpersister_operator.rollout.analysis import MOST_FLAPS, Finding
+from logpersister_operator.rollout.evidence import gained
+from logpersister_operator.rollout.inputs import Situation
+from logpersister_operator.rollout.policy import ShadowPolicy
+from logpersister_operator.rollout.record import Record, Trial
+from logpersister_operator.rollout.transitions import Phase
+
+
+def is_wanted(record: Record, situation: Situation) -> bool:
+    """Whether a candidate is to be compared: there is no other one when no old member works, or shall run."""
+    return (
+        situation.policy.shadow is not None and situation.members > 0 and not situation.fleet(record.stable).is_broken
+    )
+
+
+def members(record: Record, situation: Situation) -> int:
+    """Return how many members the shadow shall have."""
+    policy = situation.policy.shadow
+    return policy.members if policy is not None and record.phase is Phase.SHADOWING and not situation.paused else 0
+
+
+def watch(record: Record, situation: Situation, policy: ShadowPolicy) -> Finding:
+    """Look at the shadow."""
+    record = _counted(record, situation, policy)
+    if _fails_uploads(record, situation) and analysis.is_shared(record, situation):
+        record = replace(record, trial=_trial(situation))
+    cause, passed = _cause(record, situation, policy), _has_passed(record, situation, policy)
+    return analysis.judged(record, situation, cause, policy.patience, passed=passed)
+
+
+def _counted(record: Record, situation: Situation, policy: ShadowPolicy) -> Record:
+    """Take in who is ready and compares: progress, and whether the shadow can be watched."""
+    ready = situation.shadow.fleet.ready
+    record = quarantine_analysis.heard(record, situation.shadow.evidence, situation)
+    hindered = bool(_hindrance(record, situation, policy))
+    record = analysis.with_progress(record, ready, situation.now, lacks=hindered)
+    if ready < policy.members:
+        return record if record.trial is None else replace(record, trial=None, flaps=record.flaps + 1)
+    return replace(record, trial=record.trial or _trial(situation))
+
+
+def _trial(situation: Situation) -> Trial:
+    mine = situation.shadow.evidence
+    return Trial(situation.now, mine.ranges, mine.upload_failures)
+
+
+def _elapsed(record: Record, situation: Situation) -> timedelta:
+    return timedelta() if record.trial is None else situation.now - record.trial.since
+
+
+def _fails_uploads(record: Record, situation: Situation) -> bool:
+    return record.trial is not None and analysis.fails_uploads(record.trial, situation.shadow.evidence, situation)
+
+
+def _cause(record: Record, situation: Situation, policy: ShadowPolicy) -> str:
+    """Return what looks wrong with the shadow; empty when nothing does."""
+    shadow, trial = situation.shadow, record.trial
+    if shadow.fleet.sick:
+        return shadow.fleet.sick
+    if record.flaps > MOST_FLAPS:
+        return f"the shadow stopped being ready {record.flaps} times while it was watched"
+    if shadow.comparison.differences:
+        count = plural(shadow.comparison.differences, "difference")
+        return f"{count} from what the old revision stores: {'; '.join(shadow.comparison.examples)}"
+    if trial is not None and _fails_uploads(record, situation):
+        count = plural(gained(shadow.evidence.upload_failures, trial.upload_failures), "upload")
+        return f"{count} of its shadow failed while those of the old revision succeed"
+    if refused := quarantine_analysis.excess(record, shadow.evidence, situation, policy, "its shadow"):
+        return refused
+    return _delay(record, situation, policy)
+
+
+def _delay(record: Record, situation: Situation, policy: ShadowPolicy) -> str:
+    deadline = situation.policy.deadline
+    patience = duration(deadline.total_seconds())
+    if record.waiting is not None and situation.now - record.waiting >= deadline:
+        return f"no progress for {patience}: {_hindrance(record, situation, policy)}"
+    if record.trial is None or _elapsed(record, situation) < max(deadline, policy.duration):
+        return ""
+    if _is_enough(record, situation, policy):
+        return ""
+    mine, theirs = situation.shadow.evidence, situation.evidence_of(record.stable)
+    compared, committed = situation.shadow.comparison.ranges, gained(mine.ranges, record.trial.ranges)
+    if compared == 0 and committed > 2 * policy.min_ranges:  # the first of a partition may have no counterpart
+        return f"its shadow committed {plural(committed, 'range')} in {patience}, of which none could be compared"
+    if not mine.overdue or theirs.overdue or theirs.answers == 0:
+        return ""
+    done = f"{compared} of {plural(policy.min_ranges, 'range')}"
+    return f"its shadow compared {done} in {patience}, and records that should be stored wait"
+
+
+def _hindrance(record: Record, situation: Situation, policy: ShadowPolicy) -> str:
+    """Return why nothing can be compared now; empty when something can, or it may not be the shadow's fault."""
+    fleet, found = situation.shadow.fleet, situation.shadow.comparison
+    if fleet.ready < policy.members:
+        why = situation.refused or fleet.waits
+        return f"{fleet.ready} of {plural(policy.members, 'member')} of the shadow ready" + (f"; {why}" if why else "")
+    if found.error:
+        return f"what both store cannot be compared: {found.error}"
+    if found.answers < policy.members and situation.evidence_of(record.stable).answers > 0:
+        return "the shadow does not tell what it compares, while members of the old revision answer"
+    return ""
+
+
+def _is_enough(record: Record, situation: Situation, policy: ShadowPolicy) -> bool:
+    return situation.shadow.comparison.ranges >= policy.min_ranges or _is_idle(record, situation)
+
+
+def _is_idle(record: Record, situation: Situation) -> bool:
+    """Whether the shadow has nothing to commit, and what it has committed is compared, or cannot be in time."""
+    mine, compared = situation.shadow.evidence, situation.shadow.comparison.ranges
+    if mine.answers == 0 or not (mine.partitions == 0 or mine.behind == 0):
+        return False
+    return compared >= mine.ranges or _elapsed(record, situation) >= situation.policy.deadline
+
+
+def _has_passed(record: Record, situation: Situation, policy: ShadowPolicy) -> bool:
+    found = situation.shadow.comparison
+    if record.trial is None or found.answers < policy.members or found.error:
+        return False
+    return _elapsed(record, situation) >= policy.duration and _is_enough(record, situation, policy)
