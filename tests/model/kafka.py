@@ -4,7 +4,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from logpersister.plan.intents import Mark, parse
+from logpersister.plan.intents import OffsetMetadata, parse
 from logpersister.ranges import Offset, TopicPartition
 from tests.model.chronicle import Chronicle
 from tests.model.ledger import Identity, Ledger, Log
@@ -81,13 +81,13 @@ class Kafka:
         self._create(topic)
         self.past.clear()
         for partition in self.partitions:
-            if partition.topic == topic and (forgets() or self._mark(partition) is None):
+            if partition.topic == topic and (forgets() or self._metadata(partition) is None):
                 self.commits.pop(partition, None)
         self._chronicle.tell("user", "deletes topic {} and makes it again as {}", topic, self.topic_ids[topic])
 
-    def _mark(self, partition: TopicPartition) -> Mark | None:
+    def _metadata(self, partition: TopicPartition) -> OffsetMetadata | None:
         """Return what the commit says of itself; None beside what a user has set."""
-        return parse(*self.commits.get(partition, (0, ""))).mark
+        return parse(*self.commits.get(partition, (0, ""))).metadata
 
     def forget(self) -> None:
         """Kafka forgets the offsets of a group that was idle."""
@@ -100,8 +100,8 @@ class Kafka:
     def reset(self, partition: TopicPartition, offset: Offset, *, keeps_metadata: bool = False) -> None:
         """A user sets the offset of a partition to anywhere in its log, by a tool that may keep the metadata."""
         before, metadata = self.commits.get(partition, (None, ""))
-        mark = self._mark(partition)
-        if mark is not None and mark.ends:
+        known = self._metadata(partition)
+        if known is not None and known.ends:
             self.past.clear()  # no promise is shown again that a user has cut: docs/design/intents.md says so
         if not keeps_metadata:
             metadata = ""
@@ -124,9 +124,9 @@ class Kafka:
                 self.ledger.forgotten(partition)
             else:
                 self.commits[partition] = then
-                mark = parse(*then).mark
-                if mark is None or mark.topic_id == self.topic_ids[partition.topic]:
-                    self.ledger.fell_back(self.identity(partition), then[0], of_a_user=mark is None)
+                written = parse(*then).metadata
+                if written is None or written.topic_id == self.topic_ids[partition.topic]:
+                    self.ledger.fell_back(self.identity(partition), then[0], of_a_user=written is None)
                 else:
                     self.ledger.forgotten(partition)
 

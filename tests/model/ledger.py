@@ -124,16 +124,16 @@ class Ledger:
 
     def commit(self, partition: TopicPartition, offset: Offset, metadata: str) -> None:
         """The broker takes a commit of a member."""
-        mark = parse(offset, metadata).mark
-        assert mark is not None
-        assert mark.topic_id is not None
-        identity = Identity(partition, mark.topic_id)
+        parsed = parse(offset, metadata).metadata
+        assert parsed is not None
+        assert parsed.topic_id is not None
+        identity = Identity(partition, parsed.topic_id)
         account, log = self._accounts[identity], self._logs[identity]
         before = account.committed
         if identity in self._reset:
             user_set = self._reset.pop(identity)
             if before is not None and user_set < before:
-                account.floor = mark.generation
+                account.floor = parsed.generation
             before = min(user_set, offset)  # what was skipped is recorded from the end of what is stored
         if before is None:
             self._first(identity, offset, log)
@@ -142,7 +142,7 @@ class Ledger:
             self._chronicle.violated(f"the committed offset of {partition} went back from {before} to {offset} (3)")
         since = self._known_since(identity, before) if account.forgotten else before
         self._check_stored(identity, since, offset, account.floor)
-        account.committed, account.forgotten, account.generation = offset, False, mark.generation
+        account.committed, account.forgotten, account.generation = offset, False, parsed.generation
 
     def _known_since(self, identity: Identity, committed: Offset) -> Offset:
         """Return from where on a group that Kafka has forgotten has to store: as far as anything tells it.

@@ -20,9 +20,9 @@ from logpersister.member.revisions import Revisions, Way
 from logpersister.member.writes import Writer
 from logpersister.plan import protocol, recovery
 from logpersister.plan.holds import Hold
-from logpersister.plan.intents import Committed, Intent, Mark, stored
+from logpersister.plan.intents import CommittedOffset, Intent, OffsetMetadata, stored
 from logpersister.plan.partitions import Commit, PartitionStates
-from logpersister.plan.protocol import Idle, Promised, Protocol, State, Unresolved
+from logpersister.plan.protocol import Idle, Pending, Protocol, State, Unresolved
 from logpersister.ranges import Offset, Range, TopicPartition
 from tests.model.rules import Rules
 
@@ -52,9 +52,9 @@ class Mutant:
             yield
 
 
-def _without_promise(value: Committed) -> Committed:
-    assert value.mark is not None
-    return Committed(value.offset, replace(value.mark, ends=(), gap=None, place=None))
+def _without_promise(value: CommittedOffset) -> CommittedOffset:
+    assert value.metadata is not None
+    return CommittedOffset(value.offset, replace(value.metadata, ends=(), unstored=None, place=None))
 
 
 # reads
@@ -63,7 +63,7 @@ def _without_promise(value: Committed) -> Committed:
 def _ignore_pending_intents() -> list[Any]:
     original = Protocol._adopt
 
-    def adopt(self: Protocol, value: Committed, before: State) -> State:
+    def adopt(self: Protocol, value: CommittedOffset, before: State) -> State:
         return original(self, _without_promise(value) if isinstance(before, Unresolved) else value, before)
 
     return [patch.object(Protocol, "_adopt", adopt)]
@@ -74,12 +74,12 @@ def _take_every_answer() -> list[Any]:
 
 
 def _believe_metadata_of_another_offset() -> list[Any]:
-    original = Mark.text
+    original = OffsetMetadata.text
 
-    def text(self: Mark, offset: Offset) -> str:
+    def text(self: OffsetMetadata, offset: Offset) -> str:
         return original(self, offset).replace(f"o={offset};", "")
 
-    return [patch.object(Mark, "text", text)]
+    return [patch.object(OffsetMetadata, "text", text)]
 
 
 def _never_look_at_topic_ids() -> list[Any]:
@@ -93,11 +93,11 @@ def _never_look_at_topic_ids() -> list[Any]:
 def _execute_under_own_revision() -> list[Any]:
     original = Resolver._as_it_can_be_done
 
-    def as_it_can_be_done(self: Resolver, targets: Mapping[TopicPartition, Committed | Hold]) -> Any:
-        def mine(target: Committed | Hold) -> Committed | Hold:
-            if isinstance(target, Hold) or target.mark is None or not target.mark.ends:
+    def as_it_can_be_done(self: Resolver, targets: Mapping[TopicPartition, CommittedOffset | Hold]) -> Any:
+        def mine(target: CommittedOffset | Hold) -> CommittedOffset | Hold:
+            if isinstance(target, Hold) or target.metadata is None or not target.metadata.ends:
                 return target
-            return Committed(target.offset, replace(target.mark, revision=self._revision.hash))
+            return CommittedOffset(target.offset, replace(target.metadata, revision=self._revision.hash))
 
         return original(self, {partition: mine(target) for partition, target in targets.items()})
 
@@ -113,7 +113,7 @@ def _keep_all_promises_in_own_place() -> list[Any]:
 
 
 def _cut_anew_in_own_place() -> list[Any]:
-    def from_another_place(*arguments: Any) -> Committed | Hold:
+    def from_another_place(*arguments: Any) -> CommittedOffset | Hold:
         target = recovery.from_another_place(*arguments)
         return target if isinstance(target, Hold) else _without_promise(target)
 
@@ -152,7 +152,7 @@ def _forget_intents_that_fail() -> list[Any]:
         found = self._partitions.get(range_.partition)
         if found is None or found.token != token or found.attempts.running:
             return
-        if isinstance(found.state, Promised):
+        if isinstance(found.state, Pending):
             found.state = Idle(_without_promise(found.state.value), looked=True)
 
     return [patch.object(PartitionStates, "failed", failed)]
@@ -172,10 +172,10 @@ def _commit_after_revocation() -> list[Any]:
 
 
 def _commit_past_holes() -> list[Any]:
-    def settled(self: Promised) -> Offset:
+    def settled(self: Pending) -> Offset:
         return max([self.intent.start, *(range_.end for range_ in self.done)])
 
-    return [patch.object(Promised, "settled", settled)]
+    return [patch.object(Pending, "settled", settled)]
 
 
 def _record_losses_before_they_are_promised() -> list[Any]:
@@ -183,29 +183,29 @@ def _record_losses_before_they_are_promised() -> list[Any]:
 
     def promise(self: Cycle, intents: list[Intent]) -> None:
         for intent in intents:
-            if intent.gap is not None:
-                lost = Range(intent.partition, intent.start, intent.gap.end)
-                self._world.memory.record_loss(lost, intent.topic_id, intent.gap.cause)
+            if intent.unstored is not None:
+                lost = Range(intent.partition, intent.start, intent.unstored.end)
+                self._world.memory.record_loss(lost, intent.topic_id, intent.unstored.cause)
         original(self, intents)
 
     return [patch.object(Cycle, "_promise", promise)]
 
 
 def _move_over_losses_that_are_not_recorded() -> list[Any]:
-    original = Promised.settled
+    original = Pending.settled
 
-    def settled(self: Promised) -> Offset:
+    def settled(self: Pending) -> Offset:
         return original(replace(self, recorded=True))
 
     return [
-        patch.object(Promised, "settled", settled),
+        patch.object(Pending, "settled", settled),
         patch.object(Cycle, "_record", lambda _self: None),
         patch.object(Protocol, "owed", _owed_without_records),
     ]
 
 
 def _owed_without_records(self: Protocol, state: State) -> Any:
-    if not isinstance(state, Promised) or state.settled() <= state.intent.start:
+    if not isinstance(state, Pending) or state.settled() <= state.intent.start:
         return ()
     return (protocol.Write(protocol._progress(state, state.settled())),)
 
@@ -218,31 +218,35 @@ def _record_as_lost_what_is_stored() -> list[Any]:
 
 
 def _obey_every_reset() -> list[Any]:
-    def from_bucket(subject: recovery.Subject, committed: Committed | None, *rest: Any) -> Committed | Hold:
-        if committed is not None and committed.mark is None:
-            return subject.at(committed.offset)
-        return recovery.from_bucket(subject, committed, *rest)
+    def from_bucket(
+        context: recovery.PartitionContext, committed: CommittedOffset | None, *rest: Any
+    ) -> CommittedOffset | Hold:
+        if committed is not None and committed.metadata is None:
+            return context.at(committed.offset)
+        return recovery.from_bucket(context, committed, *rest)
 
     return [patch.object(resolver, "from_bucket", from_bucket)]
 
 
 def _trust_the_last_object() -> list[Any]:
-    def repair(subject: recovery.Subject, tail: recovery.Tail, *_: Any) -> Committed:
-        return stored(tail.end, subject.topic_id, tail.generation)
+    def repair(context: recovery.PartitionContext, tail: recovery.StoredTail, *_: Any) -> CommittedOffset:
+        return stored(tail.end, context.topic_id, tail.generation)
 
     return [patch.object(recovery, "_repair", repair)]
 
 
 def _start_anew_when_forgotten() -> list[Any]:
-    def from_bucket(subject: recovery.Subject, committed: Committed | None, _tail: Any, begin: Offset, *_: Any) -> Any:
-        return subject.at(begin if committed is None else committed.offset)
+    def from_bucket(
+        context: recovery.PartitionContext, committed: CommittedOffset | None, _tail: Any, begin: Offset, *_: Any
+    ) -> Any:
+        return context.at(begin if committed is None else committed.offset)
 
     return [patch.object(resolver, "from_bucket", from_bucket)]
 
 
 def _start_anew_with_each_generation() -> list[Any]:
-    def is_ours(subject: recovery.Subject, tail: recovery.Tail) -> bool:
-        return bool(tail.ranges) and tail.generation == subject.generation
+    def is_ours(context: recovery.PartitionContext, tail: recovery.StoredTail) -> bool:
+        return bool(tail.ranges) and tail.generation == context.generation
 
     return [patch.object(recovery, "_is_ours", is_ours)]
 

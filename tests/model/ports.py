@@ -16,7 +16,7 @@ from logpersister.pipeline.work import RangeOutcome, TaskSpec
 from logpersister.plan.intents import PLANNED_RANGES
 from logpersister.plan.intents import parse as parse_commit
 from logpersister.plan.partitions import Commit
-from logpersister.plan.recovery import StoredRange, Tail
+from logpersister.plan.recovery import StoredRange, StoredTail
 from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
@@ -181,11 +181,11 @@ class MemoryPort:
         self._who, self._turn, self._around = who, turn, around
         self._prefix, self._keys = storage.prefix, storage.secret_name
 
-    def tails(
+    def stored_tails(
         self, partitions: Iterable[TopicPartition], generation: int
-    ) -> dict[TopicPartition, Tail | ForeignObjectError]:
+    ) -> dict[TopicPartition, StoredTail | ForeignObjectError]:
         self._ask()
-        tails: dict[TopicPartition, Tail | ForeignObjectError] = {}
+        stored_tails: dict[TopicPartition, StoredTail | ForeignObjectError] = {}
         for partition in partitions:
             found: dict[int, dict[Offset, StoredRange]] = {}
             for key, it in self._around.bucket.objects.items():
@@ -196,10 +196,10 @@ class MemoryPort:
             ranges = [found[last][start] for start in sorted(found.get(last, ()))]
             earlier = found.get(before[0], {}) if before else {}
             newest = earlier[max(earlier)] if earlier and before[0] < last else None
-            tails[partition] = Tail(last, tuple(ranges[-PLANNED_RANGES:]), newest)
-        self._turn.saw(tails)
+            stored_tails[partition] = StoredTail(last, tuple(ranges[-PLANNED_RANGES:]), newest)
+        self._turn.saw(stored_tails)
         self._turn.may_stand_still(Place.LISTED)
-        return tails
+        return stored_tails
 
     def ahead(
         self, positions: Mapping[TopicPartition, Offset], generation: int

@@ -32,7 +32,7 @@ from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.inventory import stored_topics, with_facts
 from logpersister.verify.streams import ContentError
-from logpersister.verify.verification import Subject, TopicResult, Verification, waiting
+from logpersister.verify.verification import TopicResult, Verification, VerifiedGroup, waiting
 
 Document = dict[str, Any]
 
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         topics = _topics(resource, store, found, arguments.topic)
         verification = Verification(
-            Subject(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
+            VerifiedGroup(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
             offsets,
             reader,
             lambda topic: _stored(store, topic),

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from logpersister.plan.intents import Committed, UnknownMarkError
+from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import TopicPartition
 
-Registered = Committed | UnknownMarkError | None
+Registered = CommittedOffset | UnknownMetadataError | None
 """What stands in the register of a partition; None: nothing."""
 
 Value = TypeVar("Value")

@@ -9,7 +9,7 @@ from typing import Any
 from logpersister.group.offsets import OffsetReader
 from logpersister.group.oldest import Found, Milliseconds, oldest_timestamps
 from logpersister.manifest.kafka import KafkaSpec
-from logpersister.plan.intents import Committed, Intent, UnknownMarkError
+from logpersister.plan.intents import CommittedOffset, Intent, UnknownMetadataError
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import GenerationShare, LagSummary, PartitionLag, generations, summarise
 
@@ -90,23 +90,23 @@ class _Observer:
         for partition, position in positions.items():
             age = ages.get(partition) if position < ends[partition] else 0.0
             found = committed[partition]
-            mark = found.mark if found else None
+            metadata = found.metadata if found else None
             states.append(
                 PartitionState(
                     lag=PartitionLag(partition, position, ends[partition], age),
                     committed=found.offset if found else None,
                     log_start=starts[partition],
                     intent=found.intent(partition) if found else None,
-                    generation=mark.generation if mark else None,
-                    since=mark.since if mark else None,
+                    generation=metadata.generation if metadata else None,
+                    since=metadata.since if metadata else None,
                 )
             )
         return Observation(datetime.fromtimestamp(self._now, UTC), tuple(states), self._errors)
 
-    def _committed(self, partitions: list[TopicPartition]) -> dict[TopicPartition, Committed | None]:
-        known: dict[TopicPartition, Committed | None] = {}
+    def _committed(self, partitions: list[TopicPartition]) -> dict[TopicPartition, CommittedOffset | None]:
+        known: dict[TopicPartition, CommittedOffset | None] = {}
         for partition, committed in self._offsets.committed(partitions).items():
-            if isinstance(committed, UnknownMarkError):
+            if isinstance(committed, UnknownMetadataError):
                 self._errors[partition.topic] = f"partition {partition.partition}: {committed}"
             else:
                 known[partition] = committed

@@ -20,7 +20,7 @@ from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 from logpersister.group.answers import Answer, GroupDescription, Registered, TopicDescription
 from logpersister.group.description import describe
 from logpersister.kafka_client.admin import admin_client, forget_coordinator, refresh_brokers
-from logpersister.plan.intents import UnknownMarkError, parse
+from logpersister.plan.intents import UnknownMetadataError, parse
 from logpersister.ranges import Offset, TopicPartition, topic_id_text
 
 log = structlog.get_logger(__name__)
@@ -151,7 +151,7 @@ def _topic_id(described: object) -> str | None:
 def _parse(offset: Offset, metadata: str) -> Registered:
     try:
         return parse(offset, metadata)
-    except UnknownMarkError as error:
+    except UnknownMetadataError as error:
         return error
 
 

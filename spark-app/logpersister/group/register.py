@@ -24,7 +24,7 @@ from kafka.structs import OffsetAndMetadata
 from logpersister.group import internals
 from logpersister.group.answers import CommitOutcome, Registered
 from logpersister.group.ownership import Ownership
-from logpersister.plan.intents import UnknownMarkError, parse
+from logpersister.plan.intents import UnknownMetadataError, parse
 from logpersister.plan.partitions import Commit
 from logpersister.ranges import TopicPartition
 
@@ -141,7 +141,7 @@ def _parsed(found: OffsetAndMetadata | None) -> Registered:
         return None
     try:
         return parse(found.offset, found.metadata or "")
-    except UnknownMarkError as error:
+    except UnknownMetadataError as error:
         return error
 
 

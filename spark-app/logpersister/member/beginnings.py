@@ -14,7 +14,7 @@ from logpersister.member.claims import TopicClaims
 from logpersister.member.ports import Memory, Offsets, Register
 from logpersister.plan import holds
 from logpersister.plan.holds import Hold
-from logpersister.plan.intents import Committed
+from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.topics import TopicNote
@@ -85,7 +85,7 @@ class Beginnings:
             return None
         set_before = self._register.read(TopicPartition(topic, number) for number in begins)
         for partition, it in set_before.items():
-            if isinstance(it, Committed) and (it.mark is None or it.mark.topic_id == topic_id):
+            if isinstance(it, CommittedOffset) and (it.metadata is None or it.metadata.topic_id == topic_id):
                 begins[partition.partition] = it.offset
         self._claims.claim({topic: TopicNote(topic_id, len(begins), tuple(begins[p] for p in range(len(begins))))})
         return self._claims.note(topic)

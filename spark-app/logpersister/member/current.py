@@ -6,7 +6,7 @@ from typing import Final
 
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.member.ports import Offsets, Register
-from logpersister.plan.intents import Committed, same_topic
+from logpersister.plan.intents import CommittedOffset, same_topic
 from logpersister.plan.partitions import PartitionStates
 from logpersister.ranges import Offset, TopicPartition
 
@@ -85,5 +85,5 @@ def behind(
         return waiting
     others = [p for p in ends if p not in ours and ends[p] > 0]
     committed = register.read(others)
-    positions_of_others = {p: c.offset if isinstance(c := committed.get(p), Committed) else -1 for p in others}
+    positions_of_others = {p: c.offset if isinstance(c := committed.get(p), CommittedOffset) else -1 for p in others}
     return {p: position for p, position in positions_of_others.items() if position < ends[p]}

@@ -25,11 +25,11 @@ from logpersister.member.telling import TellingMemory
 from logpersister.member.writes import Writer
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.plan import holds
-from logpersister.plan.intents import PLANNED_RANGES, Gap, Intent
+from logpersister.plan.intents import PLANNED_RANGES, Intent, UnstoredPrefix
 from logpersister.plan.partitions import Commit, PartitionStates
 from logpersister.plan.planner import Backlog, due
 from logpersister.plan.protocol import Due, Gone, LookedAhead, Reconsider, Recorded, Stored, written
-from logpersister.plan.recovery import Tail
+from logpersister.plan.recovery import StoredTail
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.errors import REFUSALS, StorageError
 
@@ -279,18 +279,18 @@ class Cycle:
         made_again = self.outlook.recreated([p for p, log_start in log_starts.items() if log_start > idle[p]])
         intents: list[Intent] = []
         for partition, log_start in log_starts.items():
-            position, ends, gap = idle[partition], planned[partition], None
+            position, ends, unstored = idle[partition], planned[partition], None
             if partition in made_again:
                 self.states.hold(partition, made_again[partition])
                 continue
             if log_start > position:
                 if not self._accepts_loss(partition, position, log_start):
                     continue
-                ends, gap = (log_start,), Gap(log_start, "lost")
+                ends, unstored = (log_start,), UnstoredPrefix(log_start, "lost")
             topic_id = self.states.topic_id(partition)
             place = spec.storage.place
             intents.append(
-                Intent(partition, topic_id, position, ends, self._revision.hash, spec.generation, place, gap)
+                Intent(partition, topic_id, position, ends, self._revision.hash, spec.generation, place, unstored)
             )
         return intents
 
@@ -302,7 +302,7 @@ class Cycle:
     # what Kafka has lost, and what was skipped
 
     def _lost_in_promise(self, range_: Range, log_start: Offset) -> None:
-        """Records of promised ranges are gone: what is left of the promise is made anew, with a gap."""
+        """Records of promised ranges are gone: what is left of the promise is made anew, with an unstored prefix."""
         partition, promise = range_.partition, self.states.promise_of(range_)
         if promise is None or not self._accepts_loss(partition, promise.settled(), log_start):
             return
@@ -319,8 +319,8 @@ class Cycle:
         partition = intent.partition
         if not self.states.may_run_again(partition) or self.resolver.revisions.stores_elsewhere(intent):
             return
-        tail = self._world.memory.tails([partition], intent.generation)[partition]
-        if isinstance(tail, Tail) and tail.generation == intent.generation:
+        tail = self._world.memory.stored_tails([partition], intent.generation)[partition]
+        if isinstance(tail, StoredTail) and tail.generation == intent.generation:
             revision = self.resolver.revisions.named_by_objects(intent)
             whole = {(it.start, it.end) for it in tail.ranges if it.whole and it.revision == revision}
             for range_ in intent.ranges():
@@ -355,11 +355,11 @@ class Cycle:
         if record is None:
             return
         for lost in record.ranges:
-            self._world.memory.record_loss(lost, intent.topic_id, record.gap.cause)
-        self.states.step(partition, Recorded(record.gap))
+            self._world.memory.record_loss(lost, intent.topic_id, record.unstored.cause)
+        self.states.step(partition, Recorded(record.unstored))
         for lost in record.ranges:
             where = {"topic": partition.topic, "partition": partition.partition, "start": lost.start, "end": lost.end}
-            if record.gap.cause == "lost":
+            if record.unstored.cause == "lost":
                 log.error("data.lost", **where)
                 self._listener.lost(partition, lost.start, lost.end, skipped=True)
             else:

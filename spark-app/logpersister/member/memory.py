@@ -8,7 +8,7 @@ from typing import Any
 from logpersister.manifest.storage import StorageSpec
 from logpersister.member.ports import NoteError
 from logpersister.plan.intents import PLANNED_RANGES
-from logpersister.plan.recovery import StoredRange, Tail
+from logpersister.plan.recovery import StoredRange, StoredTail
 from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.storage import ahead, topics
 from logpersister.storage.errors import StorageError
@@ -56,9 +56,9 @@ class BucketMemory:
         self._revision = revision
         self._in_folders = in_folders
 
-    def tails(
+    def stored_tails(
         self, partitions: Iterable[TopicPartition], generation: int
-    ) -> dict[TopicPartition, Tail | ForeignObjectError]:
+    ) -> dict[TopicPartition, StoredTail | ForeignObjectError]:
         """Return what is stored last of each partition, in the highest generation up to this one that has anything.
 
         What the objects of one partition do not tell concerns that partition only.
@@ -137,14 +137,14 @@ class BucketMemory:
         record_loss(self._store, self._group, Loss(lost, topic_id, cause, self._generation, self._revision))
 
 
-def _tail(own: int, generation: int, looks: _Looks, before: _Looks) -> Tail | ForeignObjectError:
+def _tail(own: int, generation: int, looks: _Looks, before: _Looks) -> StoredTail | ForeignObjectError:
     """Put together what was asked. Objects of an earlier generation that are not whole are nobody's business here."""
     earlier = _results(before)
     last = None if isinstance(earlier, ForeignObjectError) or not earlier else earlier[-1]
     ranges = _results(looks)
     if isinstance(ranges, ForeignObjectError):
-        return ranges if generation == own else Tail(own)
-    return Tail(generation, ranges, last)
+        return ranges if generation == own else StoredTail(own)
+    return StoredTail(generation, ranges, last)
 
 
 def _results(looks: _Looks) -> tuple[StoredRange, ...] | ForeignObjectError:

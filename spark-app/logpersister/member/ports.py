@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
 from logpersister.plan.partitions import Commit
-from logpersister.plan.recovery import Tail
+from logpersister.plan.recovery import StoredTail
 from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
@@ -54,9 +54,9 @@ class Offsets(Protocol):
 class Memory(Protocol):
     """What the group remembers in the bucket."""
 
-    def tails(
+    def stored_tails(
         self, partitions: Iterable[TopicPartition], generation: int
-    ) -> dict[TopicPartition, Tail | ForeignObjectError]:
+    ) -> dict[TopicPartition, StoredTail | ForeignObjectError]:
         """Return what is stored last of each partition, in the highest generation up to this one that has anything."""
 
     def ahead(

@@ -16,10 +16,10 @@ from logpersister.member.revisions import Revisions, Way
 from logpersister.member.writes import Writer
 from logpersister.plan import holds, protocol
 from logpersister.plan.holds import Hold
-from logpersister.plan.intents import Committed, Intent, UnknownMarkError, promised, same_topic
+from logpersister.plan.intents import CommittedOffset, Intent, UnknownMetadataError, promised, same_topic
 from logpersister.plan.partitions import PartitionStates
-from logpersister.plan.protocol import Doubted, Idle, Promised, Resolved, Unresolved, written
-from logpersister.plan.recovery import Subject, Tail, from_another_place, from_bucket, needs_bucket
+from logpersister.plan.protocol import Idle, InDoubt, Pending, Resolved, Unresolved, written
+from logpersister.plan.recovery import PartitionContext, StoredTail, from_another_place, from_bucket, needs_bucket
 from logpersister.ranges import TopicPartition
 from logpersister.report.lines import log_each
 from logpersister.storage.facts import ForeignObjectError
@@ -30,8 +30,8 @@ RETRY_SECONDS = 2.0
 STALE_SECONDS = 120.0
 """How long Kafka may show an older value than it has acknowledged: until then a broker may hear of its successor."""
 
-Read = Mapping[TopicPartition, Committed | None]
-Targets = dict[TopicPartition, Committed | Hold]
+Read = Mapping[TopicPartition, CommittedOffset | None]
+Targets = dict[TopicPartition, CommittedOffset | Hold]
 """What should stand in the register; partitions of which that is not known yet are missing."""
 
 
@@ -91,7 +91,7 @@ class Resolver:
             self._states.describe(partition, topics[partition.topic].topic_id)
         read = self._credible(self._register.read(known))
         targets: Targets = {}
-        unclear: dict[TopicPartition, Committed | None] = {}
+        unclear: dict[TopicPartition, CommittedOffset | None] = {}
         for partition, committed in read.items():
             if needs_bucket(committed, self._topic_id(partition), self._resource.spec.generation):
                 unclear[partition] = committed
@@ -102,9 +102,9 @@ class Resolver:
 
     def _credible(self, answers: Mapping[TopicPartition, Registered]) -> Read:
         """Leave out answers that are older than what this process has seen; hold what no answer will make clear."""
-        read: dict[TopicPartition, Committed | None] = {}
+        read: dict[TopicPartition, CommittedOffset | None] = {}
         for partition, answer in answers.items():
-            if isinstance(answer, UnknownMarkError):
+            if isinstance(answer, UnknownMetadataError):
                 self._states.hold(partition, holds.unknown_metadata(partition, str(answer)))
             elif protocol.is_stale(self._states.state(partition), answer, self._topic_id(partition)):
                 self._note_stale(partition, answer)
@@ -113,7 +113,7 @@ class Resolver:
                 read[partition] = answer
         return read
 
-    def _note_stale(self, partition: TopicPartition, answer: Committed | None) -> None:
+    def _note_stale(self, partition: TopicPartition, answer: CommittedOffset | None) -> None:
         since = self._stale_since.setdefault(partition, self._clock())
         seen = protocol.newest(self._states.state(partition))
         read, known = answer.offset if answer else None, seen.offset if seen else 0
@@ -127,45 +127,45 @@ class Resolver:
         if not unclear:
             return {}
         log_starts = self._offsets.log_starts(unclear).values
-        tails, targets = self._tails(unclear)
+        stored_tails, targets = self._tails(unclear)
         # The group may begin here: where it does is noted, also when a user has set the offset of this partition.
         without = [p for p, committed in unclear.items() if not self._is_left_by_us(p, committed)]
         begins = self.beginnings.of(without, topics, log_starts) if without else {}
-        for partition in tails.keys() & log_starts.keys():
+        for partition in stored_tails.keys() & log_starts.keys():
             begin = begins.get(partition) if partition in without else log_starts[partition]
             if isinstance(begin, Hold):
                 targets[partition] = begin
             elif begin is not None:
-                subject, log_start = self._subject(partition), log_starts[partition]
-                targets[partition] = from_bucket(subject, unclear[partition], tails[partition], begin, log_start)
+                context, log_start = self._context(partition), log_starts[partition]
+                targets[partition] = from_bucket(context, unclear[partition], stored_tails[partition], begin, log_start)
         return targets
 
-    def _is_left_by_us(self, partition: TopicPartition, committed: Committed | None) -> bool:
-        mark = committed.mark if committed is not None else None
-        return mark is not None and same_topic(mark.topic_id, self._topic_id(partition))
+    def _is_left_by_us(self, partition: TopicPartition, committed: CommittedOffset | None) -> bool:
+        metadata = committed.metadata if committed is not None else None
+        return metadata is not None and same_topic(metadata.topic_id, self._topic_id(partition))
 
-    def _tails(self, partitions: Read) -> tuple[dict[TopicPartition, Tail], Targets]:
+    def _tails(self, partitions: Read) -> tuple[dict[TopicPartition, StoredTail], Targets]:
         """Return what our place has stored last of each partition, and holds where that cannot be read."""
-        found = self._memory.tails(partitions, self._resource.spec.generation)
-        tails = {p: tail for p, tail in found.items() if isinstance(tail, Tail)}
+        found = self._memory.stored_tails(partitions, self._resource.spec.generation)
+        stored_tails = {p: tail for p, tail in found.items() if isinstance(tail, StoredTail)}
         unreadable = {p: tail for p, tail in found.items() if isinstance(tail, ForeignObjectError)}
-        return tails, {p: holds.unreadable_objects(p, str(error)) for p, error in unreadable.items()}
+        return stored_tails, {p: holds.unreadable_objects(p, str(error)) for p, error in unreadable.items()}
 
     def _as_it_can_be_done(self, targets: Targets) -> Targets:
         """Decide about promises that cannot be kept as written; leave out those that are asked for again."""
-        pending: dict[TopicPartition, tuple[Committed, Intent]] = {}
+        pending: dict[TopicPartition, tuple[CommittedOffset, Intent]] = {}
         for partition, target in targets.items():
-            intent = target.intent(partition) if isinstance(target, Committed) else None
-            if isinstance(target, Committed) and intent is not None:
+            intent = target.intent(partition) if isinstance(target, CommittedOffset) else None
+            if isinstance(target, CommittedOffset) and intent is not None:
                 pending[partition] = target, intent
         ways = self.revisions.ways_of(intent for _, intent in pending.values())
         result = {partition: target for partition, target in targets.items() if partition not in pending}
-        in_our_place: dict[TopicPartition, Committed] = {}
+        in_our_place: dict[TopicPartition, CommittedOffset] = {}
         for partition, (target, intent) in pending.items():
             match ways[partition]:
                 case Way.AS_WRITTEN:
                     ours = self.revisions.under_our_rules(intent)
-                    since = target.mark.since if target.mark is not None else None
+                    since = target.metadata.since if target.metadata is not None else None
                     result[partition] = target if ours == intent else promised(ours, since)
                 case Way.IN_OUR_PLACE:
                     in_our_place[partition] = target
@@ -173,18 +173,18 @@ class Resolver:
                     result[partition] = holds.revision_missing(partition, intent.revision)
         return result | self._in_our_place(in_our_place)
 
-    def _in_our_place(self, pending: Mapping[TopicPartition, Committed]) -> Targets:
+    def _in_our_place(self, pending: Mapping[TopicPartition, CommittedOffset]) -> Targets:
         if not pending:
             return {}
-        tails, targets = self._tails(pending)
-        for partition, tail in tails.items():
-            targets[partition] = from_another_place(self._subject(partition), pending[partition], tail)
+        stored_tails, targets = self._tails(pending)
+        for partition, tail in stored_tails.items():
+            targets[partition] = from_another_place(self._context(partition), pending[partition], tail)
         return self._as_it_can_be_done(targets)  # what ours has begun is of one of its revisions
 
-    def _subject(self, partition: TopicPartition) -> Subject:
+    def _context(self, partition: TopicPartition) -> PartitionContext:
         generation, place = self._resource.spec.generation, self.revisions.place
         topic_id = self._topic_id(partition)
-        return Subject(partition, topic_id, self._resource.group_id, generation, self._revision.hash, place)
+        return PartitionContext(partition, topic_id, self._resource.group_id, generation, self._revision.hash, place)
 
     def _topic_id(self, partition: TopicPartition) -> str | None:
         return self._states.topic_id(partition)
@@ -202,7 +202,7 @@ class Resolver:
         return {partition for partition, value in values.items() if partition in now and now[partition] == value}
 
     def _apply(self, read: Read, targets: Targets) -> None:
-        writes: dict[TopicPartition, Committed] = {}
+        writes: dict[TopicPartition, CommittedOffset] = {}
         blocked = {partition: read[partition] for partition, target in targets.items() if isinstance(target, Hold)}
         moved = blocked.keys() - self.still_standing(blocked)
         for partition, target in targets.items():
@@ -210,7 +210,7 @@ class Resolver:
                 continue
             resolved = Resolved(read[partition], target, self._topic_id(partition))
             value = written(self._states.step(partition, resolved))
-            if value is not None and isinstance(self._states.state(partition), Unresolved | Doubted):
+            if value is not None and isinstance(self._states.state(partition), Unresolved | InDoubt):
                 writes[partition] = value  # the target is not yet in Kafka
         self._writer.promise(writes)
         _report({p: self._states.state(p) for p in targets.keys() - moved}, read, self.revisions.place)
@@ -227,9 +227,9 @@ def _report(states: Mapping[TopicPartition, protocol.State], read: Read, place: 
         match state:
             case Idle(value):
                 resumed.append({**where, "position": value.offset})
-            case Promised(intent=intent) if promised_before is not None and promised_before.place != intent.place:
+            case Pending(intent=intent) if promised_before is not None and promised_before.place != intent.place:
                 moved.append({**where, "start": intent.start, "ends": list(intent.ends), "place": place})
-            case Promised(intent=intent):
+            case Pending(intent=intent):
                 plan = {"start": intent.start, "ends": list(intent.ends), "revision": intent.revision}
                 taken_over.append({**where, **plan, "place": intent.place})
     log_each(log, "partition.resumed", resumed)

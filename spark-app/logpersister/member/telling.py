@@ -5,7 +5,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from logpersister.member.ports import Memory, NoteError
-from logpersister.plan.recovery import Tail
+from logpersister.plan.recovery import StoredTail
 from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
@@ -21,11 +21,11 @@ class TellingMemory:
         """Ours: what fails in another one stops only who needs that."""
         self._on_failure = on_failure
 
-    def tails(
+    def stored_tails(
         self, partitions: Iterable[TopicPartition], generation: int
-    ) -> dict[TopicPartition, Tail | ForeignObjectError]:
+    ) -> dict[TopicPartition, StoredTail | ForeignObjectError]:
         with self._telling():
-            return self._memory.tails(partitions, generation)
+            return self._memory.stored_tails(partitions, generation)
 
     def ahead(
         self, positions: Mapping[TopicPartition, Offset], generation: int

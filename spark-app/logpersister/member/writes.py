@@ -9,7 +9,7 @@ from logpersister.manifest.revision import Revision
 from logpersister.member.claims import TopicClaims
 from logpersister.member.listener import Listener
 from logpersister.member.ports import Memory, Register
-from logpersister.plan.intents import Committed
+from logpersister.plan.intents import CommittedOffset
 from logpersister.plan.partitions import Commit, PartitionStates
 from logpersister.plan.protocol import Unanswered
 from logpersister.ranges import TopicPartition
@@ -41,7 +41,7 @@ class Writer:
         self._listener = listener
         self._revision_stored = False
 
-    def promise(self, values: Mapping[TopicPartition, Committed]) -> set[TopicPartition]:
+    def promise(self, values: Mapping[TopicPartition, CommittedOffset]) -> set[TopicPartition]:
         """Write values that begin something new, as far as that is possible now; return where it was done.
 
         Raises StorageError: the snapshot of our revision cannot be stored, so nothing can be promised.
@@ -55,7 +55,7 @@ class Writer:
         """Write how far partitions are; return where it was done."""
         return self._send(commits, "keep")
 
-    def _prepared(self, values: Mapping[TopicPartition, Committed]) -> Mapping[TopicPartition, Committed]:
+    def _prepared(self, values: Mapping[TopicPartition, CommittedOffset]) -> Mapping[TopicPartition, CommittedOffset]:
         """Claim topics and store our snapshot before the first promise; leave out what has to wait or is held."""
         intents = [intent for partition, value in values.items() if (intent := value.intent(partition)) is not None]
         ours = [intent for intent in intents if intent.generation == self._generation]

@@ -34,16 +34,16 @@ PLANNED_RANGES = 32
 """Most ranges that the planner promises at once. Recovery (plan/recovery.py) may find a hole before each of them and
 must fit all of it into one intent, hence half of `MAX_RANGES`."""
 
-_GAP_FIELDS: Mapping[str, Cause] = {"lost": "lost", "skip": "skipped"}
+_UNSTORED_FIELDS: Mapping[str, Cause] = {"lost": "lost", "skip": "skipped"}
 
 
-class UnknownMarkError(ValueError):
+class UnknownMetadataError(ValueError):
     """The metadata is ours but of a version or form that this release cannot read; never to be overwritten."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """The first offsets of an intent, up to ``end``, that will not be stored, and why."""
+class UnstoredPrefix:
+    """The first offsets of an intent, up to ``end``, that will not be stored: they are lost or skipped."""
 
     end: Offset
     cause: Cause
@@ -51,7 +51,7 @@ class Gap:
     @property
     def field(self) -> str:
         """The field of the metadata that says so."""
-        return next(f"{name}={self.end}" for name, cause in _GAP_FIELDS.items() if cause == self.cause)
+        return next(f"{name}={self.end}" for name, cause in _UNSTORED_FIELDS.items() if cause == self.cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Intent:
     generation: int
     place: str | None = None
     """Bucket and prefix of the revision; None in promises of releases that did not tell."""
-    gap: Gap | None = None
+    unstored: UnstoredPrefix | None = None
     """What is given up of the first ranges; at most all of them."""
 
     def __post_init__(self) -> None:
@@ -75,9 +75,9 @@ class Intent:
         rising = all(low < high for low, high in zip(boundaries, self.ends, strict=False))
         if not self.ends or self.start < 0 or not rising or len(self.ends) > MAX_RANGES:
             raise ValueError(f"an intent of {self.partition} needs 1 to {MAX_RANGES} rising ends, not {boundaries}")
-        if self.gap is not None and not self.start < self.gap.end <= self.end:
+        if self.unstored is not None and not self.start < self.unstored.end <= self.end:
             raise ValueError(
-                f"an intent of {self.partition} over {boundaries} cannot give up what is before {self.gap}"
+                f"an intent of {self.partition} over {boundaries} cannot give up what is before {self.unstored}"
             )
 
     @property
@@ -94,12 +94,12 @@ class Intent:
     def after(self, offset: Offset) -> "Intent | None":
         """Return what is left when everything before ``offset`` (one of the ends) is settled."""
         left = tuple(end for end in self.ends if end > offset)
-        gap = self.gap if self.gap is not None and self.gap.end > offset else None
-        return replace(self, start=offset, ends=left, gap=gap) if left else None
+        unstored = self.unstored if self.unstored is not None and self.unstored.end > offset else None
+        return replace(self, start=offset, ends=left, unstored=unstored) if left else None
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class OffsetMetadata:
     """The metadata that we commit beside an offset."""
 
     topic_id: str | None
@@ -111,7 +111,7 @@ class Mark:
     """Where the generation began in this partition; None when nobody knows any more."""
     place: str | None = None
     """Of the intent that stands here."""
-    gap: Gap | None = None
+    unstored: UnstoredPrefix | None = None
     """Of the intent that stands here."""
 
     def text(self, offset: Offset) -> str:
@@ -123,39 +123,39 @@ class Mark:
             fields.append(f"since={self.since}")
         if self.ends and self.place is not None:
             fields.append(f"at={self.place}")
-        if self.gap is not None:
-            fields.append(self.gap.field)
+        if self.unstored is not None:
+            fields.append(self.unstored.field)
         if self.ends:
             fields.append("ends=" + ",".join(map(str, self.ends)))
         return ";".join(fields)
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
-    """A committed offset as Kafka holds it; ``mark`` is None when somebody else committed it."""
+class CommittedOffset:
+    """A committed offset as Kafka holds it; ``metadata`` is None when somebody else committed it."""
 
     offset: Offset
-    mark: Mark | None
+    metadata: OffsetMetadata | None
 
     @property
     def text(self) -> str:
         """The metadata to commit beside the offset."""
-        return "" if self.mark is None else self.mark.text(self.offset)
+        return "" if self.metadata is None else self.metadata.text(self.offset)
 
     def intent(self, partition: TopicPartition) -> Intent | None:
         """Return the pending intent, if the commit carries one."""
-        mark = self.mark
-        if mark is None or not mark.ends or mark.revision is None:
+        metadata = self.metadata
+        if metadata is None or not metadata.ends or metadata.revision is None:
             return None
         return Intent(
             partition,
-            mark.topic_id,
+            metadata.topic_id,
             self.offset,
-            mark.ends,
-            mark.revision,
-            mark.generation,
-            mark.place,
-            mark.gap,
+            metadata.ends,
+            metadata.revision,
+            metadata.generation,
+            metadata.place,
+            metadata.unstored,
         )
 
 
@@ -164,10 +164,12 @@ def same_topic(one: str | None, other: str | None) -> bool:
     return one is None or other is None or one == other
 
 
-def promised(intent: Intent, since: Offset | None = None) -> Committed:
+def promised(intent: Intent, since: Offset | None = None) -> CommittedOffset:
     """Return the commit that promises the ranges of an intent, whose generation began at ``since``."""
-    mark = Mark(intent.topic_id, intent.generation, intent.revision, intent.ends, since, intent.place, intent.gap)
-    return Committed(intent.start, mark)
+    metadata = OffsetMetadata(
+        intent.topic_id, intent.generation, intent.revision, intent.ends, since, intent.place, intent.unstored
+    )
+    return CommittedOffset(intent.start, metadata)
 
 
 def stored(
@@ -177,12 +179,12 @@ def stored(
     *,
     revision: str | None = None,
     since: Offset | None = None,
-) -> Committed:
+) -> CommittedOffset:
     """Return the commit which says that everything before ``offset`` is stored and nothing is pending."""
-    return Committed(offset, Mark(topic_id, generation, revision, since=since))
+    return CommittedOffset(offset, OffsetMetadata(topic_id, generation, revision, since=since))
 
 
-def parse(offset: Offset, metadata: str) -> Committed:
+def parse(offset: Offset, metadata: str) -> CommittedOffset:
     """Read a committed offset and its metadata string.
 
     Raises:
@@ -191,29 +193,33 @@ def parse(offset: Offset, metadata: str) -> Committed:
     version, _, rest = metadata.partition(";")
     if version != VERSION:
         if version[:2] == "lp" and version[2:].isdigit():
-            raise UnknownMarkError(
+            raise UnknownMetadataError(
                 f"offset {offset} was committed by a newer release (metadata {version!r}); upgrade this member"
             )
-        return Committed(offset, None)
+        return CommittedOffset(offset, None)
     try:
         fields = dict(field.split("=", 1) for field in rest.split(";"))
         written_beside = int(fields.get("o", offset))  # older releases did not tell
-        committed = Committed(written_beside, _mark(fields))
+        committed = CommittedOffset(written_beside, _metadata(fields))
         committed.intent(TopicPartition("check", 0))
     except (KeyError, ValueError) as error:
-        raise UnknownMarkError(f"the metadata of offset {offset} is damaged: {metadata[:200]!r} ({error})") from error
-    return committed if written_beside == offset else Committed(offset, None)
+        raise UnknownMetadataError(
+            f"the metadata of offset {offset} is damaged: {metadata[:200]!r} ({error})"
+        ) from error
+    return committed if written_beside == offset else CommittedOffset(offset, None)
 
 
-def _mark(fields: Mapping[str, str]) -> Mark:
+def _metadata(fields: Mapping[str, str]) -> OffsetMetadata:
     ends = tuple(int(end) for end in fields["ends"].split(",")) if "ends" in fields else ()
-    gaps = [Gap(int(fields[name]), cause) for name, cause in _GAP_FIELDS.items() if name in fields and ends]
-    return Mark(
+    unstored = [
+        UnstoredPrefix(int(fields[name]), cause) for name, cause in _UNSTORED_FIELDS.items() if name in fields and ends
+    ]
+    return OffsetMetadata(
         topic_id=None if fields["topic"] == "-" else fields["topic"],
         generation=int(fields["gen"]),
         revision=fields["rev"] if ends else fields.get("rev"),
         ends=ends,
         since=int(fields["since"]) if "since" in fields else None,
         place=fields.get("at") if ends else None,
-        gap=gaps[0] if gaps else None,
+        unstored=unstored[0] if unstored else None,
     )

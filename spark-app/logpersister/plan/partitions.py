@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from logpersister.plan import holds, protocol
 from logpersister.plan.attempts import Attempts
 from logpersister.plan.holds import Hold
-from logpersister.plan.intents import Committed, Intent
+from logpersister.plan.intents import CommittedOffset, Intent
 from logpersister.plan.protocol import (
     Acknowledged,
     Block,
-    Doubted,
     Effect,
     Event,
     Held,
     Idle,
-    Promised,
+    InDoubt,
+    Pending,
     Protocol,
     ProtocolError,
     Record,
@@ -36,7 +36,7 @@ class Commit:
     """An offset commit to send, valid only while the group's ownership ``token`` is."""
 
     token: int
-    committed: Committed
+    committed: CommittedOffset
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class PartitionStates:
         """Begin with nothing owned, as a member of a generation."""
         self._generation = generation
         self._partitions: dict[TopicPartition, _Partition] = {}
-        self._seen: dict[TopicPartition, Committed] = {}
+        self._seen: dict[TopicPartition, CommittedOffset] = {}
         """The newest acknowledged value of partitions that were ours."""
 
     # ownership
@@ -106,12 +106,12 @@ class PartitionStates:
             self.step(partition, Acknowledged(commit.committed))
 
     def writes(self) -> dict[TopicPartition, Commit]:
-        """Return the commits that stored ranges and recorded gaps allow."""
+        """Return the commits that stored ranges and recorded losses allow."""
         owed = ((p, it.token, effect) for p, it in self._partitions.items() for effect in it.protocol.owed(it.state))
         return {p: Commit(token, effect.value) for p, token, effect in owed if isinstance(effect, Write)}
 
     def unrecorded(self) -> list[Intent]:
-        """Return the intents with a gap whose record has to be in the bucket before their offset moves."""
+        """Return the intents with an unstored prefix whose record must be in the bucket before their offset moves."""
         return [record.intent for p in self._partitions if (record := self.record_of(p)) is not None]
 
     def record_of(self, partition: TopicPartition) -> Record | None:
@@ -122,13 +122,13 @@ class PartitionStates:
 
     # where a partition stands
 
-    def value(self, partition: TopicPartition) -> Committed | None:
+    def value(self, partition: TopicPartition) -> CommittedOffset | None:
         """Return what stands in the register, where it is known."""
         return protocol.value_of(self._partitions[partition].state)
 
     def unresolved(self) -> list[TopicPartition]:
         """Return the partitions of which Kafka has to be asked where they stand."""
-        return [p for p, it in self._partitions.items() if isinstance(it.state, Unresolved | Doubted)]
+        return [p for p, it in self._partitions.items() if isinstance(it.state, Unresolved | InDoubt)]
 
     def idle(self) -> dict[TopicPartition, Offset]:
         """Return the partitions that may be planned, with their positions."""
@@ -169,15 +169,15 @@ class PartitionStates:
     def runnable(self, now: float) -> Iterator[tuple[Range, Intent]]:
         """Yield the promised ranges that wait to be executed and do not back off, each with its intent."""
         for it in self._partitions.values():
-            if isinstance(it.state, Promised) and now >= it.attempts.retry_at:
+            if isinstance(it.state, Pending) and now >= it.attempts.retry_at:
                 for range_ in it.state.runnable():
                     if range_ not in it.attempts.running:
                         yield range_, it.state.intent
 
-    def promise_of(self, range_: Range) -> Promised | None:
+    def promise_of(self, range_: Range) -> Pending | None:
         """Return the pending promise of a range, if it still stands."""
         found = self._partitions.get(range_.partition)
-        if found is None or not isinstance(found.state, Promised) or range_ not in set(found.state.intent.ranges()):
+        if found is None or not isinstance(found.state, Pending) or range_ not in set(found.state.intent.ranges()):
             return None
         return found.state
 

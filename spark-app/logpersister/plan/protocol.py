@@ -1,30 +1,30 @@
 """The protocol of one partition: why every record ends up in exactly one object. Pure: no clock, no I/O.
 
 **The register.** The committed offset of a partition, with its metadata, is one register in Kafka, and this member
-knows its *value* (`Committed`). The value is all that has to survive a crash: whoever reads it knows where the
+knows its *value* (`CommittedOffset`). The value is all that has to survive a crash: whoever reads it knows where the
 partition stands and what was promised. The register is read and written through one membership session, fenced both
 ways (group/register.py), so at any moment at most one process can write it, and what that process has read is what
 stands there. *No effect outside this process rests on a read that is not fenced.*
 
 **One order for everything: promise, effect, commit.** A value with ends promises ranges; so do the records of what is
-lost or skipped, which are the `Gap` of an intent. Only what the register promises has an effect on the bucket, and the
-register moves on only over what has taken effect::
+lost or skipped, which are the `UnstoredPrefix` of an intent. Only what the register promises has an effect on the
+bucket, and the register moves on only over what has taken effect::
 
-    Unresolved ──Resolved──► Idle ──Due──► Promised ──Stored, Recorded──► Idle
+    Unresolved ──Resolved──► Idle ──Due──► Pending ──Stored, Recorded──► Idle
                                │            │  ▲
              a write without   └──────►     ▼  │ Resolved          any state ──Block──► Held
-             an answer                     Doubted
+             an answer                     InDoubt
 
 **The proof.** Let a *boundary* be the start or an end of a promised range.
 
 1. A promise is written once, at the offset that stands in the register (`_check_write`), so it begins where everything
    before is settled: stored, or recorded as lost or skipped.
 2. From then on its boundaries stand in the register until the offset has passed them. A promise is only ever replaced
-   by one with the same boundaries: under another revision for another place, or with a gap.
+   by one with the same boundaries: under another revision for another place, or with an unstored prefix.
 3. So whoever executes a range, now, later, or as a zombie, executes the same range. Name and content of its objects
    follow from the range, the records and the revision: a repeated execution replaces an object by itself.
 4. The offset moves from boundary to boundary, over settled ranges only. So before the offset every record is in an
-   object or a recorded gap, and behind it only objects of the one pending promise can be.
+   object, or recorded as lost or skipped, and behind it only objects of the one pending promise can be.
 5. What a fenced read cannot exclude is that Kafka itself shows an older value than it has acknowledged: an unclean
    election, a restored cluster, or a coordinator that has not heard of its successor, in the very group generation that
    this member is in. Three looks catch that: an answer that is older than what this process has seen acknowledged is
@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 
 from logpersister.plan import holds
 from logpersister.plan.holds import Hold
-from logpersister.plan.intents import Committed, Gap, Intent, promised, same_topic, stored
+from logpersister.plan.intents import CommittedOffset, Intent, UnstoredPrefix, promised, same_topic, stored
 from logpersister.ranges import Offset, Range, TopicPartition
 
 
@@ -56,7 +56,7 @@ class ProtocolError(AssertionError):
 class Unresolved:
     """The group has just given us the partition: it is not known what stands in the register."""
 
-    seen: Committed | None = None
+    seen: CommittedOffset | None = None
     """The newest value that this process has seen acknowledged while the partition was ours before."""
 
 
@@ -64,27 +64,27 @@ class Unresolved:
 class Idle:
     """Everything before the offset is settled, and nothing is promised."""
 
-    value: Committed
+    value: CommittedOffset
     looked: bool = False
     """Whether the bucket was asked that nothing is stored behind the offset."""
 
 
 @dataclass(frozen=True, slots=True)
-class Promised:
+class Pending:
     """An intent stands in the register: its ranges are executed until they are stored."""
 
-    value: Committed
+    value: CommittedOffset
     intent: Intent
     done: frozenset[Range] = frozenset()
     """Ranges that are stored, as far as this process knows."""
     recorded: bool = False
-    """Whether the record of the intent's gap is in the bucket, as far as this process knows."""
+    """Whether the record of the intent's unstored prefix is in the bucket, as far as this process knows."""
     looked: bool = False
 
     def settled(self) -> Offset:
         """Return the boundary up to which nothing is left to do."""
         offset = self.intent.start
-        if self.intent.gap is not None and not self.recorded:
+        if self.intent.unstored is not None and not self.recorded:
             return offset
         for range_ in self.intent.ranges():
             if range_ not in self.done and not self._given_up(range_):
@@ -97,10 +97,10 @@ class Promised:
         return (it for it in self.intent.ranges() if it not in self.done and not self._given_up(it))
 
     def lost(self) -> list[Range]:
-        """Return what is in no object: the intent up to the end of its gap, but for ranges that are stored."""
+        """Return what is in no object: the unstored prefix of the intent, except ranges that are stored."""
         pieces: list[Range] = []
         for range_ in self.intent.ranges():
-            end = min(range_.end, self.intent.gap.end if self.intent.gap is not None else 0)
+            end = min(range_.end, self.intent.unstored.end if self.intent.unstored is not None else 0)
             if range_.start < end and range_ not in self.done:
                 joined = pieces.pop().start if pieces and pieces[-1].end == range_.start else range_.start
                 pieces.append(Range(range_.partition, joined, end))
@@ -108,19 +108,19 @@ class Promised:
 
     def read_from(self, range_: Range) -> Offset:
         """Return from where on Kafka still has the records of a range."""
-        return range_.start if self.intent.gap is None else max(range_.start, self.intent.gap.end)
+        return range_.start if self.intent.unstored is None else max(range_.start, self.intent.unstored.end)
 
     def _given_up(self, range_: Range) -> bool:
-        return self.intent.gap is not None and range_.end <= self.intent.gap.end
+        return self.intent.unstored is not None and range_.end <= self.intent.unstored.end
 
 
 @dataclass(frozen=True, slots=True)
-class Doubted:
+class InDoubt:
     """The register has to be read again, because a write was not answered or because it is not clear how to go on."""
 
-    possible: frozenset[Committed]
+    possible: frozenset[CommittedOffset]
     """What can stand there: nobody else writes it while the partition is ours."""
-    before: Idle | Promised
+    before: Idle | Pending
     """What was known. Ranges that were stored stay stored."""
 
 
@@ -129,10 +129,10 @@ class Held:
     """A person decides. Nothing more is promised, executed or committed."""
 
     hold: Hold
-    value: Committed | None = None
+    value: CommittedOffset | None = None
 
 
-State = Unresolved | Idle | Promised | Doubted | Held
+State = Unresolved | Idle | Pending | InDoubt | Held
 
 # What can happen to it.
 
@@ -141,8 +141,8 @@ State = Unresolved | Idle | Promised | Doubted | Held
 class Resolved:
     """The register was read, fenced, and it is known what should stand there (plan/recovery.py)."""
 
-    read: Committed | None
-    target: Committed | Hold
+    read: CommittedOffset | None
+    target: CommittedOffset | Hold
     topic_id: str | None
     """Of the topic as it is now."""
 
@@ -156,7 +156,7 @@ class LookedAhead:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """These ranges are to be written; or the intent is nothing but a gap: Kafka has lost what comes next."""
+    """These ranges are to be written; or nothing of the intent will be stored: Kafka has lost what comes next."""
 
     intent: Intent
 
@@ -172,14 +172,14 @@ class Gone:
 class Acknowledged:
     """Kafka has taken a value."""
 
-    value: Committed
+    value: CommittedOffset
 
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
     """A value was sent, and it is not known whether it arrived."""
 
-    value: Committed
+    value: CommittedOffset
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +191,9 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The record of a gap is durable in the bucket."""
+    """The record of an unstored prefix is durable in the bucket."""
 
-    gap: Gap
+    unstored: UnstoredPrefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ Event = Resolved | LookedAhead | Due | Gone | Acknowledged | Unanswered | Stored
 class Write:
     """Send a value to the register; tell `Acknowledged` or `Unanswered`, or nothing when it was not sent."""
 
-    value: Committed
+    value: CommittedOffset
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +225,9 @@ class Record:
     """Note in the bucket that these offsets are in no object; then tell `Recorded`."""
 
     intent: Intent
-    gap: Gap
+    unstored: UnstoredPrefix
     ranges: tuple[Range, ...]
-    """What is in no object: all before the end of the gap, but for ranges that are stored."""
+    """What is in no object: the unstored prefix, except ranges that are stored."""
 
 
 Effect = Write | Record
@@ -251,16 +251,16 @@ class Protocol:
 
     def owed(self, state: State) -> tuple[Effect, ...]:
         """Return what a state wants, whatever has led to it, besides that its ranges run."""
-        if not isinstance(state, Promised):
+        if not isinstance(state, Pending):
             return ()
-        if state.intent.gap is not None and not state.recorded:
-            return (Record(state.intent, state.intent.gap, tuple(state.lost())),)
+        if state.intent.unstored is not None and not state.recorded:
+            return (Record(state.intent, state.intent.unstored, tuple(state.lost())),)
         settled = state.settled()
         return (Write(self._checked(state, _progress(state, settled))),) if settled > state.intent.start else ()
 
     def _step(  # noqa: C901, PLR0911, PLR0912 - the table of the state machine
         self, state: State, event: Event
-    ) -> tuple[State, Committed | None]:
+    ) -> tuple[State, CommittedOffset | None]:
         match state, event:
             case Held(), _:
                 return state, None
@@ -270,11 +270,11 @@ class Protocol:
                 return self._acknowledged(state, value), None
             case _, Unanswered(value):
                 return self._in_doubt(state, value), None
-            case ((Unresolved() | Doubted()), Resolved(read, target, topic_id)):
+            case ((Unresolved() | InDoubt()), Resolved(read, target, topic_id)):
                 if is_stale(state, read, topic_id):
                     raise ProtocolError(f"{self.partition}: {read} is older than what {state} has seen")
                 return self._resolved(state, read, target, topic_id)
-            case Doubted(before=Promised() as before), Stored(range_):
+            case InDoubt(before=Pending() as before), Stored(range_):
                 return replace(state, before=_with_done(before, {range_})), None
             case Idle(), LookedAhead(None):
                 return replace(state, looked=True), None
@@ -282,116 +282,120 @@ class Protocol:
                 return Held(holds.offset_went_back(self.partition, value.offset, found, self.generation), value), None
             case Idle(value, looked=True), Due(intent):
                 return state, self._checked(state, promised(intent, _since(value, intent)))
-            case Promised(), Gone():
+            case Pending(), Gone():
                 return self._lost_in_promise(state, event)
-            case Promised(), Stored(range_):
+            case Pending(), Stored(range_):
                 return _with_done(state, {range_}), None
-            case Promised(intent=Intent(gap=Gap() as gap)), Recorded(recorded) if gap == recorded:
+            case Pending(intent=Intent(unstored=unstored)), Recorded(recorded) if recorded == unstored:
                 return replace(state, recorded=True), None
-            case Promised(value), Reconsider():
-                return Doubted(frozenset({value}), state), None
-            case ((Idle(looked=False) | Promised() | Doubted() | Unresolved()), Due(intent)):
+            case Pending(value), Reconsider():
+                return InDoubt(frozenset({value}), state), None
+            case ((Idle(looked=False) | Pending() | InDoubt() | Unresolved()), Due(intent)):
                 raise ProtocolError(f"{intent} is promised while {self.partition} is {state}")
         return state, None
 
     # the register
 
     def _resolved(
-        self, state: Unresolved | Doubted, read: Committed | None, target: Committed | Hold, topic_id: str | None
-    ) -> tuple[State, Committed | None]:
+        self,
+        state: Unresolved | InDoubt,
+        read: CommittedOffset | None,
+        target: CommittedOffset | Hold,
+        topic_id: str | None,
+    ) -> tuple[State, CommittedOffset | None]:
         if isinstance(target, Hold):
             return Held(target, read), None
         if target == read:
             return self._adopt(target, state), None
-        if read is not None and read.mark is not None and same_topic(read.mark.topic_id, topic_id):
+        if read is not None and read.metadata is not None and same_topic(read.metadata.topic_id, topic_id):
             _check_write(self.partition, read, read.offset, target)
         return state, target
 
-    def _adopt(self, value: Committed, before: State) -> State:
+    def _adopt(self, value: CommittedOffset, before: State) -> State:
         """Return the state that a value means. What this process knows of the same intent stays known."""
-        known = before.before if isinstance(before, Doubted) else before
-        looked = isinstance(known, Idle | Promised) and known.looked
+        known = before.before if isinstance(before, InDoubt) else before
+        looked = isinstance(known, Idle | Pending) and known.looked
         intent = value.intent(self.partition)
         if intent is None:
             idle = Idle(value, looked)
-            theirs = value.mark is not None and value.mark.generation > self.generation
+            theirs = value.metadata is not None and value.metadata.generation > self.generation
             # A higher generation may be replaying what ours has stored: the bucket tells whether we may go on.
-            return Doubted(frozenset({value}), idle) if theirs else idle
-        if isinstance(known, Promised) and _continues(known.intent, intent):
-            recorded = known.recorded and known.intent.gap == intent.gap
+            return InDoubt(frozenset({value}), idle) if theirs else idle
+        if isinstance(known, Pending) and _continues(known.intent, intent):
+            recorded = known.recorded and known.intent.unstored == intent.unstored
             kept = known.done & set(intent.ranges())
-            return Promised(value, intent, kept, recorded, looked)
-        return Promised(value, intent, looked=looked)
+            return Pending(value, intent, kept, recorded, looked)
+        return Pending(value, intent, looked=looked)
 
-    def _acknowledged(self, state: State, value: Committed) -> State:
+    def _acknowledged(self, state: State, value: CommittedOffset) -> State:
         known = value_of(state)
-        if isinstance(state, Idle | Promised) and known is not None:
-            settled = state.settled() if isinstance(state, Promised) else known.offset
+        if isinstance(state, Idle | Pending) and known is not None:
+            settled = state.settled() if isinstance(state, Pending) else known.offset
             _check_write(self.partition, known, settled, value)
         return self._adopt(value, state)
 
-    def _in_doubt(self, state: State, value: Committed) -> State:
+    def _in_doubt(self, state: State, value: CommittedOffset) -> State:
         match state:
-            case Idle(known) | Promised(known):
-                return Doubted(frozenset({known, value}), state)
-            case Doubted(possible):
+            case Idle(known) | Pending(known):
+                return InDoubt(frozenset({known, value}), state)
+            case InDoubt(possible):
                 return replace(state, possible=possible | {value})
         return state  # what stands there was not known before either
 
-    def _checked(self, state: Idle | Promised, value: Committed) -> Committed:
-        settled = state.settled() if isinstance(state, Promised) else state.value.offset
+    def _checked(self, state: Idle | Pending, value: CommittedOffset) -> CommittedOffset:
+        settled = state.settled() if isinstance(state, Pending) else state.value.offset
         _check_write(self.partition, state.value, settled, value)
         return value
 
     # what Kafka has lost
 
-    def _lost_in_promise(self, state: Promised, gone: Gone) -> tuple[State, Committed | None]:
-        """Promise what is left of an intent anew, with a gap. Ranges that are stored are no part of it."""
+    def _lost_in_promise(self, state: Pending, gone: Gone) -> tuple[State, CommittedOffset | None]:
+        """Promise what is left of an intent anew, with an unstored prefix. Ranges that are stored are no part of it."""
         end = min(gone.log_start, state.intent.end)
         left = state.intent.after(state.settled())
-        if left is None or end <= left.start or (left.gap is not None and left.gap.end >= end):
+        if left is None or end <= left.start or (left.unstored is not None and left.unstored.end >= end):
             return state, None
-        anew = replace(left, gap=Gap(end, "lost"))
-        since = state.value.mark.since if state.value.mark is not None else None
+        anew = replace(left, unstored=UnstoredPrefix(end, "lost"))
+        since = state.value.metadata.since if state.value.metadata is not None else None
         return state, self._checked(state, promised(anew, since))
 
 
-def written(effects: Iterable[Effect]) -> Committed | None:
+def written(effects: Iterable[Effect]) -> CommittedOffset | None:
     """Return the value that is to be written, if any."""
     return next((effect.value for effect in effects if isinstance(effect, Write)), None)
 
 
-def value_of(state: State) -> Committed | None:
+def value_of(state: State) -> CommittedOffset | None:
     """Return the value that stands in the register, where it is known."""
     match state:
-        case Idle(value) | Promised(value):
+        case Idle(value) | Pending(value):
             return value
         case Held(_, value):
             return value
     return None
 
 
-def newest(state: State) -> Committed | None:
+def newest(state: State) -> CommittedOffset | None:
     """Return the newest value that this process has seen acknowledged."""
     match state:
         case Unresolved(seen):
             return seen
-        case Doubted(before=before):
+        case InDoubt(before=before):
             return before.value
     return value_of(state)
 
 
 def is_new_promise(before: State, after: State) -> bool:
     """Whether there is another promise to keep than before."""
-    known = before.before if isinstance(before, Doubted) else before
-    if not isinstance(after, Promised):
+    known = before.before if isinstance(before, InDoubt) else before
+    if not isinstance(after, Pending):
         return False
-    if not isinstance(known, Promised) or not _continues(known.intent, after.intent):
+    if not isinstance(known, Pending) or not _continues(known.intent, after.intent):
         return True
-    return known.intent.gap != after.intent.gap and after.intent.gap is not None
+    return known.intent.unstored != after.intent.unstored and after.intent.unstored is not None
 
 
-def is_stale(state: State, read: Committed | None, topic_id: str | None) -> bool:
+def is_stale(state: State, read: CommittedOffset | None, topic_id: str | None) -> bool:
     """Whether an answer is older than what this process has seen: it must not be taken, but asked for again.
 
     While a partition is ours nobody else writes its register, so one of the possible values stands there. While it was
@@ -399,16 +403,16 @@ def is_stale(state: State, read: Committed | None, topic_id: str | None) -> bool
     (``topic_id`` is another) has a register of its own.
     """
     seen = newest(state)
-    if seen is None or seen.mark is None or not same_topic(seen.mark.topic_id, topic_id):
+    if seen is None or seen.metadata is None or not same_topic(seen.metadata.topic_id, topic_id):
         return False
-    if isinstance(state, Doubted):
+    if isinstance(state, InDoubt):
         return read not in state.possible
-    if read is None or read.mark is None or not same_topic(seen.mark.topic_id, read.mark.topic_id):
+    if read is None or read.metadata is None or not same_topic(seen.metadata.topic_id, read.metadata.topic_id):
         return False
-    return seen.mark.generation == read.mark.generation and read.offset < seen.offset
+    return seen.metadata.generation == read.metadata.generation and read.offset < seen.offset
 
 
-def _check_write(partition: TopicPartition, before: Committed, settled: Offset, after: Committed) -> None:
+def _check_write(partition: TopicPartition, before: CommittedOffset, settled: Offset, after: CommittedOffset) -> None:
     """Raise ProtocolError unless ``after`` may replace ``before``, of which everything up to ``settled`` is settled."""
     old, new = before.intent(partition), after.intent(partition)
     if old is None:
@@ -420,23 +424,23 @@ def _check_write(partition: TopicPartition, before: Committed, settled: Offset, 
         raise ProtocolError(f"{partition}: {after} must not replace {before}, which is settled up to {settled}")
 
 
-def _progress(state: Promised, offset: Offset) -> Committed:
+def _progress(state: Pending, offset: Offset) -> CommittedOffset:
     left, intent = state.intent.after(offset), state.intent
-    since = state.value.mark.since if state.value.mark is not None else None
+    since = state.value.metadata.since if state.value.metadata is not None else None
     if left is not None:
         return promised(left, since)
     return stored(offset, intent.topic_id, intent.generation, revision=intent.revision, since=since)
 
 
-def _with_done(state: Promised, stored_ranges: AbstractSet[Range]) -> Promised:
+def _with_done(state: Pending, stored_ranges: AbstractSet[Range]) -> Pending:
     return replace(state, done=state.done | (stored_ranges & set(state.intent.ranges())))
 
 
 def _check_state(partition: TopicPartition, state: State) -> None:
     match state:
         case Idle(value):
-            sound = value.mark is not None and not value.mark.ends
-        case Promised(value, intent, done):
+            sound = value.metadata is not None and not value.metadata.ends
+        case Pending(value, intent, done):
             sound = value.intent(partition) == intent and done <= set(intent.ranges())
         case _:
             sound = True
@@ -444,10 +448,10 @@ def _check_state(partition: TopicPartition, state: State) -> None:
         raise ProtocolError(f"{partition}: {state} contradicts itself")
 
 
-def _since(value: Committed, intent: Intent) -> Offset | None:
+def _since(value: CommittedOffset, intent: Intent) -> Offset | None:
     """Return where the generation of a new intent began: at the intent, unless the partition was in it before."""
-    mark = value.mark
-    return mark.since if mark is not None and mark.generation == intent.generation else intent.start
+    metadata = value.metadata
+    return metadata.since if metadata is not None and metadata.generation == intent.generation else intent.start
 
 
 def _continues(before: Intent, now: Intent) -> bool:

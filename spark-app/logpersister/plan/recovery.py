@@ -10,7 +10,15 @@ from itertools import takewhile
 
 from logpersister.plan import holds
 from logpersister.plan.holds import Hold
-from logpersister.plan.intents import PLANNED_RANGES, Committed, Gap, Intent, promised, same_topic, stored
+from logpersister.plan.intents import (
+    PLANNED_RANGES,
+    CommittedOffset,
+    Intent,
+    UnstoredPrefix,
+    promised,
+    same_topic,
+    stored,
+)
 from logpersister.ranges import Offset, TopicPartition
 
 
@@ -29,7 +37,7 @@ class StoredRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class StoredTail:
     """What the bucket has stored last of a partition, in our generation or the one before that has anything."""
 
     generation: int
@@ -45,8 +53,8 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """The partition as this member would write it."""
+class PartitionContext:
+    """What a promise of this member says of a partition, besides the offsets."""
 
     partition: TopicPartition
     topic_id: str | None
@@ -56,27 +64,29 @@ class Subject:
     place: str
     """Bucket and prefix."""
 
-    def intent(self, start: Offset, ends: tuple[Offset, ...], gap: Gap | None = None) -> Intent:
+    def intent(self, start: Offset, ends: tuple[Offset, ...], unstored: UnstoredPrefix | None = None) -> Intent:
         """Return a promise under our own revision."""
-        return Intent(self.partition, self.topic_id, start, ends, self.revision, self.generation, self.place, gap)
+        return Intent(self.partition, self.topic_id, start, ends, self.revision, self.generation, self.place, unstored)
 
-    def at(self, offset: Offset, since: Offset | None = None) -> Committed:
+    def at(self, offset: Offset, since: Offset | None = None) -> CommittedOffset:
         """Return the value that says that everything before an offset is settled."""
         return stored(offset, self.topic_id, self.generation, since=since)
 
 
-def needs_bucket(committed: Committed | None, topic_id: str | None, generation: int) -> bool:
+def needs_bucket(committed: CommittedOffset | None, topic_id: str | None, generation: int) -> bool:
     """Whether the bucket must be looked into before a member of ``generation`` goes on from a committed offset.
 
     It must when the offset is missing, not ours, of another topic, or of a higher generation: that one may be a replay
     of what our own generation has stored already. What is pending is executed first, whatever its generation.
     """
-    if committed is None or committed.mark is None or not same_topic(committed.mark.topic_id, topic_id):
+    if committed is None or committed.metadata is None or not same_topic(committed.metadata.topic_id, topic_id):
         return True
-    return committed.mark.generation > generation and not committed.mark.ends
+    return committed.metadata.generation > generation and not committed.metadata.ends
 
 
-def from_another_place(subject: Subject, committed: Committed, tail: Tail) -> Committed | Hold:
+def from_another_place(
+    context: PartitionContext, committed: CommittedOffset, tail: StoredTail
+) -> CommittedOffset | Hold:
     """Decide for a partition with an intent whose own place cannot be written to: its ranges are stored in ours.
 
     They keep their boundaries: whatever of them was stored in the other place, no later range of any revision
@@ -87,30 +97,30 @@ def from_another_place(subject: Subject, committed: Committed, tail: Tail) -> Co
     Args:
         tail: as for `from_bucket`, of our own place.
     """
-    intent = committed.intent(subject.partition)
-    if intent is None or committed.mark is None:
+    intent = committed.intent(context.partition)
+    if intent is None or committed.metadata is None:
         raise ValueError(f"{committed} promises nothing for another place")
-    of_ours = tail.ranges if tail.generation == subject.generation else ()
-    conflict = _conflict(subject, of_ours)
+    of_ours = tail.ranges if tail.generation == context.generation else ()
+    conflict = _conflict(context, of_ours)
     if conflict is not None:
         return conflict
-    since = committed.mark.since if intent.generation == subject.generation else intent.start
+    since = committed.metadata.since if intent.generation == context.generation else intent.start
     begun = [range_ for range_ in of_ours if range_.end > intent.start]
-    ours = subject.intent(intent.start, intent.ends, intent.gap)
+    ours = context.intent(intent.start, intent.ends, intent.unstored)
     if not begun:
         return promised(ours, since)
     revision = begun[-1].revision
     ranges = {(range_.start, range_.end) for range_ in intent.ranges()}
     as_promised = all((it.start, it.end) in ranges and it.revision == revision for it in begun)
-    if as_promised and intent.generation <= subject.generation:  # a higher one may be replaying what ours has
+    if as_promised and intent.generation <= context.generation:  # a higher one may be replaying what ours has
         return promised(replace(ours, revision=revision), since)
     stored_end = max(range_.end for range_ in begun)
-    return holds.replay_elsewhere(subject.partition, intent.place, stored_end, subject.generation)
+    return holds.replay_elsewhere(context.partition, intent.place, stored_end, context.generation)
 
 
 def from_bucket(  # noqa: PLR0911 - one for each row of the table in docs/design/intents.md
-    subject: Subject, committed: Committed | None, tail: Tail, begin: Offset, log_start: Offset
-) -> Committed | Hold:
+    context: PartitionContext, committed: CommittedOffset | None, tail: StoredTail, begin: Offset, log_start: Offset
+) -> CommittedOffset | Hold:
     """Decide for a partition whose committed offset was not left by us, or by a higher generation.
 
     Args:
@@ -118,48 +128,48 @@ def from_bucket(  # noqa: PLR0911 - one for each row of the table in docs/design
         begin: where a partition without any trace begins: ``spec.kafka.startFrom`` when the group began.
         log_start: first offset that Kafka still has.
     """
-    ours = tail.ranges if tail.generation == subject.generation else ()
-    conflict = _conflict(subject, ours) or _unfinished(subject, committed)
+    ours = tail.ranges if tail.generation == context.generation else ()
+    conflict = _conflict(context, ours) or _unfinished(context, committed)
     if conflict is not None:
         return conflict
-    mark = committed.mark if committed is not None else None
-    if committed is None or (mark is not None and not same_topic(mark.topic_id, subject.topic_id)):
-        if not _is_ours(subject, tail):
-            return subject.at(begin, since=begin)
-        return _repair(subject, tail, max(begin, log_start), log_start)
+    metadata = committed.metadata if committed is not None else None
+    if committed is None or (metadata is not None and not same_topic(metadata.topic_id, context.topic_id)):
+        if not _is_ours(context, tail):
+            return context.at(begin, since=begin)
+        return _repair(context, tail, max(begin, log_start), log_start)
     if not ours:
-        return subject.at(committed.offset, since=committed.offset)
+        return context.at(committed.offset, since=committed.offset)
     if committed.offset < tail.end:
-        return holds.replay_requested(subject.partition, committed.offset, tail.end, subject.generation)
-    if committed.offset > tail.end and mark is None:
-        skipped = subject.intent(tail.end, (committed.offset,), Gap(committed.offset, "skipped"))
+        return holds.replay_requested(context.partition, committed.offset, tail.end, context.generation)
+    if committed.offset > tail.end and metadata is None:
+        skipped = context.intent(tail.end, (committed.offset,), UnstoredPrefix(committed.offset, "skipped"))
         return promised(skipped)
-    return subject.at(committed.offset)
+    return context.at(committed.offset)
 
 
-def _conflict(subject: Subject, ours: Sequence[StoredRange]) -> Hold | None:
+def _conflict(context: PartitionContext, ours: Sequence[StoredRange]) -> Hold | None:
     for range_ in ours:
-        if range_.group != subject.group:
-            return holds.foreign_objects(subject.partition, range_.group, subject.generation)
-        if not same_topic(range_.topic_id, subject.topic_id):
-            return holds.topic_recreated(subject.partition, range_.topic_id, subject.topic_id)
+        if range_.group != context.group:
+            return holds.foreign_objects(context.partition, range_.group, context.generation)
+        if not same_topic(range_.topic_id, context.topic_id):
+            return holds.topic_recreated(context.partition, range_.topic_id, context.topic_id)
     return None
 
 
-def _is_ours(subject: Subject, tail: Tail) -> bool:
+def _is_ours(context: PartitionContext, tail: StoredTail) -> bool:
     """Whether there is anything stored to go on behind. Of a lower generation, others' objects are not our business."""
-    return bool(tail.ranges) and _conflict(subject, tail.ranges) is None
+    return bool(tail.ranges) and _conflict(context, tail.ranges) is None
 
 
-def _unfinished(subject: Subject, committed: Committed | None) -> Hold | None:
+def _unfinished(context: PartitionContext, committed: CommittedOffset | None) -> Hold | None:
     """Hold a topic that was made again while ranges of the old one were promised: a zombie may yet write them."""
-    mark = committed.mark if committed is not None else None
-    if mark is None or not mark.ends or mark.generation != subject.generation:
+    metadata = committed.metadata if committed is not None else None
+    if metadata is None or not metadata.ends or metadata.generation != context.generation:
         return None  # (a pending intent of the same topic is executed, and never comes here)
-    return holds.topic_recreated(subject.partition, mark.topic_id, subject.topic_id)
+    return holds.topic_recreated(context.partition, metadata.topic_id, context.topic_id)
 
 
-def _repair(subject: Subject, tail: Tail, beginning: Offset, log_start: Offset) -> Committed:
+def _repair(context: PartitionContext, tail: StoredTail, beginning: Offset, log_start: Offset) -> CommittedOffset:
     """Go on when Kafka has forgotten the committed offset, and any intent with it: after the stored ranges.
 
     The last intent may have been half written, and an intent has one revision, so only the last ranges of one
@@ -176,7 +186,7 @@ def _repair(subject: Subject, tail: Tail, beginning: Offset, log_start: Offset) 
     revision = tail.ranges[-1].revision
     in_doubt = takewhile(lambda it: it.revision == revision and it.end > log_start, reversed(tail.ranges))
     doubtful = list(in_doubt)[::-1]
-    if tail.before is not None and _conflict(subject, [tail.before]) is None:
+    if tail.before is not None and _conflict(context, [tail.before]) is None:
         beginning = max(beginning, tail.before.end)
 
     def end_before(range_: StoredRange) -> Offset:
@@ -189,8 +199,8 @@ def _repair(subject: Subject, tail: Tail, beginning: Offset, log_start: Offset) 
     while doubtful and doubtful[0].whole and end_before(doubtful[0]) >= doubtful[0].start:
         del doubtful[0]
     if not doubtful:
-        return stored(tail.end, subject.topic_id, tail.generation)
+        return stored(tail.end, context.topic_id, tail.generation)
     start = end_before(doubtful[0])
     boundaries = {boundary for it in doubtful for boundary in (it.start, it.end) if boundary > start}
-    again = replace(subject, revision=revision, generation=tail.generation)
+    again = replace(context, revision=revision, generation=tail.generation)
     return promised(again.intent(start, tuple(sorted(boundaries))))

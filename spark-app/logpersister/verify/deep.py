@@ -18,7 +18,7 @@ from logpersister.verify.comparison import ExactComparison, OwnFacts, Tally, mis
 from logpersister.verify.content import Content, Items, content_of
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
-from logpersister.verify.gaps import Reader
+from logpersister.verify.missing_offsets import Reader
 from logpersister.verify.spans import common
 from logpersister.verify.streams import ContentError
 from logpersister.verify.tiling import Examination, Tile

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logpersister.plan.intents import Committed, same_topic
+from logpersister.plan.intents import CommittedOffset, same_topic
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.losses import Loss
@@ -51,9 +51,9 @@ class PartitionEvidence:
     group: str
     generation: int
     """That of the manifest."""
-    before: Committed | None
+    before: CommittedOffset | None
     """The committed offset before the bucket was listed: what it covers must be in the listing."""
-    after: Committed | None
+    after: CommittedOffset | None
     """The committed offset after the bucket was listed: what is in the listing was promised by then."""
     objects: Sequence[StoredObject]
     losses: Sequence[Loss] = ()
@@ -65,15 +65,15 @@ class PartitionEvidence:
     @property
     def current_generation(self) -> int:
         """The generation that the committed offset belongs to."""
-        mark = self.before.mark if self.before else None
-        return mark.generation if mark else self.generation
+        metadata = self.before.metadata if self.before else None
+        return metadata.generation if metadata else self.generation
 
     @property
     def topic_id(self) -> str | None:
         """The topic that the committed offset belongs to, or else the one that Kafka has now."""
-        mark = self.before.mark if self.before else None
-        if mark is not None and mark.topic_id is not None:
-            return mark.topic_id
+        metadata = self.before.metadata if self.before else None
+        if metadata is not None and metadata.topic_id is not None:
+            return metadata.topic_id
         return self.kafka.topic_id if self.kafka else None
 
     @property

@@ -23,13 +23,13 @@ _CHECKSUM = re.compile(r"crc32:[0-9a-f]{8}(-[0-9a-f]{8}){3}")
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class MissingOffsets:
     """Offsets that are in no object and nowhere explained: Kafka has to be asked whether it has records there."""
 
     span: Span
     generation: int
     before_first: bool = False
-    """Whether the gap lies before the first stored offset."""
+    """Whether the offsets lie before the first stored offset."""
     within: StoredObject | None = None
     """The object of a range at whose end Kafka gave nothing and did not show why; None: no object has the offsets."""
 
@@ -48,7 +48,7 @@ class Examination:
 
     evidence: PartitionEvidence
     findings: list[Finding] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
+    missing: list[MissingOffsets] = field(default_factory=list)
     tiles: list[Tile] = field(default_factory=list)
     """Of all generations, with whole facts: what the deep form reads."""
 
@@ -83,7 +83,7 @@ def examine(evidence: PartitionEvidence) -> Examination:
     result.tiles = [tile for generation in tiles.values() for tile in generation]
     settled = {number: _settled(number, generation, result) for number, generation in tiles.items()}
     for number, found in settled.items():
-        result.gaps += filter(None, (_unexplained(tile, number) for tile in found))
+        result.missing += filter(None, (_unexplained(tile, number) for tile in found))
     _find_gaps({number: [tile.span for tile in found] for number, found in settled.items() if found}, result)
     if not result.has_begun:
         _note_what_waits(evidence, result)
@@ -188,12 +188,14 @@ def _check_ends(known: Sequence[tuple[StoredObject, ObjectFacts]], tile: Tile, r
                 return
 
 
-def _unexplained(tile: Tile, generation: int) -> Gap | None:
+def _unexplained(tile: Tile, generation: int) -> MissingOffsets | None:
     """Return the offsets at the end of a range of which Kafka had only said nothing when it was stored."""
     known = [(one, one.facts) for one in tile.objects if one.facts is not None]
     silent = max((facts.unexplained for _, facts in known), default=0)
     begin = max([tile.span[1] - silent, *(facts.last + 1 for _, facts in known)])
-    return Gap((begin, tile.span[1]), generation, within=known[0][0]) if begin < tile.span[1] and silent else None
+    if begin >= tile.span[1] or not silent:
+        return None
+    return MissingOffsets((begin, tile.span[1]), generation, within=known[0][0])
 
 
 def _check_overlaps(tiles: Sequence[Tile], result: Examination) -> None:
@@ -222,7 +224,7 @@ def _settled(generation: int, tiles: Sequence[Tile], result: Examination) -> lis
         if tile.span[0] < evidence.before.offset:
             settled.append(tile)
         if tile.span[1] > evidence.before.offset and tile.span[1] > after and tile.span not in promised:
-            ours = evidence.before.mark is not None
+            ours = evidence.before.metadata is not None
             why = "no pending intent promises it" if ours else "somebody has set the group's offset"
             message = f"the group has committed offset {evidence.before.offset} and {why}"
             for one in tile.objects:
@@ -254,8 +256,8 @@ def _find_gaps(spans: dict[int, list[Span]], result: Examination) -> None:
             for span in theirs
         ]
         explained = [*own, *losses, *others, *union_gaps]
-        result.gaps += [Gap(span, number) for span in minus([(min(own)[0], end)], explained)]
-    result.gaps.sort(key=lambda gap: gap.span)
+        result.missing += [MissingOffsets(span, number) for span in minus([(min(own)[0], end)], explained)]
+    result.missing.sort(key=lambda missing: missing.span)
 
 
 def _union_gaps(spans: dict[int, list[Span]], committed: Offset, losses: list[Span], result: Examination) -> list[Span]:
@@ -263,13 +265,13 @@ def _union_gaps(spans: dict[int, list[Span]], committed: Offset, losses: list[Sp
     everything = union(span for found in spans.values() for span in found)
     begin = everything[0][0] if everything else committed
     end = max([committed, *(stop for _, stop in everything)])
-    gaps = minus([(begin, end)] if begin < end else [], [*everything, *losses])
-    result.gaps += [Gap(span, evidence.current_generation) for span in gaps]
+    missing = minus([(begin, end)] if begin < end else [], [*everything, *losses])
+    result.missing += [MissingOffsets(span, evidence.current_generation) for span in missing]
     readable = evidence.readable
     if evidence.from_earliest and readable is not None and readable.start < begin:
         early = minus([(readable.start, min(begin, readable.end))], losses)
-        result.gaps += [Gap(span, evidence.current_generation, before_first=True) for span in early]
-    return gaps
+        result.missing += [MissingOffsets(span, evidence.current_generation, before_first=True) for span in early]
+    return missing
 
 
 def _losses(result: Examination) -> list[Span]:

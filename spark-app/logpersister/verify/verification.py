@@ -1,4 +1,4 @@
-"""Verifies topic by topic: gathers the evidence, judges it, asks Kafka about gaps."""
+"""Verifies topic by topic: gathers the evidence, judges it, asks Kafka about offsets that no object has."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from logpersister.group.answers import Answer, TopicDescription
-from logpersister.plan.intents import Committed, UnknownMarkError
+from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.storage.losses import Loss
-from logpersister.verify import gaps
+from logpersister.verify import missing_offsets
 from logpersister.verify.deep import DeepVerification
 from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
 from logpersister.verify.findings import Finding, Kind
-from logpersister.verify.gaps import Reader
+from logpersister.verify.missing_offsets import Reader
 from logpersister.verify.tiling import Examination, examine
 
-Commits = Mapping[TopicPartition, Committed | UnknownMarkError | None]
+Commits = Mapping[TopicPartition, CommittedOffset | UnknownMetadataError | None]
 
 
 class Offsets(Protocol):
@@ -29,7 +29,7 @@ class Offsets(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class VerifiedGroup:
     """The group as its manifest describes it."""
 
     group: str
@@ -70,7 +70,7 @@ class Verification:
 
     def __init__(
         self,
-        subject: Subject,
+        group: VerifiedGroup,
         offsets: Offsets,
         reader: Reader,
         stored: Callable[[str], Iterable[StoredObject]],
@@ -84,7 +84,7 @@ class Verification:
             deep: compares objects with records, if that is wanted.
         """
         self._deep = deep
-        self._subject = subject
+        self._group = group
         self._offsets = offsets
         self._reader = reader
         self._stored = stored
@@ -103,7 +103,7 @@ class Verification:
                 result.bytes += one.size
                 result.records += one.facts.records if one.facts else 0
             result.findings += examination.findings
-            result.findings += gaps.explain(examination, self._reader)
+            result.findings += missing_offsets.explain(examination, self._reader)
             if self._deep is not None:
                 comparison = self._deep.compare(examination)
                 result.findings += comparison.findings
@@ -132,14 +132,14 @@ class Verification:
             yield examine(
                 PartitionEvidence(
                     partition=partition,
-                    group=self._subject.group,
-                    generation=self._subject.generation,
+                    group=self._group.group,
+                    generation=self._group.generation,
                     before=_known(before.get(partition)),
                     after=_known(after.get(partition)),
                     objects=objects[partition],
                     losses=self._losses[partition],
                     kafka=views.get(partition),
-                    from_earliest=self._subject.from_earliest,
+                    from_earliest=self._group.from_earliest,
                 )
             )
 
@@ -173,9 +173,9 @@ def waiting(results: Iterable[TopicResult]) -> int:
     return sum(finding.end - finding.start for finding in findings if finding.kind is Kind.NOT_BEGUN)
 
 
-def _unknown(entry: Committed | UnknownMarkError | None) -> bool:
-    return isinstance(entry, UnknownMarkError)
+def _unknown(entry: CommittedOffset | UnknownMetadataError | None) -> bool:
+    return isinstance(entry, UnknownMetadataError)
 
 
-def _known(entry: Committed | UnknownMarkError | None) -> Committed | None:
-    return None if isinstance(entry, UnknownMarkError) else entry
+def _known(entry: CommittedOffset | UnknownMetadataError | None) -> CommittedOffset | None:
+    return None if isinstance(entry, UnknownMetadataError) else entry

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 import pytest
 
 from logpersister.group.membership import Membership, MembershipSettings
-from logpersister.plan.intents import Committed, Intent, promised, stored
+from logpersister.plan.intents import CommittedOffset, Intent, promised, stored
 from logpersister.plan.partitions import Commit, PartitionStates
 from logpersister.plan.protocol import Unanswered, is_stale
 from logpersister.ranges import TopicPartition
@@ -46,19 +46,19 @@ class Seat:
         self.states.own(self.membership.ownership())
         return set(self.states.owned())
 
-    def read(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Committed]:
+    def read(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, CommittedOffset]:
         """Return what a member that the group gave these partitions takes for their committed offsets."""
         self.owned()
         answers = self.membership.register.read(partitions)
-        found = {partition: it for partition, it in answers.items() if isinstance(it, Committed)}
+        found = {partition: it for partition, it in answers.items() if isinstance(it, CommittedOffset)}
         return {p: it for p, it in found.items() if not is_stale(self.states.state(p), it, TOPIC_ID)}
 
-    def read_at_last(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Committed]:
+    def read_at_last(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, CommittedOffset]:
         """Ask until somebody answers, as a member does."""
         asked = list(partitions)
         return eventually("committed offsets are read", _unless_refused(lambda: self.read(asked)))
 
-    def try_commit(self, partition: TopicPartition, committed: Committed) -> bool:
+    def try_commit(self, partition: TopicPartition, committed: CommittedOffset) -> bool:
         """Commit once, and take in what becomes of it; return whether the answer came."""
         self.owned()
         commit = Commit(self.membership.ownership()[partition], committed)
@@ -69,14 +69,14 @@ class Seat:
             self.states.step(partition, Unanswered(committed))
         return partition in outcome.committed
 
-    def commit(self, partition: TopicPartition, committed: Committed) -> None:
+    def commit(self, partition: TopicPartition, committed: CommittedOffset) -> None:
         eventually(f"{committed} is taken", lambda: self.try_commit(partition, committed))
 
 
 def _unless_refused(
-    ask: Callable[[], dict[TopicPartition, Committed]],
-) -> Callable[[], dict[TopicPartition, Committed]]:
-    def asked() -> dict[TopicPartition, Committed]:
+    ask: Callable[[], dict[TopicPartition, CommittedOffset]],
+) -> Callable[[], dict[TopicPartition, CommittedOffset]]:
+    def asked() -> dict[TopicPartition, CommittedOffset]:
         try:
             return ask()
         except Exception:  # noqa: BLE001 - nothing is decided, and it is asked again
@@ -100,7 +100,7 @@ def seat(kafka: KafkaCluster, unique: str, topic: Callable[..., str]) -> Iterato
         yield join
 
 
-def idle(offset: int) -> Committed:
+def idle(offset: int) -> CommittedOffset:
     """Return the commit which says that everything before ``offset`` is stored, and nothing is pending."""
     return stored(offset, TOPIC_ID, 1)
 
@@ -109,7 +109,7 @@ def wait_owns(seat: Seat, count: int) -> None:
     eventually(f"it owns {count} partitions", lambda: len(seat.owned()) == count, explain=seat.owned)
 
 
-def wake_when_asked(broker: KafkaBroker, answer: "Future[dict[TopicPartition, Committed]]", before: int) -> None:
+def wake_when_asked(broker: KafkaBroker, answer: "Future[dict[TopicPartition, CommittedOffset]]", before: int) -> None:
     """Thaw ``broker`` with the question before it; at once when it was not asked, since others have answered.
 
     A member that asks others may have to wait for an answer of theirs: then ``broker`` wakes up after a while.

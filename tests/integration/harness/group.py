@@ -21,7 +21,7 @@ _ASK_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class CommittedOffset:
     """A committed offset and the string beside it."""
 
     offset: int
@@ -62,11 +62,11 @@ class Group:
             self._client.close()
             self._client = None
 
-    def committed(self, topic: str) -> dict[int, Committed]:
+    def committed(self, topic: str) -> dict[int, CommittedOffset]:
         """Return what is committed, by partition."""
         found = self._patiently(lambda: self._admin.list_group_offsets({self.name: None}))[self.name]
         return {
-            partition.partition: Committed(entry.offset, entry.metadata or "")
+            partition.partition: CommittedOffset(entry.offset, entry.metadata or "")
             for partition, entry in found.items()
             if partition.topic == topic and entry.offset >= 0
         }

@@ -8,7 +8,7 @@ from logpersister.cli.lag import GroupLag, _show_tables, document
 from logpersister.group.answers import Answer, GroupDescription, GroupMember
 from logpersister.group.observation import observe
 from logpersister.manifest.kafka import KafkaSpec
-from logpersister.plan.intents import Committed, Intent, UnknownMarkError, promised, stored
+from logpersister.plan.intents import CommittedOffset, Intent, UnknownMetadataError, promised, stored
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import WORST, GenerationShare, generations
 
@@ -21,12 +21,14 @@ KAFKA = KafkaSpec.model_validate({"bootstrapServers": "broker-1:9092", "topics":
 class Offsets:
     """Plays `OffsetReader`: each partition has one record a second up to now."""
 
-    commits: Mapping[TopicPartition, Committed | UnknownMarkError | None]
+    commits: Mapping[TopicPartition, CommittedOffset | UnknownMetadataError | None]
     starts: Mapping[TopicPartition, Offset]
     ends_: Mapping[TopicPartition, Offset]
     errors: dict[str, Exception] = field(default_factory=dict)
 
-    def committed(self, partitions: list[TopicPartition]) -> dict[TopicPartition, Committed | UnknownMarkError | None]:
+    def committed(
+        self, partitions: list[TopicPartition]
+    ) -> dict[TopicPartition, CommittedOffset | UnknownMetadataError | None]:
         return {partition: self.commits.get(partition) for partition in partitions}
 
     def log_starts(self, partitions: list[TopicPartition]) -> Answer[Offset]:
@@ -107,7 +109,7 @@ def test_a_topic_that_cannot_be_asked_hides_no_other_and_is_not_counted(offsets:
 
 
 def test_an_unreadable_mark_is_an_error_of_its_topic(offsets: Offsets) -> None:
-    offsets.commits = {P0: UnknownMarkError("committed by a newer release")}
+    offsets.commits = {P0: UnknownMetadataError("committed by a newer release")}
     found = document(look(offsets), every=True)
     assert found["errors"] == [{"topic": "clicks", "message": "partition 0: committed by a newer release"}]
     assert [one["partition"] for one in found["partitions"]] == [1, 2]

@@ -13,7 +13,7 @@ from kafka.structs import OffsetAndMetadata
 from logpersister.group import internals, membership
 from logpersister.group.answers import CommitOutcome
 from logpersister.group.membership import FencedError, Membership, MembershipSettings
-from logpersister.plan.intents import UnknownMarkError, stored
+from logpersister.plan.intents import UnknownMetadataError, stored
 from logpersister.plan.partitions import Commit
 from logpersister.ranges import TopicPartition
 
@@ -249,7 +249,7 @@ def test_what_stands_in_the_register_is_read_with_its_marks(
     a, b, c = (TopicPartition(name, 0) for name in "abc")
     found = member.register.read([a, b, c])
     assert (found[a], found[c]) == (stored(5, "id", 1), None)
-    assert isinstance(found[b], UnknownMarkError)
+    assert isinstance(found[b], UnknownMetadataError)
     assert member.register.read([]) == {}
     assert len(asked) == 1
 

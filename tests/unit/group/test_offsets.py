@@ -11,7 +11,7 @@ from kafka.protocol.metadata import CoordinatorType
 from logpersister.group import offsets
 from logpersister.group.answers import TopicDescription
 from logpersister.group.offsets import OffsetReader
-from logpersister.plan.intents import Committed, Mark, UnknownMarkError
+from logpersister.plan.intents import CommittedOffset, OffsetMetadata, UnknownMetadataError
 from logpersister.ranges import TopicPartition, topic_id_text
 
 BAD = "forbidden"
@@ -80,10 +80,10 @@ def test_committed_offsets_come_with_their_marks(reader: OffsetReader) -> None:
     found[KafkaTopicPartition("t", 4)].offset = -1
     admin_of(reader).committed = found
     answer = reader.committed([TopicPartition("t", index) for index in range(6)])
-    assert answer[TopicPartition("t", 0)] == Committed(10, Mark(None, 1))
-    assert answer[TopicPartition("t", 1)] == Committed(10, None)
-    assert answer[TopicPartition("t", 2)] == Committed(10, None)
-    assert isinstance(answer[TopicPartition("t", 3)], UnknownMarkError)
+    assert answer[TopicPartition("t", 0)] == CommittedOffset(10, OffsetMetadata(None, 1))
+    assert answer[TopicPartition("t", 1)] == CommittedOffset(10, None)
+    assert answer[TopicPartition("t", 2)] == CommittedOffset(10, None)
+    assert isinstance(answer[TopicPartition("t", 3)], UnknownMetadataError)
     assert answer[TopicPartition("t", 4)] is None, "no committed offset"
     assert TopicPartition("t", 5) not in answer, "not told is not the same as none"
     assert reader.committed([]) == {}

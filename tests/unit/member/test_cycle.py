@@ -11,7 +11,7 @@ from logpersister.member.listener import Listener
 from logpersister.member.sizing import SAMPLE_AGAIN_SECONDS
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.plan.holds import HoldReason
-from logpersister.plan.intents import Committed, Gap, Mark
+from logpersister.plan.intents import CommittedOffset, OffsetMetadata, UnstoredPrefix
 from logpersister.plan.recovery import StoredRange
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
@@ -55,9 +55,9 @@ def begin(world: FakeWorld, cycle: Cycle, **ends: Offset) -> None:
         world.offsets.end[TopicPartition(topic, 0)] = end
 
 
-def marks(world: FakeWorld, partition: TopicPartition = CLICKS) -> list[tuple[Offset, tuple[Offset, ...]]]:
-    sent = [(it.offset, it.mark) for p, it, _ in world.register.sent if p == partition]
-    return [(offset, mark.ends if mark else ()) for offset, mark in sent]
+def commits(world: FakeWorld, partition: TopicPartition = CLICKS) -> list[tuple[Offset, tuple[Offset, ...]]]:
+    sent = [(it.offset, it.metadata) for p, it, _ in world.register.sent if p == partition]
+    return [(offset, metadata.ends if metadata else ()) for offset, metadata in sent]
 
 
 def test_promise_execute_keep(world: FakeWorld) -> None:
@@ -65,13 +65,13 @@ def test_promise_execute_keep(world: FakeWorld) -> None:
     cycle = cycle_in(world, heard)
     begin(world, cycle, clicks=25)
     turn(world, cycle)
-    assert marks(world) == [(0, ()), (0, (10, 20, 25))]
+    assert commits(world) == [(0, ()), (0, (10, 20, 25))]
     assert len(world.memory.revisions) == 1, "the snapshot is there before the promise"
     assert world.jobs.ranges() == [Range(CLICKS, 0, 10), Range(CLICKS, 10, 20), Range(CLICKS, 20, 25)]
     assert world.group.busy == {CLICKS}
     world.jobs.end()
     turn(world, cycle)
-    assert marks(world)[-1] == (25, ())
+    assert commits(world)[-1] == (25, ())
     assert world.group.busy == set()
     assert heard.events == [("stored", 0, 10), ("stored", 10, 20), ("stored", 20, 25)]
 
@@ -89,10 +89,10 @@ def test_nothing_is_promised_when_the_snapshot_cannot_be_stored(world: FakeWorld
     world.memory.error = StorageError("unreachable", "S3 is away")
     with pytest.raises(StorageError):
         turn(world, again)
-    assert marks(world)[-1] == (25, ())
+    assert commits(world)[-1] == (25, ())
     world.memory.error = None
     turn(world, again)
-    assert marks(world)[-1] == (25, (35, 45, 50))
+    assert commits(world)[-1] == (25, (35, 45, 50))
 
 
 def test_nothing_is_executed_when_the_promise_may_not_have_arrived(world: FakeWorld) -> None:
@@ -116,7 +116,7 @@ def test_a_commit_in_doubt_costs_no_second_execution(world: FakeWorld) -> None:
     world.register.failing = set()
     turn(world, cycle)
     turn(world, cycle)
-    assert marks(world)[-1] == (25, ())
+    assert commits(world)[-1] == (25, ())
     assert len(world.jobs.submitted) == 1
 
 
@@ -128,7 +128,7 @@ def test_without_promising_what_has_ended_is_kept_and_nothing_begins(world: Fake
     world.offsets.end[CLICKS] = 100
     world.time += 10
     cycle.turn(promising=False)
-    assert marks(world)[-1] == (25, ())
+    assert commits(world)[-1] == (25, ())
     assert len(world.jobs.submitted) == 1
 
 
@@ -146,7 +146,7 @@ def test_a_loss_that_cannot_be_looked_into_now_is_met_again(world: FakeWorld) ->
     turn(world, cycle)
     turn(world, cycle)
     assert world.memory.losses == [(CLICKS, 0, 10, "lost")], "the other ranges are stored"
-    assert marks(world)[-1] == (25, ())
+    assert commits(world)[-1] == (25, ())
 
 
 def test_a_loss_is_recorded_when_it_is_promised_and_not_before(world: FakeWorld) -> None:
@@ -157,7 +157,7 @@ def test_a_loss_is_recorded_when_it_is_promised_and_not_before(world: FakeWorld)
     world.offsets.start[CLICKS] = 5
     world.register.failing = {CLICKS}
     turn(world, cycle)
-    assert marks(world)[-1] == (0, (5,))
+    assert commits(world)[-1] == (0, (5,))
     assert world.memory.losses == []
     assert heard.events == [("commit failed", "promise")]
     world.register.failing = set()
@@ -165,18 +165,18 @@ def test_a_loss_is_recorded_when_it_is_promised_and_not_before(world: FakeWorld)
     world.memory.record_loss = Mock(side_effect=away)  # type: ignore[method-assign]
     for _ in range(3):
         turn(world, cycle)
-    assert marks(world)[-1] == (0, (5,)), "the offset does not move before the record is there"
+    assert commits(world)[-1] == (0, (5,)), "the offset does not move before the record is there"
     world.memory.record_loss = record  # type: ignore[method-assign]
     turn(world, cycle, 20.0)
     turn(world, cycle)
     assert world.memory.losses == [(CLICKS, 0, 5, "lost")]
     assert ("lost", 0, 5, True) in heard.events
-    assert (5, ()) in marks(world)
+    assert (5, ()) in commits(world)
 
 
 def test_what_somebody_before_us_has_stored_is_not_lost(world: FakeWorld) -> None:
     resource, own = manifest(onDataLoss="skip")
-    world.register.kafka[CLICKS] = Committed(0, Mark(TOPIC_ID, 1, own.hash, (10, 20, 30), place=PLACE))
+    world.register.kafka[CLICKS] = CommittedOffset(0, OffsetMetadata(TOPIC_ID, 1, own.hash, (10, 20, 30), place=PLACE))
     world.memory.stored[CLICKS] = [StoredRange(10, 20, "backup", own.hash, TOPIC_ID, whole=True)]
     world.offsets.end[CLICKS] = 30
     cycle = Cycle(resource, own, world.ports(), clock=world.clock, now=world.clock)
@@ -186,18 +186,20 @@ def test_what_somebody_before_us_has_stored_is_not_lost(world: FakeWorld) -> Non
     turn(world, cycle)
     turn(world, cycle, 10.0)
     assert world.memory.losses == [(CLICKS, 0, 10, "lost"), (CLICKS, 20, 25, "lost")]
-    assert marks(world)[-1] == (20, (30,))
+    assert commits(world)[-1] == (20, (30,))
     assert world.jobs.ranges() == [Range(CLICKS, 20, 30)]
 
 
 def test_a_member_that_takes_over_a_loss_records_it(world: FakeWorld) -> None:
     _, own = manifest(onDataLoss="skip")
-    world.register.kafka[CLICKS] = Committed(0, Mark(TOPIC_ID, 1, own.hash, (5,), place=PLACE, gap=Gap(5, "lost")))
+    world.register.kafka[CLICKS] = CommittedOffset(
+        0, OffsetMetadata(TOPIC_ID, 1, own.hash, (5,), place=PLACE, unstored=UnstoredPrefix(5, "lost"))
+    )
     cycle = cycle_in(world, onDataLoss="skip")
     cycle.turn()
     assert world.memory.losses == [(CLICKS, 0, 5, "lost")]
     turn(world, cycle)
-    assert marks(world) == [(5, ())]
+    assert commits(world) == [(5, ())]
 
 
 def test_nothing_is_promised_before_the_bucket_was_looked_at_for_what_stands_behind_the_offset(
@@ -211,14 +213,14 @@ def test_nothing_is_promised_before_the_bucket_was_looked_at_for_what_stands_beh
     begin(world, cycle, clicks=25, orders=25)
     turn(world, cycle)
     assert cycle.states.held()[CLICKS].reason is HoldReason.OFFSET_WENT_BACK
-    assert marks(world, ORDERS) == [(0, ())]
+    assert commits(world, ORDERS) == [(0, ())]
     del world.memory.behind[ORDERS]
     turn(world, cycle)
     world.jobs.end()
     world.offsets.end[ORDERS] = 45
     turn(world, cycle)
     turn(world, cycle)
-    assert [(offset, ends[-1:]) for offset, ends in marks(world, ORDERS)[1:]] == [(0, (25,)), (25, ()), (25, (45,))]
+    assert [(offset, ends[-1:]) for offset, ends in commits(world, ORDERS)[1:]] == [(0, (25,)), (25, ()), (25, (45,))]
     assert world.memory.looked_at.count(ORDERS) == 2, "once for each arrival, until it is answered"
 
 
@@ -226,7 +228,7 @@ def test_what_the_next_owner_has_stored_behind_the_offset_is_no_cause_to_hold(wo
     world.memory.behind[CLICKS] = 0
     cycle = cycle_in(world)
     begin(world, cycle, clicks=25)
-    world.register.stale[CLICKS] = Committed(25, Mark(TOPIC_ID, 1))
+    world.register.stale[CLICKS] = CommittedOffset(25, OffsetMetadata(TOPIC_ID, 1))
     turn(world, cycle)
     assert cycle.states.held() == {}
 
@@ -242,7 +244,7 @@ def test_a_promised_range_that_is_partly_lost_is_read_from_where_the_log_begins(
     turn(world, cycle)
     ((again,),) = [task.work for task in world.jobs.submitted[-1][0]]
     assert (again.range, again.read_from, again.partly_lost) == (Range(CLICKS, 10, 20), 15, True)
-    assert marks(world)[-1] == (10, (20, 25)), "what is lost as a whole is not executed"
+    assert commits(world)[-1] == (10, (20, 25)), "what is lost as a whole is not executed"
     assert ("lost", 0, 15, True) in heard.events
 
 
@@ -256,7 +258,7 @@ def test_with_fail_a_loss_holds_the_partition_and_is_not_recorded(world: FakeWor
     assert world.memory.losses == []
     assert heard.events == [("lost", 0, 5, False)]
     turn(world, cycle)
-    assert marks(world) == [(0, ())]
+    assert commits(world) == [(0, ())]
 
 
 def test_with_skip_an_idle_partition_moves_on_after_the_loss_is_recorded(world: FakeWorld) -> None:
@@ -267,7 +269,7 @@ def test_with_skip_an_idle_partition_moves_on_after_the_loss_is_recorded(world: 
     assert world.memory.losses == [(CLICKS, 0, 5, "lost")]
     turn(world, cycle)
     turn(world, cycle)
-    assert marks(world) == [(0, ()), (0, (5,)), (5, ()), (5, (15, 25))]
+    assert commits(world) == [(0, ()), (0, (5,)), (5, ()), (5, (15, 25))]
 
 
 def test_a_topic_that_was_made_again_has_lost_nothing(world: FakeWorld) -> None:
@@ -292,7 +294,7 @@ def test_what_is_held_or_fails_does_not_keep_others_from_being_promised(world: F
     assert cycle.states.is_stuck(CLICKS)
     turn(world, cycle)
     turn(world, cycle)
-    assert marks(world, ORDERS)[-1] == (0, (10, 20, 25))
+    assert commits(world, ORDERS)[-1] == (0, (10, 20, 25))
 
 
 def test_a_range_that_a_build_with_other_rules_has_begun_otherwise_holds_its_partition(world: FakeWorld) -> None:
@@ -306,7 +308,7 @@ def test_a_range_that_a_build_with_other_rules_has_begun_otherwise_holds_its_par
     (hold,) = cycle.states.held().values()
     assert hold.reason is HoldReason.OTHER_RULES
     assert "was begun by logpersister 0.9. Run the build that has promised it" in hold.message
-    assert marks(world) == [(0, ()), (0, (10,))], "it stays promised"
+    assert commits(world) == [(0, ()), (0, (10,))], "it stays promised"
     assert len(world.jobs.submitted) == 1
 
 
@@ -326,15 +328,15 @@ def test_a_topic_without_a_sample_is_asked_once_in_a_while(world: FakeWorld) -> 
 def test_after_an_intent_of_a_higher_generation_the_bucket_is_asked(world: FakeWorld) -> None:
     _, theirs = manifest(startFrom="latest")
     world.memory.revisions[theirs.hash] = theirs.document
-    world.register.kafka[CLICKS] = Committed(0, Mark(TOPIC_ID, 2, theirs.hash, (10,)))
+    world.register.kafka[CLICKS] = CommittedOffset(0, OffsetMetadata(TOPIC_ID, 2, theirs.hash, (10,)))
     cycle = cycle_in(world)
     begin(world, cycle, clicks=25)
     assert world.jobs.ranges() == [Range(CLICKS, 0, 10)], "what is pending comes first"
     world.jobs.end()
     turn(world, cycle)
     turn(world, cycle)
-    ours = [it.mark for p, it, _ in world.register.sent if p == CLICKS and it.mark is not None]
-    assert [(mark.generation, mark.ends) for mark in ours[:2]] == [(2, ()), (1, ())]
+    ours = [it.metadata for p, it, _ in world.register.sent if p == CLICKS and it.metadata is not None]
+    assert [(metadata.generation, metadata.ends) for metadata in ours[:2]] == [(2, ()), (1, ())]
 
 
 def test_a_topic_that_was_made_again_is_held(world: FakeWorld) -> None:
@@ -343,7 +345,7 @@ def test_a_topic_that_was_made_again_is_held(world: FakeWorld) -> None:
     world.offsets.ids["clicks"] = "B" * 22
     turn(world, cycle, 20.0)
     assert cycle.states.held()[CLICKS].reason is HoldReason.TOPIC_RECREATED
-    assert marks(world) == [(0, ())]
+    assert commits(world) == [(0, ())]
 
 
 def test_a_damaged_note_holds_only_its_topic(world: FakeWorld) -> None:
@@ -353,7 +355,7 @@ def test_a_damaged_note_holds_only_its_topic(world: FakeWorld) -> None:
     begin(world, cycle, clicks=25, orders=25)
     turn(world, cycle)
     assert cycle.states.held()[CLICKS].reason is HoldReason.FOREIGN_OBJECTS
-    assert marks(world, ORDERS)[-1][1], "others are promised"
+    assert commits(world, ORDERS)[-1][1], "others are promised"
 
 
 def test_a_note_that_cannot_be_read_stops_only_its_topic_and_is_tried_again(world: FakeWorld) -> None:
@@ -363,11 +365,11 @@ def test_a_note_that_cannot_be_read_stops_only_its_topic_and_is_tried_again(worl
     cycle = cycle_in(world)
     begin(world, cycle, clicks=25, orders=25)
     turn(world, cycle)
-    assert marks(world) == [(0, ())]
+    assert commits(world) == [(0, ())]
     assert cycle.states.held() == {}
-    assert marks(world, ORDERS)[-1][1], "others are promised"
+    assert commits(world, ORDERS)[-1][1], "others are promised"
     turn(world, cycle, 100.0)
-    assert marks(world)[-1] == (0, (10, 20, 25))
+    assert commits(world)[-1] == (0, (10, 20, 25))
 
 
 def test_a_generation_is_about_one_topic_of_a_name(world: FakeWorld) -> None:
@@ -378,8 +380,8 @@ def test_a_generation_is_about_one_topic_of_a_name(world: FakeWorld) -> None:
     begin(world, cycle, clicks=25, orders=25)
     turn(world, cycle)
     assert cycle.states.held()[CLICKS].reason is HoldReason.TOPIC_RECREATED
-    assert marks(world) == [(0, ())]
-    assert marks(world, ORDERS)[-1][1], "others are promised"
+    assert commits(world) == [(0, ())]
+    assert commits(world, ORDERS)[-1][1], "others are promised"
     assert world.memory.topics["orders", 1] == TopicNote(TOPIC_ID, 1)
 
 
@@ -388,7 +390,7 @@ def test_a_partition_that_ends_too_early_is_held_after_a_while_unless_its_topic_
 ) -> None:
     world.group.tokens = {CLICKS: 1, ORDERS: 2}
     for partition in (CLICKS, ORDERS):
-        world.register.kafka[partition] = Committed(50, Mark(TOPIC_ID, 1))
+        world.register.kafka[partition] = CommittedOffset(50, OffsetMetadata(TOPIC_ID, 1))
     cycle = cycle_in(world)
     begin(world, cycle, clicks=20, orders=20)
     turn(world, cycle, 55.0)
@@ -403,7 +405,9 @@ def promised_for_another_place(world: FakeWorld) -> Cycle:
     """Return a member that has begun to execute what a revision with another bucket has promised."""
     _, theirs = manifest(startFrom="latest")
     world.memory.elsewhere[theirs.hash] = theirs.document
-    world.register.kafka[CLICKS] = Committed(0, Mark(TOPIC_ID, 1, theirs.hash, (8, 9), place="others/raw"))
+    world.register.kafka[CLICKS] = CommittedOffset(
+        0, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 9), place="others/raw")
+    )
     world.offsets.end[CLICKS] = 30
     cycle = cycle_in(world)
     cycle.turn()
@@ -424,26 +428,30 @@ def test_what_another_place_refuses_again_and_again_is_promised_and_stored_in_ou
     fail(world, cycle, "unauthorized", stored=[Range(CLICKS, 8, 9)])
     fail(world, cycle, "unauthorized")
     fail(world, cycle, "unauthorized")
-    assert marks(world) == [], "it may have been a moment"
+    assert commits(world) == [], "it may have been a moment"
     fail(world, cycle, "unauthorized")
     turn(world, cycle, seconds=100)
-    assert world.register.kafka[CLICKS] == Committed(0, Mark(TOPIC_ID, 1, manifest()[1].hash, (8, 9), place=PLACE))
+    assert world.register.kafka[CLICKS] == CommittedOffset(
+        0, OffsetMetadata(TOPIC_ID, 1, manifest()[1].hash, (8, 9), place=PLACE)
+    )
     assert manifest()[1].hash in world.memory.revisions, "the snapshot is there before the promise"
     assert world.jobs.ranges() == [Range(CLICKS, 0, 8), Range(CLICKS, 8, 9)], "what is stored there only is not ours"
     world.jobs.end()
     turn(world, cycle)
     turn(world, cycle)
-    assert marks(world)[1] == (9, ()), "from there on as ours plans it"
+    assert commits(world)[1] == (9, ()), "from there on as ours plans it"
 
 
 def test_what_is_lost_of_a_promise_for_another_place_keeps_its_boundaries_in_ours(world: FakeWorld) -> None:
     """They stand in Kafka at every moment: a range that overlapped with one there could be stored there later."""
     _, theirs = manifest(startFrom="latest")
-    world.register.kafka[CLICKS] = Committed(0, Mark(TOPIC_ID, 1, theirs.hash, (8, 20), place="others/raw"))
+    world.register.kafka[CLICKS] = CommittedOffset(
+        0, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 20), place="others/raw")
+    )
     world.offsets.end[CLICKS], world.offsets.start[CLICKS] = 30, 5
     cycle = cycle_in(world, onDataLoss="skip")
     cycle.turn()
-    assert marks(world) == [(0, (8, 20))]
+    assert commits(world) == [(0, (8, 20))]
     lost = WorkError("data-lost", "gone", log_start=5)
     world.jobs.end(errors={Range(CLICKS, 0, 8): lost})
     turn(world, cycle)

@@ -13,7 +13,7 @@ from logpersister.member.telling import TellingMemory
 from logpersister.member.writes import Writer
 from logpersister.pipeline.rules import rules_of
 from logpersister.plan.holds import HoldReason
-from logpersister.plan.intents import Committed, Gap, Mark
+from logpersister.plan.intents import CommittedOffset, OffsetMetadata, UnstoredPrefix
 from logpersister.plan.partitions import PartitionStates
 from logpersister.plan.recovery import StoredRange
 from logpersister.ranges import TopicPartition
@@ -48,7 +48,9 @@ def test_a_partition_without_a_trace_begins_where_the_manifest_says_and_that_is_
     resolver, states = resolver_in(world, startFrom=start_from)
     resolver.resolve()
     assert states.idle() == {CLICKS: position}
-    assert world.register.sent == [(CLICKS, Committed(position, Mark(TOPIC_ID, 1, since=position)), True)]
+    assert world.register.sent == [
+        (CLICKS, CommittedOffset(position, OffsetMetadata(TOPIC_ID, 1, since=position)), True)
+    ]
 
 
 def test_in_shadow_mode_it_begins_where_the_other_group_is(world: FakeWorld) -> None:
@@ -57,7 +59,7 @@ def test_in_shadow_mode_it_begins_where_the_other_group_is(world: FakeWorld) -> 
     resolver.beginnings.begin_at = lambda partitions: dict.fromkeys(partitions, 6)
     resolver.resolve()
     assert states.idle() == {CLICKS: 6}
-    assert world.register.sent == [(CLICKS, Committed(6, Mark(TOPIC_ID, 1, since=6)), True)]
+    assert world.register.sent == [(CLICKS, CommittedOffset(6, OffsetMetadata(TOPIC_ID, 1, since=6)), True)]
 
 
 def test_in_shadow_mode_it_begins_as_the_manifest_says_where_the_other_group_has_not(world: FakeWorld) -> None:
@@ -88,7 +90,7 @@ def test_what_must_be_committed_first_waits_for_it(world: FakeWorld) -> None:
 def test_an_intent_is_taken_over_with_the_snapshot_of_its_revision(world: FakeWorld) -> None:
     _, theirs = manifest(startFrom="latest")
     world.memory.revisions[theirs.hash] = theirs.document
-    world.register.kafka[CLICKS] = Committed(5, Mark(TOPIC_ID, 1, theirs.hash, (8, 9)))
+    world.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 9)))
     resolver, states = resolver_in(world)
     resolver.resolve()
     assert [intent.ends for intent in states.pending()] == [(8, 9)]
@@ -105,7 +107,9 @@ def under(rules: Mapping[str, int], **kafka: Any) -> Revision:
 def test_an_intent_of_a_build_with_other_rules_is_promised_anew_under_ours(world: FakeWorld) -> None:
     theirs = under({"names": 1, "format:text": 7})
     world.memory.revisions[theirs.hash] = theirs.document
-    world.register.kafka[CLICKS] = Committed(5, Mark(TOPIC_ID, 1, theirs.hash, (8, 9), since=3, place=PLACE))
+    world.register.kafka[CLICKS] = CommittedOffset(
+        5, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 9), since=3, place=PLACE)
+    )
     resolver, states = resolver_in(world)
     resolver.resolve()
     (intent,) = states.pending()
@@ -116,7 +120,9 @@ def test_an_intent_of_a_build_with_other_rules_is_promised_anew_under_ours(world
     assert anew["original"] == {"revision": theirs.hash, "rules": theirs.document["rules"]}
     assert resolver.revisions.documents[intent.revision] == anew
     assert resolver.revisions.named_by_objects(intent) == theirs.hash
-    assert world.register.sent == [(CLICKS, Committed(5, Mark(TOPIC_ID, 1, intent.revision, (8, 9), 3, PLACE)), True)]
+    assert world.register.sent == [
+        (CLICKS, CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, intent.revision, (8, 9), 3, PLACE)), True)
+    ]
 
     after, states = resolver_in(world)
     after.resolve()
@@ -128,7 +134,7 @@ def test_an_intent_of_a_build_with_our_rules_is_executed_as_it_is(world: FakeWor
     resource, _ = manifest(startFrom="latest")
     for document in (revision_of(resource, "0.9", rules_of(resource)), revision_of(resource, "0.8")):
         world.memory.revisions[document.hash] = document.document
-        world.register.kafka[CLICKS] = Committed(5, Mark(TOPIC_ID, 1, document.hash, (8,)))
+        world.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, document.hash, (8,)))
         resolver, states = resolver_in(world)
         resolver.resolve()
         assert [one.revision for one in states.pending()] == [document.hash]
@@ -143,7 +149,7 @@ def test_what_cannot_be_promised_anew_stays_as_it_is(world: FakeWorld) -> None:
     world.memory.elsewhere[elsewhere.hash] = elsewhere.document
     world.memory.revisions[unknown.hash] = unknown.document
     for revision, place in ((elsewhere, "others/raw"), (unknown, PLACE)):
-        world.register.kafka[CLICKS] = Committed(5, Mark(TOPIC_ID, 1, revision.hash, (8,), place=place))
+        world.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, revision.hash, (8,), place=place))
         resolver, states = resolver_in(world)
         resolver.resolve()
         assert [(one.revision, one.place) for one in states.pending()] == [(revision.hash, place)]
@@ -153,7 +159,7 @@ def test_what_cannot_be_promised_anew_stays_as_it_is(world: FakeWorld) -> None:
 @pytest.mark.parametrize("snapshot", [None, {"spec": "somebody changed it"}, StorageError("damaged", "is not JSON")])
 def test_an_intent_whose_snapshot_is_missing_or_changed_is_held(world: FakeWorld, snapshot: Any) -> None:
     _, theirs = manifest(startFrom="latest")
-    world.register.kafka[CLICKS] = Committed(5, Mark(TOPIC_ID, 1, theirs.hash, (8, 9)))
+    world.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 9)))
     if isinstance(snapshot, dict):
         world.memory.revisions[theirs.hash] = snapshot
     elif snapshot is not None:
@@ -167,8 +173,8 @@ def test_an_intent_whose_snapshot_is_missing_or_changed_is_held(world: FakeWorld
 def promised_elsewhere(world: FakeWorld, generation: int = 1) -> Revision:
     """Let Kafka have a promise of a revision that stores in another bucket."""
     _, theirs = manifest(startFrom="latest")
-    mark = Mark(TOPIC_ID, generation, theirs.hash, (8, 9), since=3, place="others/raw")
-    world.register.kafka[CLICKS] = Committed(5, mark)
+    metadata = OffsetMetadata(TOPIC_ID, generation, theirs.hash, (8, 9), since=3, place="others/raw")
+    world.register.kafka[CLICKS] = CommittedOffset(5, metadata)
     return theirs
 
 
@@ -193,8 +199,8 @@ def test_an_intent_for_another_place_is_kept_in_ours_when_that_does_not_let_us_i
         world.memory.elsewhere[theirs.hash] = snapshot
     resolver, _ = resolver_in(world)
     resolver.resolve()
-    ours = Mark(TOPIC_ID, 1, manifest()[1].hash, (8, 9), since=3, place=PLACE)
-    assert world.register.sent == [(CLICKS, Committed(5, ours), True)], "with its boundaries, in one commit"
+    ours = OffsetMetadata(TOPIC_ID, 1, manifest()[1].hash, (8, 9), since=3, place=PLACE)
+    assert world.register.sent == [(CLICKS, CommittedOffset(5, ours), True)], "with its boundaries, in one commit"
     assert manifest()[1].hash in world.memory.revisions, "the snapshot is there before the promise"
 
 
@@ -238,8 +244,8 @@ def test_what_was_begun_in_our_place_and_given_up_elsewhere_is_promised_again_as
     world.memory.revisions[before.hash] = before.document
     resolver, states = resolver_in(world)
     resolver.resolve()
-    mark = Mark(TOPIC_ID, 1, before.hash, (8, 9), since=3, place=PLACE)
-    assert world.register.sent == [(CLICKS, Committed(5, mark), True)]
+    metadata = OffsetMetadata(TOPIC_ID, 1, before.hash, (8, 9), since=3, place=PLACE)
+    assert world.register.sent == [(CLICKS, CommittedOffset(5, metadata), True)]
     assert [intent.revision for intent in states.pending()] == [before.hash]
 
 
@@ -292,13 +298,15 @@ def test_what_cannot_be_read_concerns_its_partition_only(world: FakeWorld) -> No
 
 
 def test_what_an_offset_that_was_set_forward_leaves_out_is_promised_to_be_recorded(world: FakeWorld) -> None:
-    world.register.kafka[CLICKS] = Committed(20, None)
+    world.register.kafka[CLICKS] = CommittedOffset(20, None)
     world.memory.stored[CLICKS] = [stored(0, 10)]
     resolver, states = resolver_in(world)
     resolver.resolve()
-    mark = Mark(TOPIC_ID, 1, manifest()[1].hash, (20,), place=PLACE, gap=Gap(20, "skipped"))
-    assert world.register.sent == [(CLICKS, Committed(10, mark), True)]
-    assert [intent.gap for intent in states.unrecorded()] == [Gap(20, "skipped")]
+    metadata = OffsetMetadata(
+        TOPIC_ID, 1, manifest()[1].hash, (20,), place=PLACE, unstored=UnstoredPrefix(20, "skipped")
+    )
+    assert world.register.sent == [(CLICKS, CommittedOffset(10, metadata), True)]
+    assert [intent.unstored for intent in states.unrecorded()] == [UnstoredPrefix(20, "skipped")]
 
 
 def test_an_answer_older_than_what_was_acknowledged_is_asked_for_again_and_held_in_the_end(world: FakeWorld) -> None:
@@ -306,10 +314,10 @@ def test_an_answer_older_than_what_was_acknowledged_is_asked_for_again_and_held_
     resolver, states = resolver_in(world)
     resolver.resolve()
     states.own({CLICKS: 2})
-    world.register.kafka[CLICKS] = Committed(30, Mark(TOPIC_ID, 1))
+    world.register.kafka[CLICKS] = CommittedOffset(30, OffsetMetadata(TOPIC_ID, 1))
     resolver.resolve()
     states.own({CLICKS: 3})
-    world.register.stale[CLICKS] = Committed(10, Mark(TOPIC_ID, 1))
+    world.register.stale[CLICKS] = CommittedOffset(10, OffsetMetadata(TOPIC_ID, 1))
     world.time += 5
     resolver.resolve()
     assert states.unresolved() == [CLICKS]
@@ -318,7 +326,7 @@ def test_an_answer_older_than_what_was_acknowledged_is_asked_for_again_and_held_
     resolver.resolve()
     assert states.idle() == {CLICKS: 30}
     states.own({CLICKS: 4})
-    world.register.kafka[CLICKS] = Committed(10, Mark(TOPIC_ID, 1))
+    world.register.kafka[CLICKS] = CommittedOffset(10, OffsetMetadata(TOPIC_ID, 1))
     for _ in range(2):
         world.time += STALE_SECONDS
         resolver.resolve()
@@ -336,7 +344,7 @@ def test_without_a_fence_nothing_is_decided(world: FakeWorld) -> None:
 
 def test_what_the_next_owner_has_stored_meanwhile_is_no_cause_to_hold(world: FakeWorld) -> None:
     """This member was expelled while it listed the bucket, and has not heard of it."""
-    world.register.kafka[CLICKS] = Committed(5, None)
+    world.register.kafka[CLICKS] = CommittedOffset(5, None)
     world.memory.stored[CLICKS] = [stored(0, 10)]
     resolver, states = resolver_in(world)
     register, before = world.register, world.register.read
@@ -391,7 +399,7 @@ def test_a_topic_that_is_made_later_begins_at_its_first_record(
 
 
 def test_an_offset_that_a_user_has_set_before_the_group_began_is_where_it_began(world: FakeWorld) -> None:
-    world.register.kafka[CLICKS] = Committed(2, None)
+    world.register.kafka[CLICKS] = CommittedOffset(2, None)
     world.offsets.end[CLICKS] = 9
     resolver, states = resolver_in(world, startFrom="latest")
     resolver.resolve()
@@ -421,5 +429,7 @@ def test_a_forgotten_intent_is_promised_again_before_it_is_executed(world: FakeW
     world.memory.stored[CLICKS] = [stored(0, 10, theirs.hash), stored(20, 30, theirs.hash)]
     resolver, states = resolver_in(world)
     resolver.resolve()
-    assert world.register.sent == [(CLICKS, Committed(10, Mark(TOPIC_ID, 1, theirs.hash, (20, 30), place=PLACE)), True)]
+    assert world.register.sent == [
+        (CLICKS, CommittedOffset(10, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (20, 30), place=PLACE)), True)
+    ]
     assert [intent.start for intent in states.pending()] == [10]

@@ -10,9 +10,9 @@ from logpersister.manifest.revision import Revision, revision_of
 from logpersister.member import ports
 from logpersister.member.ports import NoteError
 from logpersister.pipeline.work import ObjectWritten, RangeOutcome, TaskSpec, WorkError
-from logpersister.plan.intents import Committed, UnknownMarkError
+from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.plan.partitions import Commit
-from logpersister.plan.recovery import StoredRange, Tail
+from logpersister.plan.recovery import StoredRange, StoredTail
 from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
@@ -63,12 +63,12 @@ class FakeGroup:
 
 class FakeRegister:
     def __init__(self) -> None:
-        self.sent: list[tuple[TopicPartition, Committed, bool]] = []
+        self.sent: list[tuple[TopicPartition, CommittedOffset, bool]] = []
         self.failing: set[TopicPartition] = set()
-        self.kafka: dict[TopicPartition, Committed] = {}
+        self.kafka: dict[TopicPartition, CommittedOffset] = {}
         """What arrived."""
         self.unknown_mark: set[TopicPartition] = set()
-        self.stale: dict[TopicPartition, Committed | None] = {}
+        self.stale: dict[TopicPartition, CommittedOffset | None] = {}
         """Answers of a broker that does not know what has happened since."""
         self.error: Exception | None = None
         self.asked = 0
@@ -80,7 +80,7 @@ class FakeRegister:
         found: dict[TopicPartition, Registered] = {}
         for p in partitions:
             unknown = p in self.unknown_mark
-            found[p] = UnknownMarkError("of a newer release") if unknown else self.stale.get(p, self.kafka.get(p))
+            found[p] = UnknownMetadataError("of a newer release") if unknown else self.stale.get(p, self.kafka.get(p))
         return found
 
     def commit(self, commits: Mapping[TopicPartition, Commit], *, promise: bool) -> CommitOutcome:
@@ -163,12 +163,15 @@ class FakeMemory:
         self.selection = topics if self.selection is None else self.selection
         return self.selection
 
-    def tails(
+    def stored_tails(
         self, partitions: Iterable[TopicPartition], generation: int
-    ) -> dict[TopicPartition, Tail | ForeignObjectError]:
+    ) -> dict[TopicPartition, StoredTail | ForeignObjectError]:
         self._ask()
         found = {p: self.stored.get(p, ()) for p in partitions}
-        return {p: it if isinstance(it, ForeignObjectError) else Tail(generation, tuple(it)) for p, it in found.items()}
+        return {
+            p: it if isinstance(it, ForeignObjectError) else StoredTail(generation, tuple(it))
+            for p, it in found.items()
+        }
 
     def ahead(
         self, positions: Mapping[TopicPartition, Offset], generation: int

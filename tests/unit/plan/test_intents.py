@@ -4,11 +4,11 @@ from hypothesis import strategies as st
 
 from logpersister.plan.intents import (
     MAX_RANGES,
-    Committed,
-    Gap,
+    CommittedOffset,
     Intent,
-    Mark,
-    UnknownMarkError,
+    OffsetMetadata,
+    UnknownMetadataError,
+    UnstoredPrefix,
     parse,
     promised,
     stored,
@@ -23,14 +23,14 @@ ends = st.lists(st.integers(1, 10**6), min_size=1, max_size=MAX_RANGES).map(
 )
 
 
-gaps = st.sampled_from([Gap(101, "lost"), Gap(101, "skipped"), None])
+unstored_prefixes = st.sampled_from([UnstoredPrefix(101, "lost"), UnstoredPrefix(101, "skipped"), None])
 
 
-@given(ends, st.sampled_from([TOPIC_ID, None]), st.sampled_from(["logs/", "logs/raw/dt=1", None]), gaps)
+@given(ends, st.sampled_from([TOPIC_ID, None]), st.sampled_from(["logs/", "logs/raw/dt=1", None]), unstored_prefixes)
 def test_an_intent_survives_kafka(
-    ends: tuple[int, ...], topic_id: str | None, place: str | None, gap: Gap | None
+    ends: tuple[int, ...], topic_id: str | None, place: str | None, unstored: UnstoredPrefix | None
 ) -> None:
-    intent = Intent(CLICKS, topic_id, 100, ends, "0123456789ab", 7, place, gap)
+    intent = Intent(CLICKS, topic_id, 100, ends, "0123456789ab", 7, place, unstored)
     commit = promised(intent)
     assert parse(commit.offset, commit.text).intent(CLICKS) == intent
 
@@ -38,7 +38,9 @@ def test_an_intent_survives_kafka(
 def test_the_largest_intent_fits_into_the_metadata_of_a_broker_with_defaults() -> None:
     ends = tuple(2**62 + index for index in range(MAX_RANGES))
     place = f"{'b' * 63}/{'p' * 400}"
-    intent = Intent(CLICKS, TOPIC_ID, 2**62 - 1, ends, "0123456789ab", 2**31 - 1, place, Gap(2**62, "skipped"))
+    intent = Intent(
+        CLICKS, TOPIC_ID, 2**62 - 1, ends, "0123456789ab", 2**31 - 1, place, UnstoredPrefix(2**62, "skipped")
+    )
     assert len(promised(intent, since=2**62).text) <= 4096
 
 
@@ -50,25 +52,25 @@ def test_a_stored_end_has_no_intent() -> None:
 
 
 def test_marks_of_older_and_of_newer_releases_are_read() -> None:
-    assert parse(500, f"lp1;topic={TOPIC_ID};gen=2") == Committed(500, Mark(TOPIC_ID, 2))
-    assert parse(5, "lp1;topic=-;gen=1;rev=ab;ends=9") == Committed(5, Mark(None, 1, "ab", (9,)))
+    assert parse(500, f"lp1;topic={TOPIC_ID};gen=2") == CommittedOffset(500, OffsetMetadata(TOPIC_ID, 2))
+    assert parse(5, "lp1;topic=-;gen=1;rev=ab;ends=9") == CommittedOffset(5, OffsetMetadata(None, 1, "ab", (9,)))
     placed = "lp1;topic=-;gen=1;rev=ab;at=logs/a=b/c;ends=9"
-    assert parse(5, placed) == Committed(5, Mark(None, 1, "ab", (9,), place="logs/a=b/c"))
+    assert parse(5, placed) == CommittedOffset(5, OffsetMetadata(None, 1, "ab", (9,), place="logs/a=b/c"))
     newer = "lp1;topic=-;gen=1;rev=ab;since=3;mood=good;ends=9"
-    assert parse(5, newer) == Committed(5, Mark(None, 1, "ab", (9,), since=3))
+    assert parse(5, newer) == CommittedOffset(5, OffsetMetadata(None, 1, "ab", (9,), since=3))
 
 
 def test_metadata_says_nothing_beside_another_offset() -> None:
     """Tools that set offsets may keep the metadata of the old ones."""
     promise = promised(Intent(CLICKS, TOPIC_ID, 100, (110, 120), "ab", 1))
     assert parse(100, promise.text) == promise
-    assert parse(105, promise.text) == Committed(105, None)
-    assert parse(500, "lp1;o=400;topic=-;gen=1") == Committed(500, None)
+    assert parse(105, promise.text) == CommittedOffset(105, None)
+    assert parse(500, "lp1;o=400;topic=-;gen=1") == CommittedOffset(500, None)
 
 
 @pytest.mark.parametrize("metadata", ["", "aiven-replicator", "lp", "lpx1;topic=-", "something;ends=1"])
 def test_other_peoples_metadata_is_not_ours(metadata: str) -> None:
-    assert parse(5, metadata) == Committed(5, None)
+    assert parse(5, metadata) == CommittedOffset(5, None)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_other_peoples_metadata_is_not_ours(metadata: str) -> None:
     ],
 )
 def test_ours_but_unreadable_is_never_taken_for_somebody_elses(metadata: str) -> None:
-    with pytest.raises(UnknownMarkError):
+    with pytest.raises(UnknownMetadataError):
         parse(5, metadata)
 
 
@@ -102,19 +104,19 @@ def test_ranges_tile_the_intent_and_shrink_from_the_front() -> None:
 
 
 def test_what_is_left_of_an_intent_has_what_is_left_of_its_gap() -> None:
-    intent = Intent(CLICKS, TOPIC_ID, 0, (10, 25, 30), "ab", 1, gap=Gap(20, "lost"))
+    intent = Intent(CLICKS, TOPIC_ID, 0, (10, 25, 30), "ab", 1, unstored=UnstoredPrefix(20, "lost"))
     left = intent.after(10)
     assert left is not None
-    assert left.gap == Gap(20, "lost")
+    assert left.unstored == UnstoredPrefix(20, "lost")
     last = left.after(25)
     assert last is not None
-    assert last.gap is None
+    assert last.unstored is None
 
 
 @pytest.mark.parametrize("end", [10, 31])
 def test_a_gap_is_a_part_of_its_intent(end: int) -> None:
     with pytest.raises(ValueError, match="cannot give up"):
-        Intent(CLICKS, TOPIC_ID, 10, (20, 30), "ab", 1, gap=Gap(end, "lost"))
+        Intent(CLICKS, TOPIC_ID, 10, (20, 30), "ab", 1, unstored=UnstoredPrefix(end, "lost"))
 
 
 @pytest.mark.parametrize("ends", [(), (5,), (20, 20), (30, 20), tuple(range(11, 12 + MAX_RANGES))])

@@ -4,17 +4,17 @@ import pytest
 
 from logpersister.plan import holds
 from logpersister.plan.holds import HoldReason
-from logpersister.plan.intents import Committed, Gap, Intent, promised, stored
+from logpersister.plan.intents import CommittedOffset, Intent, UnstoredPrefix, promised, stored
 from logpersister.plan.partitions import Commit, PartitionStates
-from logpersister.plan.protocol import Acknowledged, Doubted, Due, LookedAhead, Recorded, Resolved, Unanswered
+from logpersister.plan.protocol import Acknowledged, Due, InDoubt, LookedAhead, Recorded, Resolved, Unanswered
 from logpersister.ranges import Range, TopicPartition
 
 CLICKS = TopicPartition("clicks", 0)
 ORDERS = TopicPartition("orders", 0)
 
 
-def intent(*ends: int, start: int = 0, gap: Gap | None = None) -> Intent:
-    return Intent(CLICKS, "id", start, ends, "rev", 1, gap=gap)
+def intent(*ends: int, start: int = 0, unstored: UnstoredPrefix | None = None) -> Intent:
+    return Intent(CLICKS, "id", start, ends, "rev", 1, unstored=unstored)
 
 
 def ranges(*boundaries: int) -> list[Range]:
@@ -31,13 +31,13 @@ def states() -> PartitionStates:
     return states
 
 
-def resolve(states: PartitionStates, value: Committed) -> None:
+def resolve(states: PartitionStates, value: CommittedOffset) -> None:
     states.step(CLICKS, Resolved(value, value, "id"))
 
 
-def promise(states: PartitionStates, *ends: int, gap: Gap | None = None) -> None:
-    value = promised(intent(*ends, gap=gap))
-    states.step(CLICKS, Due(intent(*ends, gap=gap)))
+def promise(states: PartitionStates, *ends: int, unstored: UnstoredPrefix | None = None) -> None:
+    value = promised(intent(*ends, unstored=unstored))
+    states.step(CLICKS, Due(intent(*ends, unstored=unstored)))
     states.acknowledged(CLICKS, Commit(1, value))
 
 
@@ -153,7 +153,7 @@ def test_an_intent_that_is_taken_over_or_was_in_doubt_may_have_been_executed_bef
     resolve(states, promised(intent(10)))
     assert states.may_run_again(CLICKS)
     states.step(CLICKS, Unanswered(stored(10, "id", 1, revision="rev")))
-    assert isinstance(states.state(CLICKS), Doubted)
+    assert isinstance(states.state(CLICKS), InDoubt)
     assert states.unresolved() == [CLICKS]
     assert runnable(states) == []
     resolve(states, promised(intent(10)))
@@ -161,16 +161,16 @@ def test_an_intent_that_is_taken_over_or_was_in_doubt_may_have_been_executed_bef
 
 
 def test_what_is_given_up_is_recorded_before_anything_is_committed(states: PartitionStates) -> None:
-    promise(states, 10, 20, gap=Gap(15, "lost"))
-    assert states.unrecorded() == [intent(10, 20, gap=Gap(15, "lost"))]
+    promise(states, 10, 20, unstored=UnstoredPrefix(15, "lost"))
+    assert states.unrecorded() == [intent(10, 20, unstored=UnstoredPrefix(15, "lost"))]
     record = states.record_of(CLICKS)
     assert record is not None
     assert record.ranges == (Range(CLICKS, 0, 15),)
     assert runnable(states) == ranges(10, 20)
     assert states.writes() == {}
-    states.step(CLICKS, Recorded(Gap(15, "lost")))
+    states.step(CLICKS, Recorded(UnstoredPrefix(15, "lost")))
     assert states.unrecorded() == []
-    assert states.writes()[CLICKS].committed == promised(intent(20, start=10, gap=Gap(15, "lost")))
+    assert states.writes()[CLICKS].committed == promised(intent(20, start=10, unstored=UnstoredPrefix(15, "lost")))
     assert states.record_of(ORDERS) is None
 
 

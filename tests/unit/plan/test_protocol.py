@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from logpersister.plan import holds
 from logpersister.plan.holds import HoldReason
-from logpersister.plan.intents import Committed, Gap, Intent, Mark, promised, stored
+from logpersister.plan.intents import CommittedOffset, Intent, OffsetMetadata, UnstoredPrefix, promised, stored
 from logpersister.plan.protocol import (
     Acknowledged,
     Block,
-    Doubted,
     Due,
     Event,
     Gone,
     Held,
     Idle,
+    InDoubt,
     LookedAhead,
-    Promised,
+    Pending,
     Protocol,
     ProtocolError,
     Reconsider,
@@ -41,13 +41,13 @@ AT_0 = stored(0, "id", 1, since=0)
 IDLE = Idle(AT_0, looked=True)
 
 
-def intent(*ends: int, start: int = 0, revision: str = "rev", gap: Gap | None = None) -> Intent:
-    return Intent(CLICKS, "id", start, ends, revision, 1, "logs/raw", gap)
+def intent(*ends: int, start: int = 0, revision: str = "rev", unstored: UnstoredPrefix | None = None) -> Intent:
+    return Intent(CLICKS, "id", start, ends, revision, 1, "logs/raw", unstored)
 
 
-def promise_of(*ends: int, start: int = 0, gap: Gap | None = None) -> Promised:
-    made = intent(*ends, start=start, gap=gap)
-    return Promised(promised(made, 0), made, looked=True)
+def promise_of(*ends: int, start: int = 0, unstored: UnstoredPrefix | None = None) -> Pending:
+    made = intent(*ends, start=start, unstored=unstored)
+    return Pending(promised(made, 0), made, looked=True)
 
 
 def play(state: State, *events: Event) -> State:
@@ -56,7 +56,7 @@ def play(state: State, *events: Event) -> State:
     return state
 
 
-def written_after(state: State, event: Event) -> Committed | None:
+def written_after(state: State, event: Event) -> CommittedOffset | None:
     _, effects = PROTOCOL.step(state, event)
     return next((effect.value for effect in effects if isinstance(effect, Write)), None)
 
@@ -68,7 +68,7 @@ def test_what_is_due_is_promised_before_anything_of_it_runs() -> None:
     value = written_after(IDLE, Due(intent(10, 20)))
     assert value == promised(intent(10, 20), since=0)
     promise = play(IDLE, Due(intent(10, 20)), Acknowledged(value))
-    assert isinstance(promise, Promised)
+    assert isinstance(promise, Pending)
     assert list(promise.runnable()) == [Range(CLICKS, 0, 10), Range(CLICKS, 10, 20)]
 
 
@@ -89,52 +89,54 @@ def test_a_new_generation_says_where_it_began() -> None:
     raised = Protocol(CLICKS, generation=2)
     _, (write,) = raised.step(theirs, Due(replace(intent(50, start=40), generation=2)))
     assert isinstance(write, Write)
-    assert write.value.mark is not None
-    assert write.value.mark.since == 40
+    assert write.value.metadata is not None
+    assert write.value.metadata.since == 40
 
 
 def test_after_a_promise_of_a_higher_generation_the_register_is_read_again() -> None:
     theirs = replace(intent(10), generation=2)
-    done = play(Promised(promised(theirs), theirs), Stored(Range(CLICKS, 0, 10)))
+    done = play(Pending(promised(theirs), theirs), Stored(Range(CLICKS, 0, 10)))
     (write,) = PROTOCOL.owed(done)
     assert isinstance(write, Write)
-    assert isinstance(play(done, Acknowledged(write.value)), Doubted)
+    assert isinstance(play(done, Acknowledged(write.value)), InDoubt)
 
 
 # what is lost
 
 
 def test_a_loss_is_promised_then_recorded_then_passed() -> None:
-    lost = intent(15, gap=Gap(15, "lost"))
+    lost = intent(15, unstored=UnstoredPrefix(15, "lost"))
     value = written_after(IDLE, Due(lost))
     promise, effects = PROTOCOL.step(IDLE, Acknowledged(value or AT_0))
-    assert effects == (Record(lost, Gap(15, "lost"), (Range(CLICKS, 0, 15),)),)
-    assert isinstance(promise, Promised)
+    assert effects == (Record(lost, UnstoredPrefix(15, "lost"), (Range(CLICKS, 0, 15),)),)
+    assert isinstance(promise, Pending)
     assert list(promise.runnable()) == []
-    recorded, effects = PROTOCOL.step(promise, Recorded(Gap(15, "lost")))
+    recorded, effects = PROTOCOL.step(promise, Recorded(UnstoredPrefix(15, "lost")))
     assert effects == (Write(stored(15, "id", 1, revision="rev", since=0)),)
-    assert isinstance(recorded, Promised)
+    assert isinstance(recorded, Pending)
 
 
 def test_of_a_promise_the_lost_part_is_given_up_and_the_boundaries_stay() -> None:
     promise = play(promise_of(10, 20, 30), Stored(Range(CLICKS, 10, 20)))
     value = written_after(promise, Gone(25))
-    assert value == promised(intent(10, 20, 30, gap=Gap(25, "lost")), since=0)
+    assert value == promised(intent(10, 20, 30, unstored=UnstoredPrefix(25, "lost")), since=0)
     anew = play(promise, Acknowledged(value))
-    assert isinstance(anew, Promised)
+    assert isinstance(anew, Pending)
     assert anew.lost() == [Range(CLICKS, 0, 10), Range(CLICKS, 20, 25)], "what is stored is not lost"
     assert [(range_, anew.read_from(range_)) for range_ in anew.runnable()] == [(Range(CLICKS, 20, 30), 25)]
     assert anew.settled() == 0, "not before the record is in the bucket"
-    assert play(anew, Recorded(Gap(20, "lost"))) == anew, "another gap's"
-    known = play(anew, Recorded(Gap(25, "lost")))
-    assert PROTOCOL.owed(known) == (Write(promised(intent(30, start=20, gap=Gap(25, "lost")), since=0)),)
+    assert play(anew, Recorded(UnstoredPrefix(20, "lost"))) == anew, "another gap's"
+    known = play(anew, Recorded(UnstoredPrefix(25, "lost")))
+    assert PROTOCOL.owed(known) == (
+        Write(promised(intent(30, start=20, unstored=UnstoredPrefix(25, "lost")), since=0)),
+    )
 
 
 def test_a_loss_that_is_known_is_not_promised_again() -> None:
-    anew = promise_of(10, 20, gap=Gap(10, "lost"))
+    anew = promise_of(10, 20, unstored=UnstoredPrefix(10, "lost"))
     assert written_after(anew, Gone(10)) is None
-    assert written_after(anew, Gone(12)) == promised(intent(10, 20, gap=Gap(12, "lost")), since=0)
-    assert written_after(anew, Gone(99)) == promised(intent(10, 20, gap=Gap(20, "lost")), since=0)
+    assert written_after(anew, Gone(12)) == promised(intent(10, 20, unstored=UnstoredPrefix(12, "lost")), since=0)
+    assert written_after(anew, Gone(99)) == promised(intent(10, 20, unstored=UnstoredPrefix(20, "lost")), since=0)
 
 
 # answers
@@ -164,7 +166,7 @@ def test_an_answer_behind_what_this_process_has_seen_is_stale_unless_another_gen
     assert is_stale(seen, stored(10, "id", 1), "id")
     assert not is_stale(seen, stored(30, "id", 1), "id")
     assert not is_stale(seen, stored(10, "id", 2), "id")
-    assert not is_stale(seen, Committed(10, None), "id")
+    assert not is_stale(seen, CommittedOffset(10, None), "id")
     assert not is_stale(seen, None, "id")
     assert not is_stale(Unresolved(), stored(10, "id", 1), "id")
     with pytest.raises(ProtocolError, match="older than"):
@@ -199,7 +201,7 @@ def test_a_promise_that_cannot_be_kept_where_it_was_made_is_resolved_again_with_
     state, effects = PROTOCOL.step(again, Resolved(read, elsewhere, "id"))
     assert effects == (Write(elsewhere),)
     kept = play(state, Stored(Range(CLICKS, 0, 10)), Acknowledged(elsewhere))
-    assert isinstance(kept, Promised)
+    assert isinstance(kept, Pending)
     assert kept.done == frozenset(), "what is stored there only is not ours"
     with pytest.raises(ProtocolError, match="must not replace"):
         PROTOCOL.step(again, Resolved(read, promised(intent(15, 20), since=0), "id"))
@@ -229,7 +231,7 @@ def test_a_held_partition_stays_as_it_is_until_a_person_decides() -> None:
     ids=["other end", "one range", "passed without proof", "no boundary", "forgets", "passes all", "gives up"],
 )
 def test_a_promise_is_replaced_by_nothing_that_forgets_a_boundary_or_passes_what_is_not_settled(
-    value: Committed,
+    value: CommittedOffset,
 ) -> None:
     with pytest.raises(ProtocolError, match="must not replace"):
         PROTOCOL.step(promise_of(10, 20), Acknowledged(value))
@@ -244,7 +246,7 @@ def test_nothing_is_promised_elsewhere_than_at_the_offset(start: int) -> None:
 def test_a_state_that_contradicts_itself_is_not_worked_with() -> None:
     wrong = replace(promise_of(10), intent=intent(11))
     with pytest.raises(ProtocolError, match="contradicts itself"):
-        PROTOCOL.step(wrong, Recorded(Gap(5, "lost")))
+        PROTOCOL.step(wrong, Recorded(UnstoredPrefix(5, "lost")))
 
 
 _values = st.sampled_from(
@@ -254,9 +256,9 @@ _values = st.sampled_from(
         stored(20, "id", 2),
         promised(intent(10, 20)),
         promised(intent(20, start=10)),
-        promised(intent(10, 20, gap=Gap(15, "lost"))),
-        Committed(10, Mark("other", 1)),
-        Committed(5, None),
+        promised(intent(10, 20, unstored=UnstoredPrefix(15, "lost"))),
+        CommittedOffset(10, OffsetMetadata("other", 1)),
+        CommittedOffset(5, None),
     ]
 )
 _events = st.one_of(
@@ -267,7 +269,7 @@ _events = st.one_of(
     st.builds(Due, st.sampled_from([intent(10), intent(10, 20), intent(20, start=10)])),
     st.builds(Gone, st.integers(0, 30)),
     st.builds(Stored, st.sampled_from([Range(CLICKS, 0, 10), Range(CLICKS, 10, 20), Range(CLICKS, 3, 4)])),
-    st.builds(Recorded, st.builds(Gap, st.sampled_from([10, 15, 20]), st.just("lost"))),
+    st.builds(Recorded, st.builds(UnstoredPrefix, st.sampled_from([10, 15, 20]), st.just("lost"))),
     st.just(Reconsider()),
 )
 
@@ -283,6 +285,6 @@ def test_whatever_happens_a_state_is_sound_and_its_offset_moves_over_settled_ran
         except ProtocolError:
             continue
         for effect in effects:
-            if isinstance(before, Promised) and isinstance(state, Promised) and isinstance(effect, Write):
+            if isinstance(before, Pending) and isinstance(state, Pending) and isinstance(effect, Write):
                 assert effect.value.offset <= state.settled()
                 assert effect.value.offset in (state.intent.start, *state.intent.ends)

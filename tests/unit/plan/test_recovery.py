@@ -3,16 +3,23 @@ from dataclasses import replace
 import pytest
 
 from logpersister.plan.holds import Hold, HoldReason
-from logpersister.plan.intents import Committed, Gap, Intent, Mark, promised
+from logpersister.plan.intents import CommittedOffset, Intent, OffsetMetadata, UnstoredPrefix, promised
 from logpersister.plan.intents import stored as stored_value
-from logpersister.plan.recovery import StoredRange, Subject, Tail, from_another_place, from_bucket, needs_bucket
+from logpersister.plan.recovery import (
+    PartitionContext,
+    StoredRange,
+    StoredTail,
+    from_another_place,
+    from_bucket,
+    needs_bucket,
+)
 from logpersister.ranges import TopicPartition
 
 CLICKS = TopicPartition("clicks", 0)
 PLACE = "logs/raw"
-SUBJECT = Subject(CLICKS, "id-1", "backup", 1, "rev-1", PLACE)
-RAISED = replace(SUBJECT, generation=2)
-NOTHING = Tail(1)
+CONTEXT = PartitionContext(CLICKS, "id-1", "backup", 1, "rev-1", PLACE)
+RAISED = replace(CONTEXT, generation=2)
+NOTHING = StoredTail(1)
 
 
 def stored(
@@ -21,11 +28,11 @@ def stored(
     return StoredRange(start, end, group, revision, topic_id, whole)
 
 
-def tail(*ranges: StoredRange, generation: int = 1, before: StoredRange | None = None) -> Tail:
-    return Tail(generation, ranges, before)
+def tail(*ranges: StoredRange, generation: int = 1, before: StoredRange | None = None) -> StoredTail:
+    return StoredTail(generation, ranges, before)
 
 
-def at(offset: int, since: int | None = None, generation: int = 1) -> Committed:
+def at(offset: int, since: int | None = None, generation: int = 1) -> CommittedOffset:
     return stored_value(offset, "id-1", generation, since=since)
 
 
@@ -33,7 +40,7 @@ def intent(start: int, *ends: int, revision: str = "rev-1", generation: int = 1)
     return Intent(CLICKS, "id-1", start, ends, revision, generation, PLACE)
 
 
-def reason(decision: Committed | Hold) -> HoldReason:
+def reason(decision: CommittedOffset | Hold) -> HoldReason:
     assert isinstance(decision, Hold)
     return decision.reason
 
@@ -42,35 +49,37 @@ def test_what_we_have_left_needs_no_look_into_the_bucket_and_anything_else_does(
     assert not needs_bucket(at(50), "id-1", 1)
     assert not needs_bucket(at(50), "id-1", 3), "a generation is raised without a look"
     assert needs_bucket(None, "id-1", 1)
-    assert needs_bucket(Committed(50, None), "id-1", 1)
-    assert needs_bucket(Committed(50, Mark("id-0", 1)), "id-1", 1)
+    assert needs_bucket(CommittedOffset(50, None), "id-1", 1)
+    assert needs_bucket(CommittedOffset(50, OffsetMetadata("id-0", 1)), "id-1", 1)
 
 
 def test_a_lower_generation_goes_on_behind_a_higher_one_only_where_it_has_stored_nothing() -> None:
     theirs = at(50, generation=2)
     assert needs_bucket(theirs, "id-1", 1)
-    assert not needs_bucket(Committed(50, Mark("id-1", 2, "rev-2", (60,))), "id-1", 1), "what is pending comes first"
-    assert from_bucket(SUBJECT, theirs, NOTHING, 0, 0) == at(50, since=50)
-    assert from_bucket(SUBJECT, theirs, tail(stored(0, 40)), 0, 0) == at(50), "40 to 50 are theirs"
-    assert reason(from_bucket(SUBJECT, theirs, tail(stored(0, 90)), 0, 0)) is HoldReason.REPLAY_REQUESTED
+    assert not needs_bucket(CommittedOffset(50, OffsetMetadata("id-1", 2, "rev-2", (60,))), "id-1", 1), (
+        "what is pending comes first"
+    )
+    assert from_bucket(CONTEXT, theirs, NOTHING, 0, 0) == at(50, since=50)
+    assert from_bucket(CONTEXT, theirs, tail(stored(0, 40)), 0, 0) == at(50), "40 to 50 are theirs"
+    assert reason(from_bucket(CONTEXT, theirs, tail(stored(0, 90)), 0, 0)) is HoldReason.REPLAY_REQUESTED
 
 
 def test_a_topic_made_again_under_a_promise_is_held_although_nothing_is_stored() -> None:
-    pending = Committed(50, Mark("id-0", 1, "rev-1", (60,)))
-    assert reason(from_bucket(SUBJECT, pending, NOTHING, 0, 0)) is HoldReason.TOPIC_RECREATED
+    pending = CommittedOffset(50, OffsetMetadata("id-0", 1, "rev-1", (60,)))
+    assert reason(from_bucket(CONTEXT, pending, NOTHING, 0, 0)) is HoldReason.TOPIC_RECREATED
     assert from_bucket(RAISED, pending, NOTHING, 0, 0) == at(0, since=0, generation=2)
 
 
 def test_a_partition_without_a_trace_starts_where_the_group_began() -> None:
-    assert from_bucket(SUBJECT, None, NOTHING, begin=7, log_start=0) == at(7, since=7)
+    assert from_bucket(CONTEXT, None, NOTHING, begin=7, log_start=0) == at(7, since=7)
 
 
 def test_an_offset_set_by_a_user_before_the_first_start_is_honoured() -> None:
-    assert from_bucket(SUBJECT, Committed(40, None), NOTHING, begin=7, log_start=0) == at(40, since=40)
+    assert from_bucket(CONTEXT, CommittedOffset(40, None), NOTHING, begin=7, log_start=0) == at(40, since=40)
 
 
 def test_a_forgotten_offset_resumes_behind_what_is_stored() -> None:
-    assert from_bucket(SUBJECT, None, tail(stored(0, 10), stored(10, 20)), begin=0, log_start=0) == at(20)
+    assert from_bucket(CONTEXT, None, tail(stored(0, 10), stored(10, 20)), begin=0, log_start=0) == at(20)
 
 
 ELSEWHERE = promised(Intent(CLICKS, "id-1", 50, (60, 70, 80), "rev-9", 1, "logs/other"), since=20)
@@ -78,22 +87,24 @@ ELSEWHERE = promised(Intent(CLICKS, "id-1", 50, (60, 70, 80), "rev-9", 1, "logs/
 
 def test_what_was_promised_for_a_place_that_refuses_is_promised_with_its_boundaries_for_ours() -> None:
     before = tail(stored(30, 40), stored(40, 50))
-    assert from_another_place(SUBJECT, ELSEWHERE, before) == promised(intent(50, 60, 70, 80), since=20)
+    assert from_another_place(CONTEXT, ELSEWHERE, before) == promised(intent(50, 60, 70, 80), since=20)
     raised = from_another_place(RAISED, ELSEWHERE, NOTHING)
     assert raised == promised(intent(50, 60, 70, 80, generation=2), since=50), "ours begins there"
 
 
 def test_what_is_lost_of_it_stays_lost() -> None:
-    lost = promised(Intent(CLICKS, "id-1", 50, (60, 70), "rev-9", 1, "logs/other", Gap(55, "lost")), since=20)
-    kept = from_another_place(SUBJECT, lost, NOTHING)
-    assert kept == promised(replace(intent(50, 60, 70), gap=Gap(55, "lost")), since=20)
+    lost = promised(
+        Intent(CLICKS, "id-1", 50, (60, 70), "rev-9", 1, "logs/other", UnstoredPrefix(55, "lost")), since=20
+    )
+    kept = from_another_place(CONTEXT, lost, NOTHING)
+    assert kept == promised(replace(intent(50, 60, 70), unstored=UnstoredPrefix(55, "lost")), since=20)
 
 
 def test_what_ours_has_begun_of_it_is_executed_again_as_it_was_begun() -> None:
     """Promised for ours, given up by a member that cannot write to ours, and now it is ours again."""
     begun = tail(stored(40, 50), stored(60, 70, revision="rev-0", whole=False))
     expected = promised(intent(50, 60, 70, 80, revision="rev-0"), since=20)
-    assert from_another_place(SUBJECT, ELSEWHERE, begun) == expected
+    assert from_another_place(CONTEXT, ELSEWHERE, begun) == expected
 
 
 @pytest.mark.parametrize(
@@ -108,38 +119,38 @@ def test_what_ours_has_begun_of_it_is_executed_again_as_it_was_begun() -> None:
 )
 def test_what_ours_has_of_it_for_another_cause_is_not_stored_again(ranges: list[StoredRange], generation: int) -> None:
     theirs = promised(Intent(CLICKS, "id-1", 50, (60, 70, 80), "rev-9", generation, "logs/other"), since=20)
-    held = from_another_place(SUBJECT, theirs, tail(*ranges))
+    held = from_another_place(CONTEXT, theirs, tail(*ranges))
     assert reason(held) is HoldReason.REPLAY_REQUESTED
     assert isinstance(held, Hold)
     assert "set the offset" not in held.message, "some of what is promised may be stored nowhere"
 
 
 def test_for_a_place_that_refuses_nothing_of_others_is_overwritten_in_ours() -> None:
-    held = from_another_place(SUBJECT, ELSEWHERE, tail(stored(0, 10, group="others")))
+    held = from_another_place(CONTEXT, ELSEWHERE, tail(stored(0, 10, group="others")))
     assert reason(held) is HoldReason.FOREIGN_OBJECTS
 
 
 def test_a_forgotten_intent_is_executed_again_from_its_first_hole_with_the_stored_boundaries() -> None:
     ranges = tail(stored(0, 10), stored(20, 30), stored(30, 40))
-    assert from_bucket(SUBJECT, None, ranges, begin=0, log_start=0) == promised(intent(10, 20, 30, 40))
+    assert from_bucket(CONTEXT, None, ranges, begin=0, log_start=0) == promised(intent(10, 20, 30, 40))
 
 
 def test_with_partition_paths_every_range_of_the_last_revision_is_in_doubt() -> None:
     ranges = tail(
         stored(0, 10, revision="rev-0", whole=False), stored(10, 20, whole=False), stored(20, 30, whole=False)
     )
-    assert from_bucket(SUBJECT, None, ranges, begin=0, log_start=0) == promised(intent(10, 20, 30))
+    assert from_bucket(CONTEXT, None, ranges, begin=0, log_start=0) == promised(intent(10, 20, 30))
 
 
 def test_a_range_of_which_kafka_has_only_a_part_left_is_still_in_doubt() -> None:
     ranges = tail(stored(0, 10, whole=False), stored(10, 20, whole=False))
-    assert from_bucket(SUBJECT, None, ranges, begin=0, log_start=15) == promised(intent(10, 20))
+    assert from_bucket(CONTEXT, None, ranges, begin=0, log_start=15) == promised(intent(10, 20))
 
 
 def test_what_kafka_no_longer_has_counts_as_stored() -> None:
     ranges = tail(stored(0, 10, whole=False), stored(20, 30, whole=False))
-    assert from_bucket(SUBJECT, None, ranges, begin=0, log_start=35) == at(30)
-    assert from_bucket(SUBJECT, None, ranges, begin=0, log_start=15) == promised(intent(15, 20, 30))
+    assert from_bucket(CONTEXT, None, ranges, begin=0, log_start=35) == at(30)
+    assert from_bucket(CONTEXT, None, ranges, begin=0, log_start=15) == promised(intent(15, 20, 30))
 
 
 def test_a_new_generation_goes_on_behind_the_one_before_when_the_group_is_forgotten() -> None:
@@ -155,7 +166,7 @@ def test_what_others_have_stored_in_a_lower_generation_is_not_our_business(their
 
 
 def test_an_offset_set_back_for_a_replay_in_a_new_generation_is_honoured() -> None:
-    assert from_bucket(RAISED, Committed(3, None), tail(stored(0, 10)), 0, 0) == at(3, since=3, generation=2)
+    assert from_bucket(RAISED, CommittedOffset(3, None), tail(stored(0, 10)), 0, 0) == at(3, since=3, generation=2)
 
 
 def test_a_hole_before_the_first_range_reaches_back_to_what_the_generation_before_has_stored() -> None:
@@ -167,25 +178,25 @@ def test_a_hole_before_the_first_range_reaches_back_to_what_the_generation_befor
 
 
 def test_an_offset_set_forward_goes_on_there_after_what_it_left_out_is_recorded() -> None:
-    skipped = Intent(CLICKS, "id-1", 10, (25,), "rev-1", 1, PLACE, Gap(25, "skipped"))
-    assert from_bucket(SUBJECT, Committed(25, None), tail(stored(0, 10)), 0, 0) == promised(skipped)
-    assert from_bucket(SUBJECT, Committed(10, None), tail(stored(0, 10)), 0, 0) == at(10)
+    skipped = Intent(CLICKS, "id-1", 10, (25,), "rev-1", 1, PLACE, UnstoredPrefix(25, "skipped"))
+    assert from_bucket(CONTEXT, CommittedOffset(25, None), tail(stored(0, 10)), 0, 0) == promised(skipped)
+    assert from_bucket(CONTEXT, CommittedOffset(10, None), tail(stored(0, 10)), 0, 0) == at(10)
 
 
 def test_an_offset_set_back_is_a_wish_to_replay_and_needs_a_higher_generation() -> None:
-    decision = from_bucket(SUBJECT, Committed(5, None), tail(stored(0, 10)), 0, 0)
+    decision = from_bucket(CONTEXT, CommittedOffset(5, None), tail(stored(0, 10)), 0, 0)
     assert reason(decision) is HoldReason.REPLAY_REQUESTED
     assert isinstance(decision, Hold)
     assert "raise spec.generation" in decision.message
 
 
 def test_a_topic_that_was_made_again_is_never_mixed_with_the_old_one() -> None:
-    decision = from_bucket(replace(SUBJECT, topic_id="id-2"), None, tail(stored(0, 10)), 0, 0)
+    decision = from_bucket(replace(CONTEXT, topic_id="id-2"), None, tail(stored(0, 10)), 0, 0)
     assert reason(decision) is HoldReason.TOPIC_RECREATED
 
 
 def test_objects_of_another_group_are_never_overwritten() -> None:
-    decision = from_bucket(SUBJECT, None, tail(stored(0, 10, group="other")), 0, 0)
+    decision = from_bucket(CONTEXT, None, tail(stored(0, 10, group="other")), 0, 0)
     assert reason(decision) is HoldReason.FOREIGN_OBJECTS
     assert isinstance(decision, Hold)
     assert "'other'" in decision.message

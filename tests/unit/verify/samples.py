@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from logpersister.plan.intents import Committed, Intent, promised, stored
+from logpersister.plan.intents import CommittedOffset, Intent, promised, stored
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.losses import Loss
@@ -43,16 +43,16 @@ def damaged(one: StoredObject, *, end: Offset | None) -> StoredObject:
     return replace(one, facts=None, fault="its facts document is missing", promised_end=end)
 
 
-def committed(offset: Offset, *, generation: int = 1, topic_id: str | None = ID) -> Committed:
+def committed(offset: Offset, *, generation: int = 1, topic_id: str | None = ID) -> CommittedOffset:
     return stored(offset, topic_id, generation)
 
 
-def pending(start: Offset, *ends: Offset, generation: int = 1) -> Committed:
+def pending(start: Offset, *ends: Offset, generation: int = 1) -> CommittedOffset:
     return promised(Intent(CLICKS, ID, start, ends, "abcdef123456", generation))
 
 
 def evidence(
-    objects: Sequence[StoredObject], before: Committed | None, after: Committed | None = None, **fields: Any
+    objects: Sequence[StoredObject], before: CommittedOffset | None, after: CommittedOffset | None = None, **fields: Any
 ) -> PartitionEvidence:
     settings: dict[str, Any] = {"generation": 1, "kafka": KafkaView(ID, 0, 1_000)} | fields
     return PartitionEvidence(

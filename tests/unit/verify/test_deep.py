@@ -15,7 +15,7 @@ from logpersister.formats.registry import make_format
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
-from logpersister.plan.intents import Committed
+from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Range
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.escaping import QUARANTINE
@@ -72,7 +72,7 @@ class World:
         self.objects: list[StoredObject] = []
         self.contents: dict[str, bytes] = {}
         self.read_error: RangeReadError | None = None
-        self.committed: Committed = committed(self.end)
+        self.committed: CommittedOffset = committed(self.end)
         for path, rows in sorted(split(batch(written), layout_of(output, parser))):
             self._store(make_format(output), path, rows, parser.type)
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from logpersister.plan.intents import Committed
+from logpersister.plan.intents import CommittedOffset
 from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
 from logpersister.verify.findings import Kind
-from logpersister.verify.tiling import Gap, examine
+from logpersister.verify.tiling import MissingOffsets, examine
 from tests.unit.verify.samples import committed, damaged, evidence, loss, pending, stored_object
 
 TILED = [stored_object(0, 100), stored_object(100, 250), stored_object(250, 300)]
@@ -18,17 +18,17 @@ def found(seen: PartitionEvidence) -> list[tuple[Kind, int, int]]:
     return [(finding.kind, finding.start, finding.end) for finding in examine(seen).findings]
 
 
-def gaps(seen: PartitionEvidence) -> list[tuple[int, int]]:
-    return [gap.span for gap in examine(seen).gaps]
+def missing(seen: PartitionEvidence) -> list[tuple[int, int]]:
+    return [missing.span for missing in examine(seen).missing]
 
 
 def clean(seen: PartitionEvidence) -> bool:
-    return not found(seen) and not gaps(seen)
+    return not found(seen) and not missing(seen)
 
 
 def test_objects_that_tile_are_clean() -> None:
     result = examine(evidence(TILED, committed(300)))
-    assert (result.findings, result.gaps) == ([], [])
+    assert (result.findings, result.missing) == ([], [])
     assert list(result.objects) == TILED
 
 
@@ -38,8 +38,8 @@ def test_a_partition_without_objects() -> None:
 
 
 def test_holes_inside_and_at_the_end() -> None:
-    assert gaps(evidence([TILED[0], TILED[2]], committed(300))) == [(100, 250)]
-    assert gaps(evidence(TILED[:2], committed(300))) == [(250, 300)]
+    assert missing(evidence([TILED[0], TILED[2]], committed(300))) == [(100, 250)]
+    assert missing(evidence(TILED[:2], committed(300))) == [(250, 300)]
 
 
 def test_the_first_stored_offset_is_where_the_promise_begins() -> None:
@@ -48,9 +48,9 @@ def test_the_first_stored_offset_is_where_the_promise_begins() -> None:
 
 def test_a_group_that_begins_with_the_earliest_has_what_kafka_has() -> None:
     seen = evidence(TILED[1:], committed(300), from_earliest=True)
-    assert examine(seen).gaps == [Gap((0, 100), 1, before_first=True)]
-    assert gaps(evidence([], committed(300), from_earliest=True)) == [(0, 300)]
-    assert gaps(replace(seen, kafka=KafkaView("topic-id", 90, 1_000))) == [(90, 100)]
+    assert examine(seen).missing == [MissingOffsets((0, 100), 1, before_first=True)]
+    assert missing(evidence([], committed(300), from_earliest=True)) == [(0, 300)]
+    assert missing(replace(seen, kafka=KafkaView("topic-id", 90, 1_000))) == [(90, 100)]
     assert clean(replace(seen, kafka=KafkaView("topic-id", 200, 1_000)))
     assert clean(evidence(TILED, None, from_earliest=True, kafka=None)) is False
 
@@ -58,15 +58,15 @@ def test_a_group_that_begins_with_the_earliest_has_what_kafka_has() -> None:
 def test_losses_explain_holes() -> None:
     seen = evidence([TILED[0], TILED[2]], committed(300), losses=[loss(100, 250, "skipped")])
     assert found(seen) == [(Kind.SKIPPED, 100, 250)]
-    assert gaps(seen) == []
+    assert missing(seen) == []
     partly = replace(seen, losses=[loss(100, 200)])
     assert found(partly) == [(Kind.LOST, 100, 200)]
-    assert gaps(partly) == [(200, 250)]
+    assert missing(partly) == [(200, 250)]
 
 
 def test_losses_of_an_earlier_topic_explain_nothing() -> None:
     seen = evidence([TILED[0], TILED[2]], committed(300), losses=[loss(100, 250, topic_id="another")])
-    assert (found(seen), gaps(seen)) == ([], [(100, 250)])
+    assert (found(seen), missing(seen)) == ([], [(100, 250)])
 
 
 def test_two_objects_with_the_same_offsets() -> None:
@@ -151,21 +151,21 @@ class TestBeyondTheCommittedOffset:
     def test_an_object_across_the_committed_offset(self) -> None:
         seen = evidence(TILED, committed(200))
         assert found(seen) == [(Kind.BEYOND_COMMIT, 100, 250), (Kind.BEYOND_COMMIT, 250, 300)]
-        assert gaps(seen) == []
+        assert missing(seen) == []
 
     def test_what_a_member_did_during_the_listing(self) -> None:
         assert clean(evidence(TILED, committed(100), committed(300)))
         assert clean(evidence(TILED, committed(100), pending(100, 250, 300)))
 
     def test_somebody_has_set_the_offset_back(self) -> None:
-        findings = examine(evidence(TILED, Committed(100, None))).findings
+        findings = examine(evidence(TILED, CommittedOffset(100, None))).findings
         assert {finding.kind for finding in findings} == {Kind.BEYOND_COMMIT}
         assert "somebody has set the group's offset" in findings[0].message
 
     def test_a_replay_leaves_the_lower_generation_behind_it(self) -> None:
         replayed = stored_object(0, 100, generation=2)
         assert clean(evidence([*TILED, replayed], committed(100, generation=2), generation=2))
-        assert clean(evidence(TILED, Committed(0, None), generation=2))
+        assert clean(evidence(TILED, CommittedOffset(0, None), generation=2))
 
 
 class TestGenerations:
@@ -181,12 +181,12 @@ class TestGenerations:
     def test_a_hole_between_two(self) -> None:
         higher = stored_object(150, 300, generation=2)
         seen = evidence([TILED[0], higher], committed(300, generation=2), generation=2)
-        assert examine(seen).gaps == [Gap((100, 150), 2)]
+        assert examine(seen).missing == [MissingOffsets((100, 150), 2)]
 
     def test_a_replay_with_a_hole(self) -> None:
         replay = [stored_object(0, 100, generation=2), stored_object(250, 300, generation=2)]
         seen = evidence([*TILED, *replay], committed(300, generation=2), generation=2)
-        assert examine(seen).gaps == [Gap((100, 250), 2)]
+        assert examine(seen).missing == [MissingOffsets((100, 250), 2)]
 
     def test_a_replay_fills_the_hole_of_a_lower_one(self) -> None:
         seen = evidence(
@@ -200,7 +200,7 @@ class TestStrangers:
         foreign = stored_object(100, 250, group="another")
         seen = evidence([TILED[0], foreign, TILED[2]], committed(300))
         assert found(seen) == [(Kind.FOREIGN, 100, 250)]
-        assert gaps(seen) == [(100, 250)]
+        assert missing(seen) == [(100, 250)]
 
     def test_objects_of_no_group(self) -> None:
         foreign = replace(damaged(stored_object(100, 250), end=None), group=None)
@@ -211,7 +211,7 @@ class TestStrangers:
         new = stored_object(0, 100, generation=2)
         seen = evidence([old, new], committed(100, generation=2), generation=2)
         assert found(seen) == [(Kind.OTHER_TOPIC, 0, 700)]
-        assert gaps(seen) == []
+        assert missing(seen) == []
 
     def test_a_topic_made_again_is_judged_by_what_was_committed(self) -> None:
         seen = evidence(TILED, committed(300), kafka=KafkaView("new", 0, 10), from_earliest=True)
@@ -238,16 +238,16 @@ class TestFacts:
     def test_an_object_without_its_facts_document(self) -> None:
         seen = evidence([TILED[0], damaged(TILED[1], end=250), TILED[2]], committed(300))
         assert found(seen) == [(Kind.DAMAGED, 100, 250)]
-        assert gaps(seen) == [], "its range is known"
+        assert missing(seen) == [], "its range is known"
         unknown = evidence([TILED[0], damaged(TILED[1], end=None), TILED[2]], committed(300))
         assert found(unknown) == [(Kind.DAMAGED, 100, 101)]
-        assert gaps(unknown) == [(100, 250)]
+        assert missing(unknown) == [(100, 250)]
 
 
 def test_no_committed_offset() -> None:
     seen = evidence([TILED[0], TILED[2]], None)
     assert found(seen) == [(Kind.UNCOMMITTED, 0, 300)]
-    assert gaps(seen) == [(100, 250)]
+    assert missing(seen) == [(100, 250)]
 
 
 def test_a_finding_is_one_line_that_says_all() -> None:

@@ -1,13 +1,13 @@
 from collections.abc import Iterable, Mapping
 
 from logpersister.group.answers import Answer, TopicDescription
-from logpersister.plan.intents import Committed, UnknownMarkError
+from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Kind
-from logpersister.verify.verification import Commits, Subject, TopicResult, Verification
+from logpersister.verify.verification import Commits, TopicResult, Verification, VerifiedGroup
 from tests.unit.verify.samples import CLICKS, GROUP, ID, committed, stored_object
-from tests.unit.verify.test_gaps import Log
+from tests.unit.verify.test_missing_offsets import Log
 
 OBJECTS = [stored_object(0, 100), stored_object(100, 200)]
 
@@ -15,7 +15,7 @@ OBJECTS = [stored_object(0, 100), stored_object(100, 200)]
 class Offsets:
     """Kafka as it answers one after another."""
 
-    def __init__(self, *answers: Committed | UnknownMarkError | None, error: Exception | None = None) -> None:
+    def __init__(self, *answers: CommittedOffset | UnknownMetadataError | None, error: Exception | None = None) -> None:
         self._answers = iter(answers)
         self._error = error
 
@@ -38,8 +38,8 @@ class Offsets:
 def verify(
     offsets: Offsets, objects: list[StoredObject], *, partitions: int = 1, log: Log | None = None
 ) -> TopicResult:
-    subject = Subject(GROUP, 1, from_earliest=True)
-    return Verification(subject, offsets, log or Log(), lambda _: objects, []).topic(CLICKS.topic, partitions)
+    group = VerifiedGroup(GROUP, 1, from_earliest=True)
+    return Verification(group, offsets, log or Log(), lambda _: objects, []).topic(CLICKS.topic, partitions)
 
 
 def test_totals_of_a_clean_topic() -> None:
@@ -62,5 +62,5 @@ def test_a_topic_that_kafka_no_longer_has() -> None:
 def test_what_cannot_be_asked_is_an_error_and_never_clean() -> None:
     unreachable = verify(Offsets(committed(200), committed(200), error=OSError("no leader")), OBJECTS)
     assert (unreachable.errors, unreachable.findings) == (["no leader"], [])
-    newer = verify(Offsets(UnknownMarkError("a newer release"), committed(200)), OBJECTS)
+    newer = verify(Offsets(UnknownMetadataError("a newer release"), committed(200)), OBJECTS)
     assert newer.errors == ["partition 0: a newer release"]

@@ -13,12 +13,12 @@ from typing import Protocol
 from logpersister.member.shadow.alignment import Stored, Union, align
 from logpersister.member.shadow.comparison import Verdict, compare
 from logpersister.member.shadow.shelf import Listed, TooManyError, Window, Windows
-from logpersister.plan.intents import Committed
+from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.shadow import MAX_EXAMPLES, NOTHING, Both, Difference, Figures, ShadowReport
 from logpersister.storage.losses import Loss
 
-Positions = Mapping[TopicPartition, Committed | None]
+Positions = Mapping[TopicPartition, CommittedOffset | None]
 
 
 class Progress(Protocol):
@@ -55,8 +55,8 @@ class Party:
 
     def generations(self, positions: Positions) -> frozenset[int]:
         """Return the generations in which it stores now: that of its manifest, and those that are being finished."""
-        marks = [committed.mark for committed in positions.values() if committed is not None]
-        return frozenset({self.generation, *(mark.generation for mark in marks if mark is not None)})
+        known = [committed.metadata for committed in positions.values() if committed is not None]
+        return frozenset({self.generation, *(metadata.generation for metadata in known if metadata is not None)})
 
 
 @dataclass(slots=True)
@@ -245,10 +245,10 @@ def _overlaps(loss: Loss, partition: TopicPartition, union: Union) -> bool:
     return loss.range.partition == partition and loss.range.start < union.end and union.start < loss.range.end
 
 
-def _begin(stable: Committed, shadow: Committed) -> Offset | None:
+def _begin(stable: CommittedOffset, shadow: CommittedOffset) -> Offset | None:
     """Return where the shadow began, if the stable group was further by then."""
-    since = shadow.mark.since if shadow.mark is not None else None
-    began = stable.mark.since if stable.mark is not None else None
+    since = shadow.metadata.since if shadow.metadata is not None else None
+    began = stable.metadata.since if stable.metadata is not None else None
     return None if since is not None and began is not None and began > since else since
 
 

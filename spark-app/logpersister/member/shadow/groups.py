@@ -4,7 +4,7 @@ import threading
 from collections.abc import Collection, Iterable, Mapping
 
 from logpersister.group.offsets import OffsetReader
-from logpersister.plan.intents import Committed, UnknownMarkError
+from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import Offset, TopicPartition
 
 
@@ -15,17 +15,17 @@ class GroupPositions:
         self._offsets = offsets
         self._lock = threading.Lock()
 
-    def committed(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Committed | None]:
+    def committed(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, CommittedOffset | None]:
         """Return the committed offsets; None where there is none. Partitions that Kafka does not tell of are missing.
 
         Raises UnknownMarkError, KafkaError.
         """
         with self._lock:
             found = self._offsets.committed(partitions)
-        positions: dict[TopicPartition, Committed | None] = {}
+        positions: dict[TopicPartition, CommittedOffset | None] = {}
         for partition, committed in found.items():
-            if isinstance(committed, UnknownMarkError):
-                raise UnknownMarkError(f"{partition}: {committed}")
+            if isinstance(committed, UnknownMetadataError):
+                raise UnknownMetadataError(f"{partition}: {committed}")
             positions[partition] = committed
         return positions
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from logpersister.member.shadow.alignment import Stored
 from logpersister.member.shadow.comparer import Party
 from logpersister.member.shadow.shelf import Shelf
-from logpersister.plan.intents import Committed, Mark
+from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
@@ -121,7 +121,7 @@ class FakeStore:
 class FakeProgress:
     """Committed offsets of one group."""
 
-    offsets: dict[TopicPartition, Committed | None] = field(default_factory=dict)
+    offsets: dict[TopicPartition, CommittedOffset | None] = field(default_factory=dict)
     log_ends: dict[TopicPartition, Offset] = field(default_factory=dict)
     compacts: bool | None = False
     error: Exception | None = None
@@ -129,9 +129,9 @@ class FakeProgress:
     def commit(
         self, partition: TopicPartition, offset: Offset, *, since: Offset | None = 0, generation: int = 1
     ) -> None:
-        self.offsets[partition] = Committed(offset, Mark("id", generation, "abcdef123456", (), since))
+        self.offsets[partition] = CommittedOffset(offset, OffsetMetadata("id", generation, "abcdef123456", (), since))
 
-    def committed(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, Committed | None]:
+    def committed(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, CommittedOffset | None]:
         if self.error is not None:
             raise self.error
         return {partition: self.offsets.get(partition) for partition in partitions}

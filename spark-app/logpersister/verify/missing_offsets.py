@@ -9,7 +9,7 @@ from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.ranges import Offset, Range
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.spans import Span, common, minus
-from logpersister.verify.tiling import Examination, Gap
+from logpersister.verify.tiling import Examination, MissingOffsets
 
 NOTHING_THERE = "Kafka has no record there (compaction, aborted transactions or their markers)"
 SILENCE = "Kafka gives nothing there, and no record batch shows why (compaction and open transactions may leave that)"
@@ -35,23 +35,26 @@ class Reader(Protocol):
 
 
 def explain(examination: Examination, reader: Reader) -> Iterator[Finding]:
-    """Yield what each gap is. Raises nothing: what cannot be read stays `Kind.UNKNOWN`, with the reason."""
+    """Yield what Kafka says of each span that no object has.
+
+    Raises nothing: a span that cannot be read stays `Kind.UNKNOWN`, with the reason.
+    """
     readable = examination.evidence.readable
-    for gap in examination.gaps:
-        known = common([gap.span], [(readable.start, readable.end)]) if readable else []
-        for span in minus([gap.span], known):
-            yield _out_of_reach(examination, gap, span)
+    for missing in examination.missing:
+        known = common([missing.span], [(readable.start, readable.end)]) if readable else []
+        for span in minus([missing.span], known):
+            yield _out_of_reach(examination, missing, span)
         for span in known:
-            yield from _read(examination, gap, span, reader)
+            yield from _read(examination, missing, span, reader)
 
 
-def _out_of_reach(examination: Examination, gap: Gap, span: Span) -> Finding:
-    if gap.within is None:
-        return _finding(examination, gap, Kind.UNKNOWN, span, _beyond_reach(examination))
+def _out_of_reach(examination: Examination, missing: MissingOffsets, span: Span) -> Finding:
+    if missing.within is None:
+        return _finding(examination, missing, Kind.UNKNOWN, span, _beyond_reach(examination))
     message = (
         "when the range was stored, Kafka gave nothing there and no record batch showed why; it cannot be asked now"
     )
-    return _finding(examination, gap, Kind.UNEXPLAINED, span, message)
+    return _finding(examination, missing, Kind.UNEXPLAINED, span, message)
 
 
 def _beyond_reach(examination: Examination) -> str:
@@ -63,29 +66,29 @@ def _beyond_reach(examination: Examination) -> str:
     return "no object, and Kafka has no longer these offsets, so nothing can tell whether they held records"
 
 
-def _read(examination: Examination, gap: Gap, span: Span, reader: Reader) -> Iterator[Finding]:
+def _read(examination: Examination, missing: MissingOffsets, span: Span, reader: Reader) -> Iterator[Finding]:
     wanted = Range(examination.evidence.partition, *span)
-    whose = "no object" if gap.within is None else "its range was stored without them"
+    whose = "no object" if missing.within is None else "its range was stored without them"
     try:
         first, unexplained = _first_record(reader, wanted)
     except RangeReadError as error:
-        yield _finding(examination, gap, Kind.UNKNOWN, span, f"{whose}, and Kafka could not be read ({error})")
+        yield _finding(examination, missing, Kind.UNKNOWN, span, f"{whose}, and Kafka could not be read ({error})")
         return
     if first is not None:
-        yield _finding(examination, gap, Kind.MISSING, span, _missing(gap, first))
+        yield _finding(examination, missing, Kind.MISSING, span, _missing(missing, first))
         return
     silent_from = span[1] - unexplained
-    if silent_from > span[0] and gap.within is None:
-        yield _finding(examination, gap, Kind.NO_RECORD, (span[0], silent_from), f"{whose}, and {NOTHING_THERE}")
+    if silent_from > span[0] and missing.within is None:
+        yield _finding(examination, missing, Kind.NO_RECORD, (span[0], silent_from), f"{whose}, and {NOTHING_THERE}")
     if unexplained:
-        yield _finding(examination, gap, Kind.UNEXPLAINED, (silent_from, span[1]), f"{whose}, and {SILENCE}")
+        yield _finding(examination, missing, Kind.UNEXPLAINED, (silent_from, span[1]), f"{whose}, and {SILENCE}")
 
 
-def _missing(gap: Gap, first: Offset) -> str:
-    if gap.within is not None:
+def _missing(missing: MissingOffsets, first: Offset) -> str:
+    if missing.within is not None:
         return f"its range was stored without them, but Kafka has records there, the first at offset {first}"
-    message = f"no object of generation {gap.generation}, but Kafka has records there, the first at offset {first}"
-    if gap.before_first:
+    message = f"no object of generation {missing.generation}, but Kafka has records there, the first at offset {first}"
+    if missing.before_first:
         message += (
             "; startFrom is earliest, so objects were deleted, unless the group was moved here or its offset was set "
             "before it began"
@@ -104,6 +107,6 @@ def _first_record(reader: Reader, wanted: Range) -> tuple[Offset | None, int]:
     return None, unexplained
 
 
-def _finding(examination: Examination, gap: Gap, kind: Kind, span: Span, message: str) -> Finding:
-    key = gap.within.key if gap.within is not None else None
-    return Finding(kind, examination.evidence.partition, *span, message, key, gap.generation)
+def _finding(examination: Examination, missing: MissingOffsets, kind: Kind, span: Span, message: str) -> Finding:
+    key = missing.within.key if missing.within is not None else None
+    return Finding(kind, examination.evidence.partition, *span, message, key, missing.generation)

@@ -8,7 +8,7 @@ from logpersister.ranges import Range
 from logpersister.records.schema import RECORDS
 from logpersister.verify.evidence import KafkaView, PartitionEvidence
 from logpersister.verify.findings import Finding, Kind
-from logpersister.verify.gaps import explain
+from logpersister.verify.missing_offsets import explain
 from logpersister.verify.tiling import examine
 from tests.unit.verify.samples import CLICKS, committed, evidence, stored_object
 
