@@ -16,8 +16,8 @@ from logpersister import __version__, manifest
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.assembly import Assembly, assemble
-from logpersister.member.current import behind
 from logpersister.member.listener import Listener
+from logpersister.member.target_offsets import behind
 from logpersister.pipeline.rules import rules_of
 from logpersister.pipeline.session import fork_early
 from logpersister.pipeline.work import RangeOutcome

@@ -25,9 +25,20 @@ Frozen = Any
 """Hashable."""
 
 NOT_STATE = frozenset(
-    {"_resource", "_revision", "_world", "_listener", "_clock", "_now", "_states", "_sizes", "_upload", "_offsets"}
-    | {"_group", "_register", "_jobs", "_memory", "_wake", "_group_id", "_lock", "_next_token", "_own", "_kafka"}
-    | {"_writer", "_claims", "_sampler", "clock", "protocol", "begin_at"}
+    {
+        "_resource",
+        "_revision",
+        "_dependencies",
+        "_listener",
+        "_clock",
+        "_now",
+        "_states",
+        "_sizes",
+        "_upload",
+        "_offsets",
+    }
+    | {"_group", "_register", "_jobs", "_state_store", "_wake", "_group_id", "_lock", "_next_token", "_own", "_kafka"}
+    | {"_writer", "_topic_bindings", "_sampler", "clock", "protocol", "begin_at"}
     # Jobs that have ended are seen from the other side; what is in `_outcomes` is told to the listener, no more.
     | {"_ended", "_outcomes"}
 )

@@ -12,7 +12,7 @@ from tests.model.chronicle import Chronicle
 from tests.model.decisions import Chances
 from tests.model.member import Manifest
 from tests.model.rules import Rules
-from tests.model.world import World
+from tests.model.world import SimulatedWorld
 
 STEPS = 400
 SETTLE_ROUNDS = 400
@@ -38,7 +38,7 @@ GRACE_SECONDS = 4.0
 LONGEST_HANG_SECONDS = 120.0
 
 
-class History(World):
+class History(SimulatedWorld):
     """One simulated history. To be used as a context manager: members stand still in the middle of what they do."""
 
     def __init__(self, seed: int, *, mood: str, rules: Rules | None = None, without: Collection[int] = ()) -> None:

@@ -20,7 +20,7 @@ from tests.model.chronicle import Violation
 from tests.model.client import Client
 from tests.model.decisions import Place
 from tests.model.jobs import OFFSETS_PER_FOLDER
-from tests.model.ports import GroupPort, JobsPort, MemoryPort, OffsetsPort, RegisterPort, Sampler
+from tests.model.ports import GroupPort, JobsPort, OffsetsPort, RegisterPort, Sampler, StateStorePort
 from tests.model.processes import Process
 from tests.model.surroundings import Surroundings
 
@@ -82,16 +82,16 @@ class Member:
         self._around = around
         resource, revision = manifest.resource()
         around.chronicle.tell(name, "starts: {} (revision {})", manifest, revision.hash)
-        world = ports.World(
+        dependencies = ports.Dependencies(
             GroupPort(self, self.client, around),
             RegisterPort(self, self.client, around),
             OffsetsPort(self, around),
-            MemoryPort(name, self, around, resource.spec.storage),
+            StateStorePort(name, self, around, resource.spec.storage),
             JobsPort(name, self, around),
             Sampler(name, around),
         )
         now = self._now
-        self.cycle = Cycle(resource, revision, world, clock=now, now=now)
+        self.cycle = Cycle(resource, revision, dependencies, clock=now, now=now)
         self.client.look_at_topics()
         self.process = Process(self._turn)
         self.seen: list[object] = []

@@ -11,12 +11,12 @@ from unittest.mock import patch
 
 from logpersister.group.answers import CommitOutcome
 from logpersister.group.ownership import Ownership
-from logpersister.member import look, resolver
-from logpersister.member.beginnings import Beginnings
-from logpersister.member.claims import TopicClaims
+from logpersister.member import end_offsets, resolver
 from logpersister.member.cycle import Cycle
 from logpersister.member.resolver import Resolver
-from logpersister.member.revisions import Revisions, Way
+from logpersister.member.revision_snapshots import RecoveryAction, RevisionSnapshots
+from logpersister.member.start_offsets import StartOffsets
+from logpersister.member.topic_bindings import TopicBindings
 from logpersister.member.writes import Writer
 from logpersister.plan import protocol, recovery
 from logpersister.plan.holds import Hold
@@ -83,7 +83,7 @@ def _believe_metadata_of_another_offset() -> list[Any]:
 
 
 def _never_look_at_topic_ids() -> list[Any]:
-    modules = (protocol, recovery, look, resolver)
+    modules = (protocol, recovery, end_offsets, resolver)
     return [patch.object(module, "same_topic", lambda _one, _other: True) for module in modules]
 
 
@@ -105,11 +105,11 @@ def _execute_under_own_revision() -> list[Any]:
 
 
 def _keep_all_promises_in_own_place() -> list[Any]:
-    def way_of(self: Revisions, intent: Intent) -> Way:
-        return Way.IN_OUR_PLACE if self.stores_elsewhere(intent) else original(self, intent)
+    def recovery_action(self: RevisionSnapshots, intent: Intent) -> RecoveryAction:
+        return RecoveryAction.IN_OUR_PLACE if self.stores_elsewhere(intent) else original(self, intent)
 
-    original = Revisions.way_of
-    return [patch.object(Revisions, "way_of", way_of)]
+    original = RevisionSnapshots.recovery_action
+    return [patch.object(RevisionSnapshots, "recovery_action", recovery_action)]
 
 
 def _cut_anew_in_own_place() -> list[Any]:
@@ -138,10 +138,10 @@ def _execute_promises_of_unknown_outcome() -> list[Any]:
 
 
 def _promise_of_any_topic() -> list[Any]:
-    def judge(_claims: TopicClaims, intents: Any) -> Any:
+    def judge(_topic_bindings: TopicBindings, intents: Any) -> Any:
         return {intent.partition for intent in intents}, {}
 
-    return [patch.object(TopicClaims, "judge", judge)]
+    return [patch.object(TopicBindings, "judge", judge)]
 
 
 def _forget_intents_that_fail() -> list[Any]:
@@ -185,7 +185,7 @@ def _record_losses_before_they_are_promised() -> list[Any]:
         for intent in intents:
             if intent.unstored is not None:
                 lost = Range(intent.partition, intent.start, intent.unstored.end)
-                self._world.memory.record_loss(lost, intent.topic_id, intent.unstored.cause)
+                self._dependencies.state_store.record_loss(lost, intent.topic_id, intent.unstored.cause)
         original(self, intents)
 
     return [patch.object(Cycle, "_promise", promise)]
@@ -252,11 +252,11 @@ def _start_anew_with_each_generation() -> list[Any]:
 
 
 def _begin_new_partitions_like_old_ones() -> list[Any]:
-    def of_topic(self: Beginnings, topic: str, described: Any, log_starts: Mapping[TopicPartition, Offset]) -> Any:
+    def of_topic(self: StartOffsets, topic: str, described: Any, log_starts: Mapping[TopicPartition, Offset]) -> Any:
         decided = self._start_from(topic, described) or {}
         return {p: decided[p.partition] for p in log_starts if p.partition in decided}
 
-    return [patch.object(Beginnings, "_of_topic", of_topic)]
+    return [patch.object(StartOffsets, "_of_topic", of_topic)]
 
 
 MUTANTS = [

@@ -47,13 +47,13 @@ class GroupPort:
 
     def __init__(self, turn: Turn, client: Client, around: Surroundings) -> None:
         self._turn, self._client, self._around = turn, client, around
-        self.let_go = client.ownership.let_go
+        self.release = client.ownership.release
 
     def ownership(self) -> dict[TopicPartition, int]:
         return self._turn.saw(Tokens(self._client.ownership.tokens()))
 
-    def hold_on_to(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-        return self._turn.saw(self._client.ownership.hold_on_to(partitions))
+    def retain(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+        return self._turn.saw(self._client.ownership.retain(partitions))
 
 
 class RegisterPort:
@@ -174,8 +174,8 @@ class OffsetsPort:
         self._turn.may_stand_still(where)
 
 
-class MemoryPort:
-    """The bucket behind the port `Memory`, as `member.memory.BucketMemory` shows it."""
+class StateStorePort:
+    """The bucket behind the port `StateStore`, as `member.state_store.BucketStateStore` shows it."""
 
     def __init__(self, who: str, turn: Turn, around: Surroundings, storage: StorageSpec) -> None:
         self._who, self._turn, self._around = who, turn, around
@@ -236,10 +236,10 @@ class MemoryPort:
         self._turn.saw(found is None)  # the rest of it follows from its name
         return found
 
-    def claim_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
-        return self._turn.saw({topic: self._claim(topic, note, generation) for topic, note in notes.items()})
+    def bind_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
+        return self._turn.saw({topic: self._bind(topic, note, generation) for topic, note in notes.items()})
 
-    def _claim(self, topic: str, note: TopicNote, generation: int) -> TopicNote | NoteError:
+    def _bind(self, topic: str, note: TopicNote, generation: int) -> TopicNote | NoteError:
         try:
             self._ask()
         except StorageError as error:

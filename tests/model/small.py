@@ -13,7 +13,7 @@ from tests.model.member import Member
 from tests.model.paths import Cost, Deviations, Option, Path
 from tests.model.rules import Rules
 from tests.model.scenes import PARTITION, TOPIC, Incident, Kind, Scene
-from tests.model.world import World
+from tests.model.world import SimulatedWorld
 
 PACE = 1000.0
 """Seconds from turn to turn: whatever production waits for is due by then."""
@@ -29,7 +29,7 @@ Choice = tuple[Option, Callable[[], object]]
 Follower = tuple[Choice, Paused | None]
 
 
-class Small(World):
+class Small(SimulatedWorld):
     """A small world on one path. `run` plays it to its end; its members may stand still then, so `close` it."""
 
     def __init__(self, scene: Scene, path: Path, title: str, rules: Rules | None = None) -> None:

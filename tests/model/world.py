@@ -14,7 +14,7 @@ from tests.model.rules import Rules
 from tests.model.surroundings import Surroundings
 
 
-class World:
+class SimulatedWorld:
     """Kafka, a bucket, Spark, and the members of one group. Its members may stand still in the middle: `close` it."""
 
     def __init__(

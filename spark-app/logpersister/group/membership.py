@@ -112,7 +112,7 @@ class Membership:
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join(timeout=COMMIT_SECONDS)
-        self._ownership.let_go(self._ownership.tokens())  # what still runs stays pending; nothing waits for it
+        self._ownership.release(self._ownership.tokens())  # what still runs stays pending; nothing waits for it
         try:
             self._consumer.close(autocommit=False, timeout_ms=int(COMMIT_SECONDS * 1000))
         except Exception as error:  # the group notices by the session timeout; the process must end all the same
@@ -159,16 +159,16 @@ class Membership:
         """Return the token of every partition that is ours, those that are being revoked too."""
         return self._ownership.tokens()
 
-    def hold_on_to(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+    def retain(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         """Tell that ranges of these partitions are about to be executed; return those that may be.
 
-        A revocation waits for them, up to the grace, until `let_go` is called.
+        A revocation waits for them, up to the grace, until `release` is called.
         """
-        return self._ownership.hold_on_to(partitions)
+        return self._ownership.retain(partitions)
 
-    def let_go(self, partitions: Iterable[TopicPartition]) -> None:
+    def release(self, partitions: Iterable[TopicPartition]) -> None:
         """Tell that nothing of these partitions is being executed, and what was stored is committed."""
-        self._ownership.let_go(partitions)
+        self._ownership.release(partitions)
 
     # the poll thread
 

@@ -38,14 +38,14 @@ class Ownership:
 
     # work
 
-    def hold_on_to(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+    def retain(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         """Tell that ranges of these partitions are about to be executed; return those that may be."""
         with self._lock:
             allowed = {p for p, token in partitions.items() if self._tokens.get(p) == token and p not in self._revoking}
             self._busy |= allowed
             return allowed
 
-    def let_go(self, partitions: Iterable[TopicPartition]) -> None:
+    def release(self, partitions: Iterable[TopicPartition]) -> None:
         """Tell that nothing of these partitions is being executed, and what was stored is committed."""
         with self._lock:
             self._busy -= set(partitions)

@@ -16,9 +16,9 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.member.cycle import Cycle
 from logpersister.member.execution import MOST_JOBS
 from logpersister.member.listener import Listener
-from logpersister.member.memory import BucketMemory
-from logpersister.member.ports import World
+from logpersister.member.ports import Dependencies
 from logpersister.member.sampling import FormatSampler
+from logpersister.member.state_store import BucketStateStore
 from logpersister.pipeline.equipment import open_reader
 from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import start_spark
@@ -81,11 +81,11 @@ def assemble(
         stack.callback(jobs.close)
         group = Membership(config, _membership(resource, instance_id), on_poll=on_poll, on_change=wake.set)
         stack.callback(group.stop)
-        world = World(
+        dependencies = Dependencies(
             group=group,
             register=group.register,
             offsets=offsets,
-            memory=BucketMemory(
+            state_store=BucketStateStore(
                 store,
                 resource.group_id,
                 spec.generation,
@@ -96,7 +96,7 @@ def assemble(
             jobs=jobs,
             sampler=FormatSampler(reader, make_format(spec.output)),
         )
-        yield Assembly(group, offsets, jobs, Cycle(resource, revision, world, listener=listener, wake=wake))
+        yield Assembly(group, offsets, jobs, Cycle(resource, revision, dependencies, listener=listener, wake=wake))
 
 
 def watch_spark(jobs: SparkJobs, probe: Probe, board: StatusBoard) -> None:

@@ -1,7 +1,7 @@
-"""One round of a member: take in, commit, resolve, look, plan, promise, run.
+"""One turn of a member: take in, commit, resolve, ask for end offsets, plan, promise, run.
 
-Decisions are those of `logpersister.plan`; this module asks the world, tells the protocol of each partition what has
-happened, and does what that asks for (plan/protocol.py, docs/design/intents.md).
+Decisions are those of `logpersister.plan`; this module asks Kafka and the bucket, tells the protocol of each partition
+what has happened, and does what the protocol asks for (plan/protocol.py, docs/design/intents.md).
 """
 
 import random
@@ -14,14 +14,14 @@ import structlog
 
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
-from logpersister.member.claims import TopicClaims
+from logpersister.member.end_offsets import EndOffsetMonitor
 from logpersister.member.execution import Ended, Execution
 from logpersister.member.listener import Listener
-from logpersister.member.look import Outlook
-from logpersister.member.ports import World
+from logpersister.member.ports import Dependencies
+from logpersister.member.reporting_state_store import ReportingStateStore
 from logpersister.member.resolver import Resolver
 from logpersister.member.sizing import Sizing
-from logpersister.member.telling import TellingMemory
+from logpersister.member.topic_bindings import TopicBindings
 from logpersister.member.writes import Writer
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.plan import holds
@@ -36,7 +36,7 @@ from logpersister.storage.errors import REFUSALS, StorageError
 log = structlog.get_logger(__name__)
 
 BUSY_SECONDS = 0.2
-"""Least time between two looks while a backlog is being worked off."""
+"""Least time between two requests for end offsets while a backlog is being worked off."""
 QUEUED_RANGES_PER_CORE = 8
 """Full-size ranges that may be promised and not yet running: what a change of generation must wait for."""
 MOST_REFUSALS = 3
@@ -46,13 +46,13 @@ RECORD_AGAIN_SECONDS = 5.0
 
 
 class Cycle:
-    """The rounds of one member. Single-threaded: only jobs, commits and the group run elsewhere."""
+    """The turns of one member. Single-threaded: only jobs, commits and the group run elsewhere."""
 
     def __init__(
         self,
         resource: LogPersister,
         revision: Revision,
-        world: World,
+        dependencies: Dependencies,
         *,
         listener: Listener | None = None,
         wake: threading.Event | None = None,
@@ -64,31 +64,42 @@ class Cycle:
         Args:
             resource: the manifest.
             revision: its revision.
-            world: Kafka, S3 and Spark.
+            dependencies: Kafka, S3 and Spark, as ports.
             listener: is told what happens.
             wake: set when a job has ended.
             clock: monotonic seconds.
             now: seconds since the epoch.
         """
         self._listener = listener or Listener()
-        world = replace(
-            world, memory=TellingMemory(world.memory, resource.spec.storage.place, self._listener.bucket_failed)
+        dependencies = replace(
+            dependencies,
+            state_store=ReportingStateStore(
+                dependencies.state_store, resource.spec.storage.place, self._listener.bucket_failed
+            ),
         )
         self._resource = resource
         self._revision = revision
-        self._world = world
+        self._dependencies = dependencies
         self._clock = clock
         generation = resource.spec.generation
         self.states = PartitionStates(generation)
-        self.sizing = Sizing(resource.spec.upload, world.sampler, clock)
-        self.outlook = Outlook(resource, self.states, world.offsets, clock=clock, now=now)
-        self.claims = TopicClaims(world.memory, generation, clock)
+        self.sizing = Sizing(resource.spec.upload, dependencies.sampler, clock)
+        self.end_offsets = EndOffsetMonitor(resource, self.states, dependencies.offsets, clock=clock, now=now)
+        self.topic_bindings = TopicBindings(dependencies.state_store, generation, clock)
         self.writer = Writer(
-            self.states, world.register, world.memory, self.claims, revision, generation, self._listener
+            self.states,
+            dependencies.register,
+            dependencies.state_store,
+            self.topic_bindings,
+            revision,
+            generation,
+            self._listener,
         )
-        self.resolver = Resolver(resource, revision, self.states, world, self.writer, self.claims, clock=clock)
+        self.resolver = Resolver(
+            resource, revision, self.states, dependencies, self.writer, self.topic_bindings, clock=clock
+        )
         self.execution = Execution(
-            resource.group_id, self.states, world, self.sizing.sizes, wake or threading.Event(), clock=clock
+            resource.group_id, self.states, dependencies, self.sizing.sizes, wake or threading.Event(), clock=clock
         )
         self._outcomes: dict[Range, RangeOutcome] = {}
         self._record_at = float("-inf")
@@ -99,7 +110,7 @@ class Cycle:
         """With ``--until-current``: where each partition's work ends; everything before it is due at once."""
 
     def turn(self, *, promising: bool = True) -> None:
-        """Do one round. Without ``promising`` nothing new begins: what runs is only taken in and committed."""
+        """Do one turn. Without ``promising`` nothing new begins: what runs is only taken in and committed."""
         try:
             self._own()
             self._take_ended()
@@ -110,7 +121,7 @@ class Cycle:
                 if self._clock() - self._looked_at >= self._look_interval():
                     self._look()
                     self._promise(self._plan())
-                self.execution.start(self.resolver.revisions.documents)
+                self.execution.start(self.resolver.snapshots.documents)
         finally:
             self._tell_holds()
 
@@ -126,14 +137,14 @@ class Cycle:
     # own, take in, commit
 
     def _own(self) -> None:
-        tokens = self._world.group.ownership()
+        tokens = self._dependencies.group.ownership()
         if tokens.keys() - set(self.states.owned()):
             self._look_soon = True
         gone = set(self.states.own(tokens))
         if not gone:
             return
         for partition in gone:
-            self.outlook.forget(partition)
+            self.end_offsets.forget(partition)
         self._told_held -= gone
         self._outcomes = {r: outcome for r, outcome in self._outcomes.items() if r.partition not in gone}
         self._look_soon = True
@@ -146,7 +157,7 @@ class Cycle:
             else:
                 self.states.failed(ended.outcome.range, ended.token, self.execution.backoff)
                 failed.append((ended, ended.outcome.error))
-        self._let_go(except_for=self.states.writes())
+        self._release(except_for=self.states.writes())
         for ended, error in failed:  # last, because the bucket may have to be asked, and that may fail
             self._take_failed(ended, error)
 
@@ -174,11 +185,11 @@ class Cycle:
 
     def _refused(self, range_: Range, error: WorkError) -> None:
         """Decide anew about a partition when its intent is for another place than ours, and that refuses it."""
-        promise, partition, revisions = self.states.promise_of(range_), range_.partition, self.resolver.revisions
-        if promise is None or not revisions.stores_elsewhere(promise.intent) or self.states.running([partition]):
+        promise, partition, snapshots = self.states.promise_of(range_), range_.partition, self.resolver.snapshots
+        if promise is None or not snapshots.stores_elsewhere(promise.intent) or self.states.running([partition]):
             return
         if self.states.failures(partition) >= MOST_REFUSALS:
-            revisions.give_up(promise.intent, error.message)
+            snapshots.give_up(promise.intent, error.message)
             self.states.step(partition, Reconsider())
 
     def _keep(self) -> None:
@@ -188,16 +199,18 @@ class Cycle:
             return
         kept = self.writer.keep(commits)
         self._tell_stored({partition: commits[partition].committed.offset for partition in kept})
-        self._let_go(except_for=self.states.writes())
+        self._release(except_for=self.states.writes())
         self._look_soon = True
 
     def _tell_stored(self, positions: Mapping[TopicPartition, Offset]) -> None:
         final = sorted(r for r in self._outcomes if r.end <= positions.get(r.partition, 0))
         self._listener.stored([self._outcomes.pop(range_) for range_ in final])
 
-    def _let_go(self, except_for: Mapping[TopicPartition, Commit]) -> None:
+    def _release(self, except_for: Mapping[TopicPartition, Commit]) -> None:
         """Let revocations go on that waited for ranges which have ended and are committed."""
-        self._world.group.let_go(p for p in self.states.owned() if p not in except_for and not self.states.running([p]))
+        self._dependencies.group.release(
+            p for p in self.states.owned() if p not in except_for and not self.states.running([p])
+        )
 
     def _tell_holds(self) -> None:
         held = self.states.held()
@@ -212,15 +225,15 @@ class Cycle:
     def _look(self) -> None:
         self._looked_at = self._clock()
         self._look_soon = False
-        for partition, hold in self.outlook.look(ages=self.targets is None).items():
+        for partition, hold in self.end_offsets.refresh(ages=self.targets is None).items():
             self.states.hold(partition, hold)
 
     def _plan(self) -> list[Intent]:
         """Return the intents that are due, oldest backlog first, no more than may wait for a place."""
         idle = self.states.idle()
-        behind = [partition for partition, position in idle.items() if self.outlook.backlog(partition, position)]
-        behind.sort(key=self.outlook.waiting_since)
-        room = QUEUED_RANGES_PER_CORE * self._world.jobs.cores - self._full_ranges_waiting()
+        behind = [partition for partition, position in idle.items() if self.end_offsets.backlog(partition, position)]
+        behind.sort(key=self.end_offsets.waiting_since)
+        room = QUEUED_RANGES_PER_CORE * self._dependencies.jobs.cores - self._full_ranges_waiting()
         planned: dict[TopicPartition, tuple[Offset, ...]] = {}
         for partition in behind:
             if room <= 0:
@@ -242,10 +255,10 @@ class Cycle:
         )
 
     def _due(self, partition: TopicPartition, position: Offset, most: int) -> tuple[Offset, ...]:
-        end = self.outlook.ends[partition]
+        end = self.end_offsets.ends[partition]
         if self.targets is not None:
             end = min(end, self.targets.get(partition, 0))
-        aged = self.targets is not None or self.outlook.is_aged(partition)
+        aged = self.targets is not None or self.end_offsets.is_aged(partition)
         if end > position:
             self.sizing.sample(partition, position)
         max_bytes = self._resource.spec.upload.for_topic(partition.topic).max_bytes
@@ -257,7 +270,7 @@ class Cycle:
         wanted = list(partitions)
         idle = self.states.idle()
         unknown = {partition: idle[partition] for partition in wanted if not self.states.looked(partition)}
-        found = self._world.memory.ahead(unknown, self._resource.spec.generation) if unknown else {}
+        found = self._dependencies.state_store.ahead(unknown, self._resource.spec.generation) if unknown else {}
         suspicious = {
             partition: self.states.value(partition) for partition, start in found.items() if start is not None
         }
@@ -274,9 +287,9 @@ class Cycle:
         if not planned:
             return []
         idle, spec = self.states.idle(), self._resource.spec
-        log_starts = self._world.offsets.log_starts(planned).values
+        log_starts = self._dependencies.offsets.log_starts(planned).values
         # Asked after the log starts: a topic that was made again may begin later, too, and that is no loss.
-        made_again = self.outlook.recreated([p for p, log_start in log_starts.items() if log_start > idle[p]])
+        made_again = self.end_offsets.recreated([p for p, log_start in log_starts.items() if log_start > idle[p]])
         intents: list[Intent] = []
         for partition, log_start in log_starts.items():
             position, ends, unstored = idle[partition], planned[partition], None
@@ -317,11 +330,11 @@ class Cycle:
     def _find_stored(self, intent: Intent) -> None:
         """Look for ranges of an intent that somebody before us has stored as a whole: those are not lost."""
         partition = intent.partition
-        if not self.states.may_run_again(partition) or self.resolver.revisions.stores_elsewhere(intent):
+        if not self.states.may_run_again(partition) or self.resolver.snapshots.stores_elsewhere(intent):
             return
-        tail = self._world.memory.stored_tails([partition], intent.generation)[partition]
+        tail = self._dependencies.state_store.stored_tails([partition], intent.generation)[partition]
         if isinstance(tail, StoredTail) and tail.generation == intent.generation:
-            revision = self.resolver.revisions.named_by_objects(intent)
+            revision = self.resolver.snapshots.named_by_objects(intent)
             whole = {(it.start, it.end) for it in tail.ranges if it.whole and it.revision == revision}
             for range_ in intent.ranges():
                 if (range_.start, range_.end) in whole:
@@ -355,7 +368,7 @@ class Cycle:
         if record is None:
             return
         for lost in record.ranges:
-            self._world.memory.record_loss(lost, intent.topic_id, record.unstored.cause)
+            self._dependencies.state_store.record_loss(lost, intent.topic_id, record.unstored.cause)
         self.states.step(partition, Recorded(record.unstored))
         for lost in record.ranges:
             where = {"topic": partition.topic, "partition": partition.partition, "start": lost.start, "end": lost.end}

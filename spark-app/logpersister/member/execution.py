@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from logpersister.backoff import Backoff
-from logpersister.member.ports import World
+from logpersister.member.ports import Dependencies
 from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec, WorkError
 from logpersister.plan.packing import Job, Work, pack
 from logpersister.plan.partitions import PartitionStates
@@ -49,7 +49,7 @@ class Execution:
         self,
         group_id: str,
         states: PartitionStates,
-        world: World,
+        dependencies: Dependencies,
         sizes: Sizes,
         wake: threading.Event,
         *,
@@ -57,8 +57,8 @@ class Execution:
     ) -> None:
         self._group_id = group_id
         self._states = states
-        self._group = world.group
-        self._jobs = world.jobs
+        self._group = dependencies.group
+        self._jobs = dependencies.jobs
         self._sizes = sizes
         self._wake = wake
         self._clock = clock
@@ -97,7 +97,7 @@ class Execution:
         """Hand what may be run of a job to Spark."""
         partitions = {work.range.partition for task in job for work in task}
         tokens = {p: token for p in partitions if (token := self._states.token(p)) is not None}
-        allowed = self._group.hold_on_to(tokens)
+        allowed = self._group.retain(tokens)
         tasks: list[TaskSpec] = []
         ranges: dict[Range, int] = {}
         for task in job:

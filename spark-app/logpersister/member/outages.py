@@ -1,6 +1,6 @@
-"""Notices that Kafka or the bucket is away, and tells it in words instead of a library's messages.
+"""Notices that Kafka or the bucket is away, and logs it in words instead of a library's messages.
 
-The cycle cannot: while a server is away it waits in requests. So a thread of its own knocks at both doors, seldom while
+The cycle cannot: while a server is away, the cycle waits in requests. So a thread of its own probes both: seldom while
 all is well, at once when the Kafka library complains, and every second while a server is away.
 """
 
@@ -18,11 +18,11 @@ from logpersister.report.status import utc_now
 
 log = structlog.get_logger(__name__)
 
-Knock = Callable[[], Mapping[str, Failure]]
+FindUnreachable = Callable[[], Mapping[str, Failure]]
 """Returns the addresses of a server that cannot be used, and why."""
 
 AWAY_SECONDS: Final = 1.0
-"""Between two looks while something is away."""
+"""Between two checks while something is away."""
 CALM_SECONDS: Final = 10.0
 """Without a complaint of the library, until a disturbance counts as over."""
 AWAY: Final[Mapping[Server, str]] = {"kafka": "kafka.away", "bucket": "bucket.away"}
@@ -33,20 +33,20 @@ TRIED: Final[Mapping[Server, str]] = {
 }
 
 
-class Door:
-    """One server with its addresses, and since when each of them is away."""
+class ConnectivityProbe:
+    """Probes the addresses of one server, and remembers since when each of them is away."""
 
-    def __init__(self, server: Server, addresses: int, knock: Knock) -> None:
+    def __init__(self, server: Server, addresses: int, find_unreachable: FindUnreachable) -> None:
         self.server: Server = server
         self._addresses = addresses
-        self._knock = knock
+        self._find_unreachable = find_unreachable
         self._away: dict[str, tuple[Failure, float]] = {}
         self.outage: Outage | None = None
         self._since = 0.0
 
-    def look(self, now: float, wall: datetime, limit: float) -> None:
-        """Knock at every address, and log what has changed."""
-        failures = self._knock()
+    def check(self, now: float, wall: datetime, limit: float) -> None:
+        """Probe every address, and log what has changed."""
+        failures = self._find_unreachable()
         for address in [one for one in self._away if one not in failures]:
             _, since = self._away.pop(address)
             log.warning(BACK[self.server], address=address, after_seconds=round(now - since, 1))
@@ -71,22 +71,22 @@ class Door:
         return bool(self._away)
 
 
-class OutageWatch:
-    """Looks at the doors on a thread of its own, from `start` to `close`."""
+class OutageMonitor:
+    """Runs the probes on a thread of its own, while it is entered as a context manager."""
 
     def __init__(
         self,
-        doors: list[Door],
+        probes: list[ConnectivityProbe],
         limit_seconds: float,
-        on_look: Callable[[tuple[Outage, ...]], None],
+        on_check: Callable[[tuple[Outage, ...]], None],
         *,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], datetime] = utc_now,
     ) -> None:
-        """Take the session time-out as `limit_seconds`; `on_look` is told after each look what is away."""
-        self._doors = doors
+        """Take the session time-out as `limit_seconds`; `on_check` gets after each check what is away."""
+        self._probes = probes
         self._limit = limit_seconds
-        self._on_look = on_look
+        self._on_check = on_check
         self._clock = clock
         self._wall = wall
         self._calm_seconds = min(max(limit_seconds / 3, 2.0), 15.0)
@@ -96,8 +96,8 @@ class OutageWatch:
         self._first_complaint = ""
         self._complained_at = 0.0
         self._complaining_since: float | None = None
-        self._disturbance_told = False
-        self._thread = threading.Thread(target=self._look_forever, name="outages", daemon=True)
+        self._disturbance_logged = False
+        self._thread = threading.Thread(target=self._check_forever, name="outages", daemon=True)
 
     def complain(self, message: str) -> None:
         """Take a complaint of the Kafka library instead of logging it. Cheap; from any thread."""
@@ -109,37 +109,37 @@ class OutageWatch:
 
     def away(self) -> tuple[Outage, ...]:
         """Return what is away."""
-        return tuple(door.outage for door in self._doors if door.outage is not None)
+        return tuple(probe.outage for probe in self._probes if probe.outage is not None)
 
-    def look(self) -> None:
-        """Look once at all doors."""
-        for door in self._doors:
-            door.look(self._clock(), self._wall(), self._limit)
+    def check(self) -> None:
+        """Run all probes once."""
+        for probe in self._probes:
+            probe.check(self._clock(), self._wall(), self._limit)
         self._sum_up_complaints()
         if not self._closed:
-            self._on_look(self.away())
+            self._on_check(self.away())
 
     def _sum_up_complaints(self) -> None:
         """Say once that the library complains, when all known addresses answer; and once that it has ended."""
         now = self._clock()
         if self._complaints and self._complaining_since is None:
             self._complaining_since = now
-            self._disturbance_told = not any(door.disturbed for door in self._doors)
-            if self._disturbance_told:
+            self._disturbance_logged = not any(probe.disturbed for probe in self._probes)
+            if self._disturbance_logged:
                 log.warning("kafka.disturbed", message=self._first_complaint)
         elif self._complaining_since is not None and now - self._complained_at >= CALM_SECONDS:
             seconds = round(self._complained_at - self._complaining_since, 1)
-            if self._disturbance_told:
+            if self._disturbance_logged:
                 log.info("kafka.calm", after_seconds=seconds, messages=self._complaints)
             self._complaints, self._complaining_since = 0, None
 
-    def _look_forever(self) -> None:
+    def _check_forever(self) -> None:
         while not self._closed:
             try:
-                self.look()
-            except Exception as error:  # a look must never end the watch
+                self.check()
+            except Exception as error:  # a failed check must not end the thread
                 log.warning("outages.look_failed", error=repr(error))
-            busy = any(door.disturbed for door in self._doors) or self._complaining_since is not None
+            busy = any(probe.disturbed for probe in self._probes) or self._complaining_since is not None
             if busy:
                 time.sleep(AWAY_SECONDS)
             else:

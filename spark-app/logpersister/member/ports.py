@@ -1,4 +1,4 @@
-"""What a member's decisions need of the world. The real ones are Kafka, S3 and Spark; a model brings its own."""
+"""What the decisions of a member depend on, as ports: Kafka, S3 and Spark. The model has its own (tests/model)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -23,9 +23,9 @@ class Group(Protocol):
 
     def ownership(self) -> dict[TopicPartition, int]: ...
 
-    def hold_on_to(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]: ...
+    def retain(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]: ...
 
-    def let_go(self, partitions: Iterable[TopicPartition]) -> None: ...
+    def release(self, partitions: Iterable[TopicPartition]) -> None: ...
 
 
 class Register(Protocol):
@@ -51,8 +51,8 @@ class Offsets(Protocol):
     def topics_matching(self, matches: Callable[[str], bool]) -> list[str]: ...
 
 
-class Memory(Protocol):
-    """What the group remembers in the bucket."""
+class StateStore(Protocol):
+    """The state that the group keeps in the bucket."""
 
     def stored_tails(
         self, partitions: Iterable[TopicPartition], generation: int
@@ -70,7 +70,7 @@ class Memory(Protocol):
     def revision(self, revision: str, place: str) -> Mapping[str, Any] | None:
         """Return the snapshot of a revision that stores in a place (bucket and prefix); None when it is not there."""
 
-    def claim_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
+    def bind_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
         """Note what the generation is about, by topic name; return what was noted first."""
 
     def first_note(self, topic: str, topic_id: str) -> TopicNote | None:
@@ -100,12 +100,12 @@ class Sampler(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """All of it."""
+class Dependencies:
+    """All ports of a member."""
 
     group: Group
     register: Register
     offsets: Offsets
-    memory: Memory
+    state_store: StateStore
     jobs: Jobs
     sampler: Sampler

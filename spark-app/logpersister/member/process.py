@@ -19,13 +19,13 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.assembly import Assembly, assemble, watch_spark
-from logpersister.member.current import Goal, NoTopicsError, behind, goal_of
-from logpersister.member.doors import bucket_door, kafka_door
-from logpersister.member.outages import Door, OutageWatch
+from logpersister.member.connectivity import bucket_probe, kafka_probe
+from logpersister.member.outages import ConnectivityProbe, OutageMonitor
 from logpersister.member.reports import Reports
 from logpersister.member.shadow.watch import ShadowWatch, comparing, seconds_between
 from logpersister.member.stopping import Stop
 from logpersister.member.summary import banner
+from logpersister.member.target_offsets import NoTopicsError, TargetOffsets, behind, target_offsets_of
 from logpersister.pipeline.rules import rules_of
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report import logs
@@ -119,7 +119,7 @@ def run_member(
             stack.enter_context(shadowing(resource, options.shadow_of, secrets, assembly, board, metrics))
         member = Member(resource, assembly, reports, board, metrics, health, readiness, stop)
         session = resource.spec.kafka.session_timeout.total_seconds()
-        outages = stack.enter_context(OutageWatch(doors(resource, secrets), session, member.on_outages))
+        outages = stack.enter_context(OutageMonitor(connectivity_probes(resource, secrets), session, member.on_outages))
         stack.enter_context(logs.kafka_complaints.taken_by(outages.complain))
         try:
             code = member.run(until_current=options.until_current)
@@ -132,10 +132,10 @@ def run_member(
     return code
 
 
-def doors(resource: LogPersister, secrets: Secrets) -> list[Door]:
-    """Return the doors of the member's servers."""
-    kafka, bucket = resource.spec.kafka, bucket_door(resource.spec.storage)
-    found = [kafka_door(kafka, client_config(kafka, secrets).get("ssl_context"))]
+def connectivity_probes(resource: LogPersister, secrets: Secrets) -> list[ConnectivityProbe]:
+    """Return a probe for each of the member's servers."""
+    kafka, bucket = resource.spec.kafka, bucket_probe(resource.spec.storage)
+    found = [kafka_probe(kafka, client_config(kafka, secrets).get("ssl_context"))]
     return found if bucket is None else [*found, bucket]
 
 
@@ -160,7 +160,7 @@ def shadowing(
         metrics.shadow(report)
 
     with comparing(resource, stable, secrets, assembly.group.ownership) as comparer:
-        cycle.resolver.beginnings.begin_at = comparer.begin_at
+        cycle.resolver.start_offsets.begin_at = comparer.begin_at
         watch = ShadowWatch(comparer, seconds_between(resource), aim, show)
         watch.start()
         try:
@@ -219,7 +219,7 @@ class Member:
         self._stop = stop
         self._readiness = readiness
         self._probe = health.probe("cycle", CYCLE_LIMIT, START_LIMIT)
-        self._goal: Goal | None = None
+        self._targets: TargetOffsets | None = None
         """With ``--until-current``."""
         self._outages: dict[Server, Outage] = {}
         """That are away now."""
@@ -238,8 +238,8 @@ class Member:
         if self._stop.asked:  # while Spark started
             return ExitCode.DONE
         if until_current:
-            self._goal = goal_of(self._resource.spec.kafka, self._assembly.offsets, time.monotonic)
-            self._cycle.targets = self._goal.ends
+            self._targets = target_offsets_of(self._resource.spec.kafka, self._assembly.offsets, time.monotonic)
+            self._cycle.targets = self._targets.ends
         self._board.state(MemberState.JOINING)
         self._group.start()
         code = self._turn_until_stopped()
@@ -263,7 +263,7 @@ class Member:
         code: ExitCode | None = None
         try:
             self._cycle.turn(promising=promising)
-            code = self._current(self._goal) if promising and self._goal is not None else None
+            code = self._current(self._targets) if promising and self._targets is not None else None
         except Exception as error:  # Kafka or S3 is away; nothing was decided, so the next round may try again
             away = next(iter(self._outages.values()), None)
             if away is None:  # else it is told already, and in better words
@@ -280,7 +280,7 @@ class Member:
         return code
 
     def on_outages(self, outages: tuple[Outage, ...]) -> None:
-        """Show what is away; on the thread of the watch, since a round may wait for who is away."""
+        """Show what is away; on the thread of the monitor, since a turn may wait for a server that is away."""
         self._outages = {outage.server: outage for outage in outages}
         self._board.outages(outages)
         for server, condition in self._readiness.servers.items():
@@ -310,15 +310,15 @@ class Member:
             self._shown_at = now
             self._reports.show(self._cycle, self._group)
 
-    def _current(self, goal: Goal) -> ExitCode | None:
+    def _current(self, targets: TargetOffsets) -> ExitCode | None:
         cycle = self._cycle
         if not self._group.joined or cycle.execution.jobs_in_flight:
             return None
-        left = behind(goal.ends, cycle.states, self._group.register)
+        left = behind(targets.ends, cycle.states, self._group.register)
         if not left:
             return ExitCode.DONE
-        goal.look_for_topics({partition.topic for partition in left}, self._assembly.offsets)
-        reasons = {p: "topic-deleted" for p in left if p.topic in goal.deleted}
+        targets.look_for_topics({partition.topic for partition in left}, self._assembly.offsets)
+        reasons = {p: "topic-deleted" for p in left if p.topic in targets.deleted}
         reasons |= {p: hold.reason for p, hold in cycle.states.held().items() if p in left}
         if reasons.keys() != left.keys():
             return None

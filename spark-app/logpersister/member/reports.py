@@ -30,7 +30,7 @@ from logpersister.storage.errors import StorageError
 log = structlog.get_logger(__name__)
 
 
-class Standing(Protocol):
+class MembershipState(Protocol):
     """How this process stands in the group."""
 
     @property
@@ -126,7 +126,7 @@ class Reports(Listener):
         if not failed:
             self._metrics.committed(step, seconds)
 
-    def show(self, cycle: Cycle, group: Standing) -> None:
+    def show(self, cycle: Cycle, group: MembershipState) -> None:
         """Show where the member stands after a round."""
         self._metrics.jobs(cycle.execution.jobs_in_flight, cycle.execution.ranges_in_flight)
         owned = cycle.states.owned()
@@ -144,7 +144,7 @@ class Reports(Listener):
         self._board.pending(pending)
         self._summary.show(owned, self._board.snapshot())
 
-    def _show_rebalances(self, group: Standing) -> None:
+    def _show_rebalances(self, group: MembershipState) -> None:
         rebalances, lost = group.rebalances, group.lost_partitions
         for _ in range(rebalances - self._rebalances):
             self._metrics.rebalanced()
@@ -162,7 +162,7 @@ class Reports(Listener):
             return
         unseen = _unseen_topics(cycle)
         summary = summarise(
-            (lag for lag in cycle.outlook.lags() if lag.partition.topic not in unseen), datetime.now(UTC)
+            (lag for lag in cycle.end_offsets.lags() if lag.partition.topic not in unseen), datetime.now(UTC)
         )
         self._metrics.lag(summary)
         if unseen:
@@ -196,7 +196,7 @@ def _quarantined(range_: Range, quarantined: Quarantined) -> Mapping[str, object
 def _unseen_topics(cycle: Cycle) -> dict[str, str]:
     """Return, by topic, why the lag of some of its partitions is not known."""
     unresolved = {partition.topic: "its positions are not known yet" for partition in cycle.states.unresolved()}
-    return unresolved | {topic: str(error) or repr(error) for topic, error in cycle.outlook.unreadable.items()}
+    return unresolved | {topic: str(error) or repr(error) for topic, error in cycle.end_offsets.unreadable.items()}
 
 
 def _and_more(topics: int) -> str:

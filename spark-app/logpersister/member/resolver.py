@@ -9,10 +9,10 @@ import structlog
 from logpersister.group.answers import Registered, TopicDescription
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
-from logpersister.member.beginnings import Beginnings
-from logpersister.member.claims import TopicClaims
-from logpersister.member.ports import World
-from logpersister.member.revisions import Revisions, Way
+from logpersister.member.ports import Dependencies
+from logpersister.member.revision_snapshots import RecoveryAction, RevisionSnapshots
+from logpersister.member.start_offsets import StartOffsets
+from logpersister.member.topic_bindings import TopicBindings
 from logpersister.member.writes import Writer
 from logpersister.plan import holds, protocol
 from logpersister.plan.holds import Hold
@@ -43,25 +43,27 @@ class Resolver:
         resource: LogPersister,
         revision: Revision,
         states: PartitionStates,
-        world: World,
+        dependencies: Dependencies,
         writer: Writer,
-        claims: TopicClaims,
+        topic_bindings: TopicBindings,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._resource = resource
         self._revision = revision
         self._states = states
-        self._register = world.register
-        self._offsets = world.offsets
-        self._memory = world.memory
+        self._register = dependencies.register
+        self._offsets = dependencies.offsets
+        self._state_store = dependencies.state_store
         self._writer = writer
-        self._claims = claims
+        self._topic_bindings = topic_bindings
         self._clock = clock
         self._retry_at = 0.0
         self._stale_since: dict[TopicPartition, float] = {}
-        self.revisions = Revisions(revision, resource.spec.storage.place, world.memory)
-        self.beginnings = Beginnings(resource.spec.kafka, world.register, world.offsets, world.memory, claims)
+        self.snapshots = RevisionSnapshots(revision, resource.spec.storage.place, dependencies.state_store)
+        self.start_offsets = StartOffsets(
+            resource.spec.kafka, dependencies.register, dependencies.offsets, dependencies.state_store, topic_bindings
+        )
 
     def resolve(self) -> bool:
         """Resolve what can be resolved now, and return whether anything was; the rest is tried again."""
@@ -85,7 +87,7 @@ class Resolver:
 
     def _resolve(self, partitions: Sequence[TopicPartition]) -> None:
         topics = self._offsets.describe({partition.topic for partition in partitions})
-        self._claims.partitions |= {name: len(topic.leaders) for name, topic in topics.items()}
+        self._topic_bindings.partitions |= {name: len(topic.leaders) for name, topic in topics.items()}
         known = [partition for partition in partitions if partition.topic in topics]
         for partition in known:
             self._states.describe(partition, topics[partition.topic].topic_id)
@@ -130,7 +132,7 @@ class Resolver:
         stored_tails, targets = self._tails(unclear)
         # The group may begin here: where it does is noted, also when a user has set the offset of this partition.
         without = [p for p, committed in unclear.items() if not self._is_left_by_us(p, committed)]
-        begins = self.beginnings.of(without, topics, log_starts) if without else {}
+        begins = self.start_offsets.of(without, topics, log_starts) if without else {}
         for partition in stored_tails.keys() & log_starts.keys():
             begin = begins.get(partition) if partition in without else log_starts[partition]
             if isinstance(begin, Hold):
@@ -146,7 +148,7 @@ class Resolver:
 
     def _tails(self, partitions: Read) -> tuple[dict[TopicPartition, StoredTail], Targets]:
         """Return what our place has stored last of each partition, and holds where that cannot be read."""
-        found = self._memory.stored_tails(partitions, self._resource.spec.generation)
+        found = self._state_store.stored_tails(partitions, self._resource.spec.generation)
         stored_tails = {p: tail for p, tail in found.items() if isinstance(tail, StoredTail)}
         unreadable = {p: tail for p, tail in found.items() if isinstance(tail, ForeignObjectError)}
         return stored_tails, {p: holds.unreadable_objects(p, str(error)) for p, error in unreadable.items()}
@@ -158,18 +160,18 @@ class Resolver:
             intent = target.intent(partition) if isinstance(target, CommittedOffset) else None
             if isinstance(target, CommittedOffset) and intent is not None:
                 pending[partition] = target, intent
-        ways = self.revisions.ways_of(intent for _, intent in pending.values())
+        actions = self.snapshots.recovery_actions(intent for _, intent in pending.values())
         result = {partition: target for partition, target in targets.items() if partition not in pending}
         in_our_place: dict[TopicPartition, CommittedOffset] = {}
         for partition, (target, intent) in pending.items():
-            match ways[partition]:
-                case Way.AS_WRITTEN:
-                    ours = self.revisions.under_our_rules(intent)
+            match actions[partition]:
+                case RecoveryAction.AS_WRITTEN:
+                    ours = self.snapshots.under_our_rules(intent)
                     since = target.metadata.since if target.metadata is not None else None
                     result[partition] = target if ours == intent else promised(ours, since)
-                case Way.IN_OUR_PLACE:
+                case RecoveryAction.IN_OUR_PLACE:
                     in_our_place[partition] = target
-                case Way.NONE:
+                case RecoveryAction.HOLD:
                     result[partition] = holds.revision_missing(partition, intent.revision)
         return result | self._in_our_place(in_our_place)
 
@@ -182,7 +184,7 @@ class Resolver:
         return self._as_it_can_be_done(targets)  # what ours has begun is of one of its revisions
 
     def _context(self, partition: TopicPartition) -> PartitionContext:
-        generation, place = self._resource.spec.generation, self.revisions.place
+        generation, place = self._resource.spec.generation, self.snapshots.place
         topic_id = self._topic_id(partition)
         return PartitionContext(partition, topic_id, self._resource.group_id, generation, self._revision.hash, place)
 
@@ -213,7 +215,7 @@ class Resolver:
             if value is not None and isinstance(self._states.state(partition), Unresolved | InDoubt):
                 writes[partition] = value  # the target is not yet in Kafka
         self._writer.promise(writes)
-        _report({p: self._states.state(p) for p in targets.keys() - moved}, read, self.revisions.place)
+        _report({p: self._states.state(p) for p in targets.keys() - moved}, read, self.snapshots.place)
 
 
 def _report(states: Mapping[TopicPartition, protocol.State], read: Read, place: str) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import structlog
 
 from logpersister.manifest.revision import Revision
-from logpersister.member.claims import TopicClaims
 from logpersister.member.listener import Listener
-from logpersister.member.ports import Memory, Register
+from logpersister.member.ports import Register, StateStore
+from logpersister.member.topic_bindings import TopicBindings
 from logpersister.plan.intents import CommittedOffset
 from logpersister.plan.partitions import Commit, PartitionStates
 from logpersister.plan.protocol import Unanswered
@@ -25,8 +25,8 @@ class Writer:
         self,
         states: PartitionStates,
         register: Register,
-        memory: Memory,
-        claims: TopicClaims,
+        state_store: StateStore,
+        topic_bindings: TopicBindings,
         revision: Revision,
         generation: int,
         listener: Listener,
@@ -34,8 +34,8 @@ class Writer:
         """Write for a member of a revision and generation."""
         self._states = states
         self._register = register
-        self._memory = memory
-        self._claims = claims
+        self._state_store = state_store
+        self._topic_bindings = topic_bindings
         self._revision = revision
         self._generation = generation
         self._listener = listener
@@ -59,14 +59,14 @@ class Writer:
         """Claim topics and store our snapshot before the first promise; leave out what has to wait or is held."""
         intents = [intent for partition, value in values.items() if (intent := value.intent(partition)) is not None]
         ours = [intent for intent in intents if intent.generation == self._generation]
-        allowed, found = self._claims.judge(ours)
+        allowed, found = self._topic_bindings.judge(ours)
         for partition, hold in found.items():
             self._states.hold(partition, hold)
         refused = {intent.partition for intent in ours} - allowed
         ready = {partition: value for partition, value in values.items() if partition not in refused}
         of_our_revision = any(it.revision == self._revision.hash and it.partition in ready for it in intents)
         if of_our_revision and not self._revision_stored:
-            self._memory.put_revision(self._revision.hash, self._revision.document)
+            self._state_store.put_revision(self._revision.hash, self._revision.document)
             self._revision_stored = True
         return ready
 

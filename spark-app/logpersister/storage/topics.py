@@ -32,7 +32,7 @@ class TopicNote:
     """Where the group began in each of the first partitions; None where that was not decided by time or ``latest``."""
 
 
-def claim_topic(store: ObjectStore, group: str, topic: str, generation: int, note: TopicNote) -> TopicNote:
+def bind_topic(store: ObjectStore, group: str, topic: str, generation: int, note: TopicNote) -> TopicNote:
     """Note what the generation is about unless that is noted already; return what was noted first.
 
     Raises StorageError, and ForeignObjectError for a note that somebody has changed.

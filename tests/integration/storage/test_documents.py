@@ -15,7 +15,7 @@ from logpersister.storage.losses import Loss, list_losses, record_loss
 from logpersister.storage.names import encode_metadata, facts_key, object_key, topic_key
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
-from logpersister.storage.topics import TopicNote, claim_topic, first_note, note_selection
+from logpersister.storage.topics import TopicNote, bind_topic, first_note, note_selection
 from tests.integration.storage.writing import (
     FACTS,
     GROUP,
@@ -146,27 +146,27 @@ def test_the_first_topic_of_a_name_stays_that_of_its_generation(
     store: ObjectStore, s3: "S3Client", bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, b, c = (TopicNote(topic_id, 3, (10, 0, 20)) for topic_id in "ABC")
-    assert [claim_topic(store, GROUP, "clicks", 1, note) for note in (a, b, a)] == [a, a, a]
-    assert claim_topic(store, GROUP, "clicks", 2, b) == b
-    assert claim_topic(store, "another", "clicks", 1, c) == c
+    assert [bind_topic(store, GROUP, "clicks", 1, note) for note in (a, b, a)] == [a, a, a]
+    assert bind_topic(store, GROUP, "clicks", 2, b) == b
+    assert bind_topic(store, "another", "clicks", 1, c) == c
     key = topic_key("raw", GROUP, "clicks", 1)
     found = iter([None, store.get_json(key)])
     with monkeypatch.context() as patch:
         patch.setattr(store, "get_json", lambda _: next(found))
-        assert claim_topic(store, GROUP, "clicks", 1, b) == a, "somebody else was faster"
+        assert bind_topic(store, GROUP, "clicks", 1, b) == a, "somebody else was faster"
     for damaged in (b"{}", b'{"topicId": "A", "begins": ["x"]}'):
         s3.put_object(Bucket=bucket, Key=key, Body=damaged)
         with pytest.raises(ForeignObjectError, match="see who changed it"):
-            claim_topic(store, GROUP, "clicks", 1, a)
+            bind_topic(store, GROUP, "clicks", 1, a)
     s3.put_object(Bucket=bucket, Key=key, Body=b'{"topicId": "A", "mood": "good"}')
-    assert claim_topic(store, GROUP, "clicks", 1, a) == TopicNote("A"), "of an older release"
+    assert bind_topic(store, GROUP, "clicks", 1, a) == TopicNote("A"), "of an older release"
 
 
 def test_where_a_topic_was_begun_with_is_noted_by_the_first_generation_about_it(store: ObjectStore) -> None:
     assert first_note(store, GROUP, "clicks", "A") is None
     begun = TopicNote("A", 2, (10, 20))
     for generation, note in ((1, TopicNote("old", 2, (7, 7))), (2, begun), (10, TopicNote("A", 3))):
-        claim_topic(store, GROUP, "clicks", generation, note)
+        bind_topic(store, GROUP, "clicks", generation, note)
     assert first_note(store, GROUP, "clicks", "A") == begun, "numbers are not in the order of their digits"
     assert first_note(store, GROUP, "click", "A") is None
 

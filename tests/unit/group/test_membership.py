@@ -149,12 +149,12 @@ def run_until(member: Membership, callback: Awaitable[None], steps: list[Callabl
 def test_a_revocation_waits_for_what_is_executed_and_then_refuses_everything(member: Membership) -> None:
     assign(member, "a", "b")
     revoked = TopicPartition("a", 0)
-    assert member.hold_on_to(member.ownership()) == {revoked, TopicPartition("b", 0)}
+    assert member.retain(member.ownership()) == {revoked, TopicPartition("b", 0)}
 
     def while_busy() -> bool:
         assert topics(commit(member, "a", promise=True).refused) == {"a"}
         assert topics(commit(member, "a").committed) == {"a"}
-        member.let_go([revoked])
+        member.release([revoked])
         return False
 
     run_until(member, member._listener.on_partitions_revoked([KafkaTopicPartition("a", 0)]), [while_busy])
@@ -164,7 +164,7 @@ def test_a_revocation_waits_for_what_is_executed_and_then_refuses_everything(mem
 
 def test_a_loss_waits_for_commits_in_flight_only(member: Membership) -> None:
     assign(member, "a")
-    member.hold_on_to(member.ownership())
+    member.retain(member.ownership())
     in_flight = member._ownership.committing({}, CommitOutcome(), promise=False)
     in_flight.__enter__()
 
@@ -200,7 +200,7 @@ def test_a_member_without_partitions_is_one(member: Membership) -> None:
 def test_tokens_do_not_outlive_a_revocation_whose_callback_fails(member: Membership) -> None:
     """kafka-python has dropped the partition by then, and goes on."""
     assign(member, "a", "b")
-    member.hold_on_to(member.ownership())
+    member.retain(member.ownership())
 
     def broken(_seconds: float) -> None:
         raise OSError("the loop is closed")

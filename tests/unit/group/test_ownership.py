@@ -52,28 +52,28 @@ def test_once_a_revocation_has_begun_what_is_stored_may_be_committed_and_nothing
     both = commit(ownership) | commit(ownership, ORDERS)
     assert refused(ownership, both, promise=True) == {CLICKS}
     assert refused(ownership, both, promise=False) == set()
-    assert ownership.hold_on_to(ownership.tokens()) == {ORDERS}
+    assert ownership.retain(ownership.tokens()) == {ORDERS}
     assert CLICKS in ownership.tokens(), "it is ours until it is lost"
 
 
 def test_a_revocation_can_wait_for_what_is_executed() -> None:
     ownership = owning(CLICKS)
-    assert ownership.hold_on_to({CLICKS: ownership.tokens()[CLICKS] + 1}) == set(), "an old token holds nothing"
-    assert ownership.hold_on_to(ownership.tokens()) == {CLICKS}
+    assert ownership.retain({CLICKS: ownership.tokens()[CLICKS] + 1}) == set(), "an old token holds nothing"
+    assert ownership.retain(ownership.tokens()) == {CLICKS}
     assert ownership.is_busy({CLICKS, ORDERS})
     assert not ownership.is_busy({ORDERS})
-    ownership.let_go([CLICKS])
+    ownership.release([CLICKS])
     assert not ownership.is_busy({CLICKS})
 
 
 def test_what_was_lost_keeps_nothing_busy() -> None:
     ownership = owning(CLICKS)
-    ownership.hold_on_to(ownership.tokens())
+    ownership.retain(ownership.tokens())
     ownership.begin_revocation({CLICKS})
     ownership.lose({CLICKS})
     ownership.gain([CLICKS])
     assert not ownership.is_busy({CLICKS})
-    assert ownership.hold_on_to(ownership.tokens()) == {CLICKS}, "the next assignment is not being revoked"
+    assert ownership.retain(ownership.tokens()) == {CLICKS}, "the next assignment is not being revoked"
 
 
 def test_commits_in_flight_are_seen_until_they_end_however_they_end() -> None:

@@ -1,8 +1,8 @@
 import pytest
 
-from tests.unit.member.worlds import FakeWorld
+from tests.unit.member.fakes import FakeDependencies
 
 
 @pytest.fixture
-def world() -> FakeWorld:
-    return FakeWorld()
+def fakes() -> FakeDependencies:
+    return FakeDependencies()

@@ -9,7 +9,7 @@ from logpersister.plan.partitions import PartitionStates
 from logpersister.plan.protocol import Resolved
 from logpersister.plan.sizes import Sizes
 from logpersister.ranges import Range, TopicPartition
-from tests.unit.member.worlds import TOPIC_ID, FakeWorld
+from tests.unit.member.fakes import TOPIC_ID, FakeDependencies
 
 REVISIONS = {"rev-1": {"spec": 1}, "rev-2": {"spec": 2}}
 LARGE = 32 << 20
@@ -20,37 +20,37 @@ def partition(index: int) -> TopicPartition:
 
 
 def execution_of(
-    world: FakeWorld, ranges: int, *, revisions: tuple[str, ...] = ("rev-1",), size: int = LARGE
+    fakes: FakeDependencies, ranges: int, *, revisions: tuple[str, ...] = ("rev-1",), size: int = LARGE
 ) -> Execution:
     """One promised range of a partition each, of one size; their revisions take turns."""
     states, sizes = PartitionStates(1), Sizes()
     sizes.learn("clicks", offsets=10, stored_bytes=size, half_life_bytes=1 << 40)
-    world.group.tokens = {partition(index): index + 1 for index in range(ranges)}
-    states.own(world.group.tokens)
+    fakes.group.tokens = {partition(index): index + 1 for index in range(ranges)}
+    states.own(fakes.group.tokens)
     for index in range(ranges):
         value = promised(Intent(partition(index), TOPIC_ID, 0, (10,), revisions[index % len(revisions)], 1))
         states.step(partition(index), Resolved(value, value, TOPIC_ID))
-    return Execution("backup", states, world.ports(), sizes, threading.Event(), clock=world.clock)
+    return Execution("backup", states, fakes.ports(), sizes, threading.Event(), clock=fakes.clock)
 
 
-def test_only_so_many_jobs_run_at_once_and_the_next_ones_follow(world: FakeWorld) -> None:
-    execution = execution_of(world, 12)
+def test_only_so_many_jobs_run_at_once_and_the_next_ones_follow(fakes: FakeDependencies) -> None:
+    execution = execution_of(fakes, 12)
     execution.start(REVISIONS)
     assert execution.jobs_in_flight == MOST_JOBS
-    assert execution.ranges_in_flight == MOST_JOBS * world.jobs.cores
+    assert execution.ranges_in_flight == MOST_JOBS * fakes.jobs.cores
     execution.start(REVISIONS)
     assert execution.jobs_in_flight == MOST_JOBS
-    world.jobs.end(0)
+    fakes.jobs.end(0)
     assert len(execution.take_ended()) == 2
     execution.start(REVISIONS)
     assert execution.jobs_in_flight == MOST_JOBS
-    assert len({it for job in range(5) for it in world.jobs.ranges(job)}) == 10, "each range once"
+    assert len({it for job in range(5) for it in fakes.jobs.ranges(job)}) == 10, "each range once"
 
 
-def test_small_ranges_share_a_job_and_revisions_never_do(world: FakeWorld) -> None:
-    execution = execution_of(world, 20, revisions=("rev-1", "rev-2"), size=100)
+def test_small_ranges_share_a_job_and_revisions_never_do(fakes: FakeDependencies) -> None:
+    execution = execution_of(fakes, 20, revisions=("rev-1", "rev-2"), size=100)
     execution.start(REVISIONS)
-    specs = [tasks[0] for tasks, _ in world.jobs.submitted]
+    specs = [tasks[0] for tasks, _ in fakes.jobs.submitted]
     assert [(spec.revision, spec.revision_document, len(spec.work)) for spec in specs] == [
         ("rev-1", {"spec": 1}, 10),
         ("rev-2", {"spec": 2}, 10),
@@ -58,51 +58,51 @@ def test_small_ranges_share_a_job_and_revisions_never_do(world: FakeWorld) -> No
     assert all(work.again and work.topic_id == TOPIC_ID for spec in specs for work in spec.work)
 
 
-def test_partitions_that_are_being_revoked_are_left_out(world: FakeWorld) -> None:
-    execution = execution_of(world, 2)
-    world.group.revoking = {partition(0)}
+def test_partitions_that_are_being_revoked_are_left_out(fakes: FakeDependencies) -> None:
+    execution = execution_of(fakes, 2)
+    fakes.group.revoking = {partition(0)}
     execution.start(REVISIONS)
-    assert world.jobs.ranges() == [Range(partition(1), 0, 10)]
-    world.group.revoking = {partition(0), partition(1)}
+    assert fakes.jobs.ranges() == [Range(partition(1), 0, 10)]
+    fakes.group.revoking = {partition(0), partition(1)}
     execution.start(REVISIONS)
     assert execution.jobs_in_flight == 1
 
 
-def test_what_failed_runs_apart_and_leaves_places_for_the_others(world: FakeWorld) -> None:
-    execution = execution_of(world, 20)
+def test_what_failed_runs_apart_and_leaves_places_for_the_others(fakes: FakeDependencies) -> None:
+    execution = execution_of(fakes, 20)
     states = execution._states
     for index in range(0, 20, 2):
         states.started(Range(partition(index), 0, 10))
         states.failed(Range(partition(index), 0, 10), index + 1, lambda _: 0.0)
     execution.start(REVISIONS)
-    jobs = [{it.partition.partition % 2 for it in world.jobs.ranges(job)} for job in range(MOST_JOBS)]
+    jobs = [{it.partition.partition % 2 for it in fakes.jobs.ranges(job)} for job in range(MOST_JOBS)]
     assert jobs == [{1}] * MOST_JOBS, "the others first"
     for job in range(MOST_JOBS):
-        world.jobs.end(job)
+        fakes.jobs.end(job)
     for ended in execution.take_ended():
         states.succeeded(ended.outcome.range, ended.token)
     execution.start(REVISIONS)
-    retries = [it for tasks, _ in world.jobs.submitted[MOST_JOBS:] for it in tasks]
+    retries = [it for tasks, _ in fakes.jobs.submitted[MOST_JOBS:] for it in tasks]
     assert execution.jobs_in_flight == 1 + MOST_RETRIES
-    assert len(retries) == 2 + MOST_RETRIES * world.jobs.cores
+    assert len(retries) == 2 + MOST_RETRIES * fakes.jobs.cores
 
 
-def test_a_job_that_spark_refuses_keeps_no_place_and_no_range(world: FakeWorld) -> None:
-    execution = execution_of(world, 1)
-    world.jobs.error = RuntimeError("can't start new thread")
+def test_a_job_that_spark_refuses_keeps_no_place_and_no_range(fakes: FakeDependencies) -> None:
+    execution = execution_of(fakes, 1)
+    fakes.jobs.error = RuntimeError("can't start new thread")
     with pytest.raises(RuntimeError):
         execution.start(REVISIONS)
     assert execution.jobs_in_flight == 0
-    world.jobs.error = None
+    fakes.jobs.error = None
     execution.start(REVISIONS)
-    assert world.jobs.ranges() == [Range(partition(0), 0, 10)]
+    assert fakes.jobs.ranges() == [Range(partition(0), 0, 10)]
 
 
 @pytest.mark.parametrize("how", ["failed", "cancelled", "silent"])
-def test_a_job_that_is_lost_is_an_error_for_each_of_its_ranges(world: FakeWorld, how: str) -> None:
-    execution = execution_of(world, 2)
+def test_a_job_that_is_lost_is_an_error_for_each_of_its_ranges(fakes: FakeDependencies, how: str) -> None:
+    execution = execution_of(fakes, 2)
     execution.start(REVISIONS)
-    future = world.jobs.submitted[0][1]
+    future = fakes.jobs.submitted[0][1]
     if how == "failed":
         future.set_exception(RuntimeError("executor lost"))
     elif how == "cancelled":
@@ -119,9 +119,9 @@ def test_a_job_that_is_lost_is_an_error_for_each_of_its_ranges(world: FakeWorld,
     assert execution.jobs_in_flight == 0
 
 
-def test_the_pause_grows_with_failures_up_to_a_limit(world: FakeWorld) -> None:
-    execution = execution_of(world, 0)
-    pauses = [execution.backoff(failures) - world.time for failures in (1, 3, 50, 2000)]
+def test_the_pause_grows_with_failures_up_to_a_limit(fakes: FakeDependencies) -> None:
+    execution = execution_of(fakes, 0)
+    pauses = [execution.backoff(failures) - fakes.time for failures in (1, 3, 50, 2000)]
     assert 1.0 <= pauses[0] <= 2.0
     assert 4.0 <= pauses[1] <= 8.0
     assert all(LONGEST_BACKOFF_SECONDS / 2 <= pause <= LONGEST_BACKOFF_SECONDS for pause in pauses[2:])

@@ -14,13 +14,13 @@ from logpersister.report.facts import Identity, Quarantined
 from logpersister.report.metrics import Metrics
 from logpersister.report.status import StatusBoard
 from logpersister.storage.errors import StorageError
-from tests.unit.member.worlds import CLICKS, FakeWorld, manifest
+from tests.unit.member.fakes import CLICKS, FakeDependencies, manifest
 
 IDENTITY = Identity("backup", 1, "0123456789ab", "member-0", "1.0")
 
 
 @dataclass
-class Standing:
+class MembershipState:
     joined: bool = True
     rebalances: int = 2
     lost_partitions: int = 3
@@ -129,14 +129,16 @@ def test_failures_and_losses_are_shown_with_their_cause(shown: Shown) -> None:
     assert (status.totals.range_failures, status.totals.upload_failures, status.totals.data_loss_offsets) == (1, 1, 5)
 
 
-def test_a_bucket_that_refuses_our_own_documents_is_told_though_no_range_fails(shown: Shown, world: FakeWorld) -> None:
+def test_a_bucket_that_refuses_our_own_documents_is_told_though_no_range_fails(
+    shown: Shown, fakes: FakeDependencies
+) -> None:
     resource, revision = manifest()
-    cycle = Cycle(resource, revision, world.ports(), listener=shown.reports, clock=world.clock, now=world.clock)
+    cycle = Cycle(resource, revision, fakes.ports(), listener=shown.reports, clock=fakes.clock, now=fakes.clock)
     cycle.turn()
-    world.offsets.end[CLICKS] = 25
-    world.memory.error = StorageError("unauthorized", "bucket 'logs': AccessDenied while putting an object")
+    fakes.offsets.end[CLICKS] = 25
+    fakes.state_store.error = StorageError("unauthorized", "bucket 'logs': AccessDenied while putting an object")
     for _ in range(2):
-        world.time += 100
+        fakes.time += 100
         cycle.turn()
     document = status_document(shown.status)
     (told,) = document["errors"]["recent"]
@@ -146,28 +148,28 @@ def test_a_bucket_that_refuses_our_own_documents_is_told_though_no_range_fails(s
     assert shown.sample('logpersister_upload_failures_total{kind="unauthorized"}') == ["2.0"]
 
 
-def test_a_round_shows_holds_intents_and_rebalances(shown: Shown, world: FakeWorld) -> None:
+def test_a_round_shows_holds_intents_and_rebalances(shown: Shown, fakes: FakeDependencies) -> None:
     resource, revision = manifest()
-    cycle = Cycle(resource, revision, world.ports(), clock=world.clock, now=world.clock)
+    cycle = Cycle(resource, revision, fakes.ports(), clock=fakes.clock, now=fakes.clock)
     cycle.turn()
-    world.offsets.end[CLICKS] = 25
-    world.time += 2
+    fakes.offsets.end[CLICKS] = 25
+    fakes.time += 2
     cycle.turn()
     for _ in range(2):
-        shown.reports.show(cycle, Standing())
+        shown.reports.show(cycle, MembershipState())
     assert shown.sample("logpersister_rebalances_total") == ["2.0"], "each counts once"
     assert shown.sample("logpersister_pending_intents") == ["1.0"]
     assert "ends=(10, 20, 25)" in str(shown.status)
 
 
-def test_lag_is_unknown_outside_the_group_and_while_positions_are(shown: Shown, world: FakeWorld) -> None:
+def test_lag_is_unknown_outside_the_group_and_while_positions_are(shown: Shown, fakes: FakeDependencies) -> None:
     resource, revision = manifest()
-    cycle = Cycle(resource, revision, world.ports(), clock=world.clock, now=world.clock)
+    cycle = Cycle(resource, revision, fakes.ports(), clock=fakes.clock, now=fakes.clock)
     cycle.turn()
-    shown.reports.show(cycle, Standing(joined=False))
+    shown.reports.show(cycle, MembershipState(joined=False))
     assert "not in the group" in str(shown.status)
     cycle.states.own({CLICKS: 2})
-    shown.reports.show(cycle, Standing())
+    shown.reports.show(cycle, MembershipState())
     assert "its positions are not known yet" in str(shown.status)
 
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from logpersister.manifest.revision import Revision, revision_of, revision_of_document
-from logpersister.member.claims import TopicClaims
 from logpersister.member.listener import Listener
-from logpersister.member.ports import World
+from logpersister.member.ports import Dependencies
+from logpersister.member.reporting_state_store import ReportingStateStore
 from logpersister.member.resolver import STALE_SECONDS, Resolver
-from logpersister.member.telling import TellingMemory
+from logpersister.member.topic_bindings import TopicBindings
 from logpersister.member.writes import Writer
 from logpersister.pipeline.rules import rules_of
 from logpersister.plan.holds import HoldReason
@@ -20,16 +20,18 @@ from logpersister.ranges import TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.topics import TopicNote
-from tests.unit.member.worlds import CLICKS, ORDERS, PLACE, TOPIC_ID, FakeWorld, manifest
+from tests.unit.member.fakes import CLICKS, ORDERS, PLACE, TOPIC_ID, FakeDependencies, manifest
 
 
-def resolver_in(world: FakeWorld, ports: World | None = None, **kafka: Any) -> tuple[Resolver, PartitionStates]:
+def resolver_in(
+    fakes: FakeDependencies, ports: Dependencies | None = None, **kafka: Any
+) -> tuple[Resolver, PartitionStates]:
     resource, revision = manifest(**kafka)
-    states, ports = PartitionStates(1), ports or world.ports()
-    states.own(world.group.tokens)
-    claims = TopicClaims(ports.memory, 1, world.clock)
-    writer = Writer(states, ports.register, ports.memory, claims, revision, 1, Listener())
-    return Resolver(resource, revision, states, ports, writer, claims, clock=world.clock), states
+    states, ports = PartitionStates(1), ports or fakes.ports()
+    states.own(fakes.group.tokens)
+    topic_bindings = TopicBindings(ports.state_store, 1, fakes.clock)
+    writer = Writer(states, ports.register, ports.state_store, topic_bindings, revision, 1, Listener())
+    return Resolver(resource, revision, states, ports, writer, topic_bindings, clock=fakes.clock), states
 
 
 def held(states: PartitionStates) -> dict[str, HoldReason]:
@@ -42,60 +44,60 @@ def stored(start: int, end: int, revision: str = "rev") -> StoredRange:
 
 @pytest.mark.parametrize(("start_from", "position"), [("earliest", 3), ("latest", 9), ("2026-01-01T00:00:00Z", 9)])
 def test_a_partition_without_a_trace_begins_where_the_manifest_says_and_that_is_committed(
-    world: FakeWorld, start_from: str, position: int
+    fakes: FakeDependencies, start_from: str, position: int
 ) -> None:
-    world.offsets.start[CLICKS], world.offsets.end[CLICKS] = 3, 9
-    resolver, states = resolver_in(world, startFrom=start_from)
+    fakes.offsets.start[CLICKS], fakes.offsets.end[CLICKS] = 3, 9
+    resolver, states = resolver_in(fakes, startFrom=start_from)
     resolver.resolve()
     assert states.idle() == {CLICKS: position}
-    assert world.register.sent == [
+    assert fakes.register.sent == [
         (CLICKS, CommittedOffset(position, OffsetMetadata(TOPIC_ID, 1, since=position)), True)
     ]
 
 
-def test_in_shadow_mode_it_begins_where_the_other_group_is(world: FakeWorld) -> None:
-    resolver, states = resolver_in(world, startFrom="latest")
-    world.offsets.start[CLICKS], world.offsets.end[CLICKS] = 3, 9
-    resolver.beginnings.begin_at = lambda partitions: dict.fromkeys(partitions, 6)
+def test_in_shadow_mode_it_begins_where_the_other_group_is(fakes: FakeDependencies) -> None:
+    resolver, states = resolver_in(fakes, startFrom="latest")
+    fakes.offsets.start[CLICKS], fakes.offsets.end[CLICKS] = 3, 9
+    resolver.start_offsets.begin_at = lambda partitions: dict.fromkeys(partitions, 6)
     resolver.resolve()
     assert states.idle() == {CLICKS: 6}
-    assert world.register.sent == [(CLICKS, CommittedOffset(6, OffsetMetadata(TOPIC_ID, 1, since=6)), True)]
+    assert fakes.register.sent == [(CLICKS, CommittedOffset(6, OffsetMetadata(TOPIC_ID, 1, since=6)), True)]
 
 
-def test_in_shadow_mode_it_begins_as_the_manifest_says_where_the_other_group_has_not(world: FakeWorld) -> None:
-    resolver, states = resolver_in(world, startFrom="latest")
-    world.offsets.start[CLICKS], world.offsets.end[CLICKS] = 3, 9
-    resolver.beginnings.begin_at = lambda _: {}
+def test_in_shadow_mode_it_begins_as_the_manifest_says_where_the_other_group_has_not(fakes: FakeDependencies) -> None:
+    resolver, states = resolver_in(fakes, startFrom="latest")
+    fakes.offsets.start[CLICKS], fakes.offsets.end[CLICKS] = 3, 9
+    resolver.start_offsets.begin_at = lambda _: {}
     resolver.resolve()
     assert states.unresolved() == [CLICKS], "not before it is known"
-    resolver.beginnings.begin_at = dict.fromkeys
-    world.time += 5
+    resolver.start_offsets.begin_at = dict.fromkeys
+    fakes.time += 5
     resolver.resolve()
     assert states.idle() == {CLICKS: 9}
 
 
-def test_what_must_be_committed_first_waits_for_it(world: FakeWorld) -> None:
-    world.register.failing = {CLICKS}
-    resolver, states = resolver_in(world)
+def test_what_must_be_committed_first_waits_for_it(fakes: FakeDependencies) -> None:
+    fakes.register.failing = {CLICKS}
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     assert states.unresolved() == [CLICKS]
-    world.register.failing = set()
+    fakes.register.failing = set()
     resolver.resolve()
     assert states.unresolved() == [CLICKS], "not at once again"
-    world.time += 5
+    fakes.time += 5
     resolver.resolve()
     assert states.idle() == {CLICKS: 0}
 
 
-def test_an_intent_is_taken_over_with_the_snapshot_of_its_revision(world: FakeWorld) -> None:
+def test_an_intent_is_taken_over_with_the_snapshot_of_its_revision(fakes: FakeDependencies) -> None:
     _, theirs = manifest(startFrom="latest")
-    world.memory.revisions[theirs.hash] = theirs.document
-    world.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 9)))
-    resolver, states = resolver_in(world)
+    fakes.state_store.revisions[theirs.hash] = theirs.document
+    fakes.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 9)))
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     assert [intent.ends for intent in states.pending()] == [(8, 9)]
-    assert resolver.revisions.documents[theirs.hash] == theirs.document
-    assert world.register.sent == [], "it is in Kafka already"
+    assert resolver.snapshots.documents[theirs.hash] == theirs.document
+    assert fakes.register.sent == [], "it is in Kafka already"
 
 
 def under(rules: Mapping[str, int], **kafka: Any) -> Revision:
@@ -104,87 +106,87 @@ def under(rules: Mapping[str, int], **kafka: Any) -> Revision:
     return revision_of(resource, "0.9", rules)
 
 
-def test_an_intent_of_a_build_with_other_rules_is_promised_anew_under_ours(world: FakeWorld) -> None:
+def test_an_intent_of_a_build_with_other_rules_is_promised_anew_under_ours(fakes: FakeDependencies) -> None:
     theirs = under({"names": 1, "format:text": 7})
-    world.memory.revisions[theirs.hash] = theirs.document
-    world.register.kafka[CLICKS] = CommittedOffset(
+    fakes.state_store.revisions[theirs.hash] = theirs.document
+    fakes.register.kafka[CLICKS] = CommittedOffset(
         5, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 9), since=3, place=PLACE)
     )
-    resolver, states = resolver_in(world)
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     (intent,) = states.pending()
     assert (intent.start, intent.ends, intent.place) == (5, (8, 9), PLACE), "the same ranges"
-    anew = world.memory.revisions[intent.revision]
+    anew = fakes.state_store.revisions[intent.revision]
     assert revision_of_document(anew).hash == intent.revision
     assert anew["rules"] == {"names": 1, "format:text": 1}
     assert anew["original"] == {"revision": theirs.hash, "rules": theirs.document["rules"]}
-    assert resolver.revisions.documents[intent.revision] == anew
-    assert resolver.revisions.named_by_objects(intent) == theirs.hash
-    assert world.register.sent == [
+    assert resolver.snapshots.documents[intent.revision] == anew
+    assert resolver.snapshots.named_by_objects(intent) == theirs.hash
+    assert fakes.register.sent == [
         (CLICKS, CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, intent.revision, (8, 9), 3, PLACE)), True)
     ]
 
-    after, states = resolver_in(world)
+    after, states = resolver_in(fakes)
     after.resolve()
     assert [one.revision for one in states.pending()] == [intent.revision]
-    assert len(world.register.sent) == 1, "once"
+    assert len(fakes.register.sent) == 1, "once"
 
 
-def test_an_intent_of_a_build_with_our_rules_is_executed_as_it_is(world: FakeWorld) -> None:
+def test_an_intent_of_a_build_with_our_rules_is_executed_as_it_is(fakes: FakeDependencies) -> None:
     resource, _ = manifest(startFrom="latest")
     for document in (revision_of(resource, "0.9", rules_of(resource)), revision_of(resource, "0.8")):
-        world.memory.revisions[document.hash] = document.document
-        world.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, document.hash, (8,)))
-        resolver, states = resolver_in(world)
+        fakes.state_store.revisions[document.hash] = document.document
+        fakes.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, document.hash, (8,)))
+        resolver, states = resolver_in(fakes)
         resolver.resolve()
         assert [one.revision for one in states.pending()] == [document.hash]
-    assert world.register.sent == []
+    assert fakes.register.sent == []
 
 
-def test_what_cannot_be_promised_anew_stays_as_it_is(world: FakeWorld) -> None:
+def test_what_cannot_be_promised_anew_stays_as_it_is(fakes: FakeDependencies) -> None:
     """In another place nothing is left, and a release cannot execute what it does not know."""
     elsewhere, newer = under({"names": 7}), under({"names": 7}).document
     newer = {**newer, "spec": {**newer["spec"], "news": True}}
     unknown = revision_of_document(newer)
-    world.memory.elsewhere[elsewhere.hash] = elsewhere.document
-    world.memory.revisions[unknown.hash] = unknown.document
+    fakes.state_store.elsewhere[elsewhere.hash] = elsewhere.document
+    fakes.state_store.revisions[unknown.hash] = unknown.document
     for revision, place in ((elsewhere, "others/raw"), (unknown, PLACE)):
-        world.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, revision.hash, (8,), place=place))
-        resolver, states = resolver_in(world)
+        fakes.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, revision.hash, (8,), place=place))
+        resolver, states = resolver_in(fakes)
         resolver.resolve()
         assert [(one.revision, one.place) for one in states.pending()] == [(revision.hash, place)]
-    assert world.register.sent == []
+    assert fakes.register.sent == []
 
 
 @pytest.mark.parametrize("snapshot", [None, {"spec": "somebody changed it"}, StorageError("damaged", "is not JSON")])
-def test_an_intent_whose_snapshot_is_missing_or_changed_is_held(world: FakeWorld, snapshot: Any) -> None:
+def test_an_intent_whose_snapshot_is_missing_or_changed_is_held(fakes: FakeDependencies, snapshot: Any) -> None:
     _, theirs = manifest(startFrom="latest")
-    world.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 9)))
+    fakes.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 9)))
     if isinstance(snapshot, dict):
-        world.memory.revisions[theirs.hash] = snapshot
+        fakes.state_store.revisions[theirs.hash] = snapshot
     elif snapshot is not None:
-        world.memory.error = snapshot
-    resolver, states = resolver_in(world)
+        fakes.state_store.error = snapshot
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     assert held(states) == {"clicks": HoldReason.REVISION_MISSING}
-    assert list(states.runnable(world.time)) == []
+    assert list(states.runnable(fakes.time)) == []
 
 
-def promised_elsewhere(world: FakeWorld, generation: int = 1) -> Revision:
+def promised_elsewhere(fakes: FakeDependencies, generation: int = 1) -> Revision:
     """Let Kafka have a promise of a revision that stores in another bucket."""
     _, theirs = manifest(startFrom="latest")
     metadata = OffsetMetadata(TOPIC_ID, generation, theirs.hash, (8, 9), since=3, place="others/raw")
-    world.register.kafka[CLICKS] = CommittedOffset(5, metadata)
+    fakes.register.kafka[CLICKS] = CommittedOffset(5, metadata)
     return theirs
 
 
-def test_an_intent_for_another_place_is_executed_as_written_when_that_lets_us_in(world: FakeWorld) -> None:
-    theirs = promised_elsewhere(world)
-    world.memory.elsewhere[theirs.hash] = theirs.document
-    resolver, states = resolver_in(world)
+def test_an_intent_for_another_place_is_executed_as_written_when_that_lets_us_in(fakes: FakeDependencies) -> None:
+    theirs = promised_elsewhere(fakes)
+    fakes.state_store.elsewhere[theirs.hash] = theirs.document
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     assert [intent.place for intent in states.pending()] == ["others/raw"]
-    assert theirs.hash in resolver.revisions.documents
+    assert theirs.hash in resolver.snapshots.documents
 
 
 @pytest.mark.parametrize(
@@ -192,162 +194,172 @@ def test_an_intent_for_another_place_is_executed_as_written_when_that_lets_us_in
     [None, {"spec": "somebody changed it"}, *(StorageError(kind, "no") for kind in ("unauthorized", "damaged"))],
 )
 def test_an_intent_for_another_place_is_kept_in_ours_when_that_does_not_let_us_in(
-    world: FakeWorld, snapshot: Any
+    fakes: FakeDependencies, snapshot: Any
 ) -> None:
-    theirs = promised_elsewhere(world)
+    theirs = promised_elsewhere(fakes)
     if snapshot is not None:
-        world.memory.elsewhere[theirs.hash] = snapshot
-    resolver, _ = resolver_in(world)
+        fakes.state_store.elsewhere[theirs.hash] = snapshot
+    resolver, _ = resolver_in(fakes)
     resolver.resolve()
     ours = OffsetMetadata(TOPIC_ID, 1, manifest()[1].hash, (8, 9), since=3, place=PLACE)
-    assert world.register.sent == [(CLICKS, CommittedOffset(5, ours), True)], "with its boundaries, in one commit"
-    assert manifest()[1].hash in world.memory.revisions, "the snapshot is there before the promise"
+    assert fakes.register.sent == [(CLICKS, CommittedOffset(5, ours), True)], "with its boundaries, in one commit"
+    assert manifest()[1].hash in fakes.state_store.revisions, "the snapshot is there before the promise"
 
 
-def test_another_place_that_does_not_answer_stops_no_other_partition_and_is_asked_again(world: FakeWorld) -> None:
-    world.group.tokens = {CLICKS: 1, ORDERS: 2}
-    theirs = promised_elsewhere(world)
-    world.memory.elsewhere[theirs.hash] = StorageError("timeout", "away")
-    resolver, states = resolver_in(world)
+def test_another_place_that_does_not_answer_stops_no_other_partition_and_is_asked_again(
+    fakes: FakeDependencies,
+) -> None:
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
+    theirs = promised_elsewhere(fakes)
+    fakes.state_store.elsewhere[theirs.hash] = StorageError("timeout", "away")
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     assert states.unresolved() == [CLICKS]
     assert states.idle() == {ORDERS: 0}
-    world.memory.elsewhere[theirs.hash] = theirs.document
-    world.time += 5
+    fakes.state_store.elsewhere[theirs.hash] = theirs.document
+    fakes.time += 5
     resolver.resolve()
     assert [intent.ends for intent in states.pending()] == [(8, 9)]
 
 
-def test_another_place_that_does_not_answer_is_waited_for_once_and_is_no_failure_of_ours(world: FakeWorld) -> None:
-    world.group.tokens = {CLICKS: 1, ORDERS: 2}
-    theirs = promised_elsewhere(world)
-    world.register.kafka[ORDERS] = world.register.kafka[CLICKS]
-    world.memory.elsewhere[theirs.hash] = StorageError("timeout", "away")
+def test_another_place_that_does_not_answer_is_waited_for_once_and_is_no_failure_of_ours(
+    fakes: FakeDependencies,
+) -> None:
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
+    theirs = promised_elsewhere(fakes)
+    fakes.register.kafka[ORDERS] = fakes.register.kafka[CLICKS]
+    fakes.state_store.elsewhere[theirs.hash] = StorageError("timeout", "away")
     failures: list[StorageError] = []
-    telling = replace(world.ports(), memory=TellingMemory(world.memory, PLACE, failures.append))
-    resolver, states = resolver_in(world, telling)
+    reporting_state_store = replace(
+        fakes.ports(), state_store=ReportingStateStore(fakes.state_store, PLACE, failures.append)
+    )
+    resolver, states = resolver_in(fakes, reporting_state_store)
     resolver.resolve()
     assert sorted(states.unresolved()) == [CLICKS, ORDERS]
-    assert world.memory.asked_elsewhere == 1
+    assert fakes.state_store.asked_elsewhere == 1
     assert failures == []
 
 
-def test_what_was_begun_in_our_place_and_given_up_elsewhere_is_promised_again_as_it_was(world: FakeWorld) -> None:
+def test_what_was_begun_in_our_place_and_given_up_elsewhere_is_promised_again_as_it_was(
+    fakes: FakeDependencies,
+) -> None:
     """A member without access to our place had taken over, and ours is another revision by now."""
-    promised_elsewhere(world)
+    promised_elsewhere(fakes)
     _, before = manifest(startFrom="latest", isolationLevel="read_uncommitted")
-    world.memory.stored[CLICKS] = [stored(8, 9, before.hash)]
-    resolver, states = resolver_in(world)
+    fakes.state_store.stored[CLICKS] = [stored(8, 9, before.hash)]
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     assert held(states) == {"clicks": HoldReason.REVISION_MISSING}, "nobody knows how it was begun"
 
-    world.memory.revisions[before.hash] = before.document
-    resolver, states = resolver_in(world)
+    fakes.state_store.revisions[before.hash] = before.document
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     metadata = OffsetMetadata(TOPIC_ID, 1, before.hash, (8, 9), since=3, place=PLACE)
-    assert world.register.sent == [(CLICKS, CommittedOffset(5, metadata), True)]
+    assert fakes.register.sent == [(CLICKS, CommittedOffset(5, metadata), True)]
     assert [intent.revision for intent in states.pending()] == [before.hash]
 
 
-def test_what_our_place_has_already_is_not_stored_again_for_another_one(world: FakeWorld) -> None:
+def test_what_our_place_has_already_is_not_stored_again_for_another_one(fakes: FakeDependencies) -> None:
     """Another bucket and an offset that was set back: a replay, of which ours must not get a part."""
-    promised_elsewhere(world, generation=2)
-    world.memory.stored[CLICKS] = [stored(0, 100)]
-    resolver, states = resolver_in(world)
+    promised_elsewhere(fakes, generation=2)
+    fakes.state_store.stored[CLICKS] = [stored(0, 100)]
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     assert held(states) == {"clicks": HoldReason.REPLAY_REQUESTED}
 
 
 @pytest.mark.parametrize("what", ["kafka", "s3"])
-def test_nothing_is_decided_without_kafka_and_the_bucket(world: FakeWorld, what: str) -> None:
+def test_nothing_is_decided_without_kafka_and_the_bucket(fakes: FakeDependencies, what: str) -> None:
     if what == "kafka":
-        world.offsets.error = ConnectionError("away")
+        fakes.offsets.error = ConnectionError("away")
     else:
-        world.memory.error = StorageError("unauthorized", "the token has expired")
-    resolver, states = resolver_in(world)
+        fakes.state_store.error = StorageError("unauthorized", "the token has expired")
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     assert states.unresolved() == [CLICKS]
-    world.offsets.error = world.memory.error = None
-    world.time += 5
+    fakes.offsets.error = fakes.state_store.error = None
+    fakes.time += 5
     resolver.resolve()
     assert states.idle() == {CLICKS: 0}
 
 
 def test_a_topic_that_kafka_does_not_tell_of_does_not_stop_the_others_and_is_not_asked_all_the_time(
-    world: FakeWorld,
+    fakes: FakeDependencies,
 ) -> None:
-    world.group.tokens = {CLICKS: 1, ORDERS: 2}
-    del world.offsets.ids["orders"]
-    resolver, states = resolver_in(world)
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
+    del fakes.offsets.ids["orders"]
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     assert states.idle() == {CLICKS: 0}
-    asked = world.offsets.asked
+    asked = fakes.offsets.asked
     for _ in range(10):
         resolver.resolve()
-    assert world.offsets.asked == asked
+    assert fakes.offsets.asked == asked
 
 
-def test_what_cannot_be_read_concerns_its_partition_only(world: FakeWorld) -> None:
-    world.group.tokens = {CLICKS: 1, ORDERS: 2}
-    world.register.unknown_mark = {CLICKS}
-    world.memory.stored[ORDERS] = ForeignObjectError("object 'raw/orders/x' is not whole")
-    resolver, states = resolver_in(world)
+def test_what_cannot_be_read_concerns_its_partition_only(fakes: FakeDependencies) -> None:
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
+    fakes.register.unknown_metadata = {CLICKS}
+    fakes.state_store.stored[ORDERS] = ForeignObjectError("object 'raw/orders/x' is not whole")
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     assert held(states) == {"clicks": HoldReason.UNKNOWN_METADATA, "orders": HoldReason.FOREIGN_OBJECTS}
-    assert world.register.sent == []
+    assert fakes.register.sent == []
 
 
-def test_what_an_offset_that_was_set_forward_leaves_out_is_promised_to_be_recorded(world: FakeWorld) -> None:
-    world.register.kafka[CLICKS] = CommittedOffset(20, None)
-    world.memory.stored[CLICKS] = [stored(0, 10)]
-    resolver, states = resolver_in(world)
+def test_what_an_offset_that_was_set_forward_leaves_out_is_promised_to_be_recorded(fakes: FakeDependencies) -> None:
+    fakes.register.kafka[CLICKS] = CommittedOffset(20, None)
+    fakes.state_store.stored[CLICKS] = [stored(0, 10)]
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     metadata = OffsetMetadata(
         TOPIC_ID, 1, manifest()[1].hash, (20,), place=PLACE, unstored=UnstoredPrefix(20, "skipped")
     )
-    assert world.register.sent == [(CLICKS, CommittedOffset(10, metadata), True)]
+    assert fakes.register.sent == [(CLICKS, CommittedOffset(10, metadata), True)]
     assert [intent.unstored for intent in states.unrecorded()] == [UnstoredPrefix(20, "skipped")]
 
 
-def test_an_answer_older_than_what_was_acknowledged_is_asked_for_again_and_held_in_the_end(world: FakeWorld) -> None:
+def test_an_answer_older_than_what_was_acknowledged_is_asked_for_again_and_held_in_the_end(
+    fakes: FakeDependencies,
+) -> None:
     """A broker that has not heard of its successor; or Kafka has really lost the commit."""
-    resolver, states = resolver_in(world)
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     states.own({CLICKS: 2})
-    world.register.kafka[CLICKS] = CommittedOffset(30, OffsetMetadata(TOPIC_ID, 1))
+    fakes.register.kafka[CLICKS] = CommittedOffset(30, OffsetMetadata(TOPIC_ID, 1))
     resolver.resolve()
     states.own({CLICKS: 3})
-    world.register.stale[CLICKS] = CommittedOffset(10, OffsetMetadata(TOPIC_ID, 1))
-    world.time += 5
+    fakes.register.stale[CLICKS] = CommittedOffset(10, OffsetMetadata(TOPIC_ID, 1))
+    fakes.time += 5
     resolver.resolve()
     assert states.unresolved() == [CLICKS]
-    del world.register.stale[CLICKS]
-    world.time += 5
+    del fakes.register.stale[CLICKS]
+    fakes.time += 5
     resolver.resolve()
     assert states.idle() == {CLICKS: 30}
     states.own({CLICKS: 4})
-    world.register.kafka[CLICKS] = CommittedOffset(10, OffsetMetadata(TOPIC_ID, 1))
+    fakes.register.kafka[CLICKS] = CommittedOffset(10, OffsetMetadata(TOPIC_ID, 1))
     for _ in range(2):
-        world.time += STALE_SECONDS
+        fakes.time += STALE_SECONDS
         resolver.resolve()
     assert held(states) == {"clicks": HoldReason.OFFSET_WENT_BACK}
     assert "this member's commit of 30" in states.held()[CLICKS].message
 
 
-def test_without_a_fence_nothing_is_decided(world: FakeWorld) -> None:
-    world.register.error = RuntimeError("the coordinator has changed meanwhile")
-    resolver, states = resolver_in(world)
+def test_without_a_fence_nothing_is_decided(fakes: FakeDependencies) -> None:
+    fakes.register.error = RuntimeError("the coordinator has changed meanwhile")
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
     assert states.unresolved() == [CLICKS]
-    assert world.register.sent == []
+    assert fakes.register.sent == []
 
 
-def test_what_the_next_owner_has_stored_meanwhile_is_no_cause_to_hold(world: FakeWorld) -> None:
+def test_what_the_next_owner_has_stored_meanwhile_is_no_cause_to_hold(fakes: FakeDependencies) -> None:
     """This member was expelled while it listed the bucket, and has not heard of it."""
-    world.register.kafka[CLICKS] = CommittedOffset(5, None)
-    world.memory.stored[CLICKS] = [stored(0, 10)]
-    resolver, states = resolver_in(world)
-    register, before = world.register, world.register.read
+    fakes.register.kafka[CLICKS] = CommittedOffset(5, None)
+    fakes.state_store.stored[CLICKS] = [stored(0, 10)]
+    resolver, states = resolver_in(fakes)
+    register, before = fakes.register, fakes.register.read
 
     def read(partitions: Any) -> Any:
         found = before(partitions)
@@ -363,73 +375,73 @@ def test_what_the_next_owner_has_stored_meanwhile_is_no_cause_to_hold(world: Fak
 BEGUN = TopicNote(TOPIC_ID, 1, (4,))
 
 
-def test_a_forgotten_group_begins_where_it_began(world: FakeWorld) -> None:
+def test_a_forgotten_group_begins_where_it_began(fakes: FakeDependencies) -> None:
     """Not where ``startFrom`` would begin now: nothing of it is stored, and nothing may be left out."""
-    world.offsets.end[CLICKS] = 4
-    resolver, states = resolver_in(world, startFrom="latest")
+    fakes.offsets.end[CLICKS] = 4
+    resolver, states = resolver_in(fakes, startFrom="latest")
     resolver.resolve()
-    assert world.memory.topics == {("clicks", 1): BEGUN}
-    del world.register.kafka[CLICKS]
-    world.offsets.end[CLICKS] = 99
-    resolver, states = resolver_in(world, startFrom="latest")
+    assert fakes.state_store.topics == {("clicks", 1): BEGUN}
+    del fakes.register.kafka[CLICKS]
+    fakes.offsets.end[CLICKS] = 99
+    resolver, states = resolver_in(fakes, startFrom="latest")
     resolver.resolve()
     assert states.idle() == {CLICKS: 4}
 
 
-def test_a_partition_that_is_added_later_begins_at_its_first_record(world: FakeWorld) -> None:
+def test_a_partition_that_is_added_later_begins_at_its_first_record(fakes: FakeDependencies) -> None:
     added = TopicPartition("clicks", 1)
-    world.memory.topics["clicks", 1] = BEGUN
-    world.group.tokens = {added: 1}
-    world.offsets.partitions, world.offsets.start[added], world.offsets.end[added] = 2, 3, 99
-    resolver, states = resolver_in(world, startFrom="latest")
+    fakes.state_store.topics["clicks", 1] = BEGUN
+    fakes.group.tokens = {added: 1}
+    fakes.offsets.partitions, fakes.offsets.start[added], fakes.offsets.end[added] = 2, 3, 99
+    resolver, states = resolver_in(fakes, startFrom="latest")
     resolver.resolve()
     assert states.idle() == {added: 3}
 
 
 @pytest.mark.parametrize(("there", "position"), [(["clicks", "orders"], 99), (["clicks"], 0)])
 def test_a_topic_that_is_made_later_begins_at_its_first_record(
-    world: FakeWorld, there: list[str], position: int
+    fakes: FakeDependencies, there: list[str], position: int
 ) -> None:
-    world.memory.selection = there
-    world.group.tokens = {ORDERS: 1}
-    world.offsets.end[ORDERS] = 99
-    resolver, states = resolver_in(world, startFrom="latest")
+    fakes.state_store.selection = there
+    fakes.group.tokens = {ORDERS: 1}
+    fakes.offsets.end[ORDERS] = 99
+    resolver, states = resolver_in(fakes, startFrom="latest")
     resolver.resolve()
     assert states.idle() == {ORDERS: position}
 
 
-def test_an_offset_that_a_user_has_set_before_the_group_began_is_where_it_began(world: FakeWorld) -> None:
-    world.register.kafka[CLICKS] = CommittedOffset(2, None)
-    world.offsets.end[CLICKS] = 9
-    resolver, states = resolver_in(world, startFrom="latest")
+def test_an_offset_that_a_user_has_set_before_the_group_began_is_where_it_began(fakes: FakeDependencies) -> None:
+    fakes.register.kafka[CLICKS] = CommittedOffset(2, None)
+    fakes.offsets.end[CLICKS] = 9
+    resolver, states = resolver_in(fakes, startFrom="latest")
     resolver.resolve()
     assert states.idle() == {CLICKS: 2}
-    assert world.memory.topics == {("clicks", 1): TopicNote(TOPIC_ID, 1, (2,))}
+    assert fakes.state_store.topics == {("clicks", 1): TopicNote(TOPIC_ID, 1, (2,))}
 
 
-def test_where_a_group_began_with_another_topic_of_the_name_nothing_begins(world: FakeWorld) -> None:
-    world.memory.topics["clicks", 1] = TopicNote("B" * 22, 1, (4,))
-    resolver, states = resolver_in(world, startFrom="latest")
+def test_where_a_group_began_with_another_topic_of_the_name_nothing_begins(fakes: FakeDependencies) -> None:
+    fakes.state_store.topics["clicks", 1] = TopicNote("B" * 22, 1, (4,))
+    resolver, states = resolver_in(fakes, startFrom="latest")
     resolver.resolve()
     assert held(states) == {"clicks": HoldReason.TOPIC_RECREATED}
 
 
-def test_a_group_whose_note_does_not_say_where_it_began_begins_as_the_manifest_says(world: FakeWorld) -> None:
+def test_a_group_whose_note_does_not_say_where_it_began_begins_as_the_manifest_says(fakes: FakeDependencies) -> None:
     """The note of an older release."""
-    world.memory.topics["clicks", 1] = TopicNote(TOPIC_ID)
-    world.offsets.end[CLICKS] = 9
-    resolver, states = resolver_in(world, startFrom="latest")
+    fakes.state_store.topics["clicks", 1] = TopicNote(TOPIC_ID)
+    fakes.offsets.end[CLICKS] = 9
+    resolver, states = resolver_in(fakes, startFrom="latest")
     resolver.resolve()
     assert states.idle() == {CLICKS: 9}
 
 
-def test_a_forgotten_intent_is_promised_again_before_it_is_executed(world: FakeWorld) -> None:
+def test_a_forgotten_intent_is_promised_again_before_it_is_executed(fakes: FakeDependencies) -> None:
     _, theirs = manifest(startFrom="latest")
-    world.memory.revisions[theirs.hash] = theirs.document
-    world.memory.stored[CLICKS] = [stored(0, 10, theirs.hash), stored(20, 30, theirs.hash)]
-    resolver, states = resolver_in(world)
+    fakes.state_store.revisions[theirs.hash] = theirs.document
+    fakes.state_store.stored[CLICKS] = [stored(0, 10, theirs.hash), stored(20, 30, theirs.hash)]
+    resolver, states = resolver_in(fakes)
     resolver.resolve()
-    assert world.register.sent == [
+    assert fakes.register.sent == [
         (CLICKS, CommittedOffset(10, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (20, 30), place=PLACE)), True)
     ]
     assert [intent.start for intent in states.pending()] == [10]

@@ -1,4 +1,4 @@
-"""Which topic of a name our generation is about, before anything of it is promised.
+"""Binds our generation to one topic of each name, before anything of the topic is promised.
 
 Kafka forgets offsets and intents of a topic that is deleted: only the bucket knows of a process that stands still in
 the middle of an upload (docs/design/intents.md).
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 import structlog
 
 from logpersister.backoff import Backoff
-from logpersister.member.ports import Memory
+from logpersister.member.ports import StateStore
 from logpersister.plan import holds
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import Intent, same_topic
@@ -23,58 +23,58 @@ log = structlog.get_logger(__name__)
 _BACKOFF = Backoff(2.0, 60.0)
 
 
-class TopicClaims:
-    """Claims each topic once for our generation; remembers what was found."""
+class TopicBindings:
+    """The topic ids that our generation is bound to, as the bucket notes them."""
 
-    def __init__(self, memory: Memory, generation: int, clock: Callable[[], float]) -> None:
-        """Claim for a generation; ``clock`` gives monotonic seconds."""
-        self._memory = memory
+    def __init__(self, state_store: StateStore, generation: int, clock: Callable[[], float]) -> None:
+        """Bind a generation; ``clock`` gives monotonic seconds."""
+        self._state_store = state_store
         self._generation = generation
         self._clock = clock
-        self._claimed: dict[str, TopicNote | ForeignObjectError] = {}
+        self._bound: dict[str, TopicNote | ForeignObjectError] = {}
         self._failures: dict[str, int] = {}
         self._retry_at: dict[str, float] = {}
         self.partitions: dict[str, int] = {}
         """How many partitions each topic was seen to have."""
 
-    def claim(self, notes: Mapping[str, TopicNote]) -> None:
-        """Claim topics that are not claimed yet; one whose note cannot be read now is tried again later."""
+    def bind(self, notes: Mapping[str, TopicNote]) -> None:
+        """Bind topics that are not bound yet; one whose note cannot be read now is tried again later."""
         asked = {topic: note for topic, note in notes.items() if self._may_ask(topic)}
         if not asked:
             return
-        for topic, found in self._memory.claim_topics(asked, self._generation).items():
+        for topic, found in self._state_store.bind_topics(asked, self._generation).items():
             if isinstance(found, StorageError):
                 self._try_later(topic, found)
             else:
-                self._claimed[topic] = found
+                self._bound[topic] = found
                 self._failures.pop(topic, None)
 
     def note(self, topic: str) -> TopicNote | ForeignObjectError | None:
-        """Return what was noted first; None: not claimed yet."""
-        return self._claimed.get(topic)
+        """Return what was noted first; None: not bound yet."""
+        return self._bound.get(topic)
 
     def judge(self, intents: Iterable[Intent]) -> tuple[set[TopicPartition], dict[TopicPartition, Hold]]:
         """Return which intents may be promised, and which partitions must be held. The others wait for their note."""
         asked = list(intents)
         ids = {intent.partition.topic: intent.topic_id for intent in asked}
         notes = {topic: TopicNote(id_, self.partitions.get(topic)) for topic, id_ in ids.items() if id_ is not None}
-        self.claim(notes)
+        self.bind(notes)
         allowed: set[TopicPartition] = set()
         found: dict[TopicPartition, Hold] = {}
         for intent in asked:
-            partition, claimed = intent.partition, self._claimed.get(intent.partition.topic)
+            partition, bound = intent.partition, self._bound.get(intent.partition.topic)
             if intent.topic_id is None:  # (brokers before 2.8)
                 allowed.add(partition)
-            elif isinstance(claimed, ForeignObjectError):
-                found[partition] = holds.unreadable_objects(partition, str(claimed))
-            elif claimed is not None and not same_topic(claimed.topic_id, intent.topic_id):
-                found[partition] = holds.topic_recreated(partition, claimed.topic_id, intent.topic_id)
-            elif claimed is not None:
+            elif isinstance(bound, ForeignObjectError):
+                found[partition] = holds.unreadable_objects(partition, str(bound))
+            elif bound is not None and not same_topic(bound.topic_id, intent.topic_id):
+                found[partition] = holds.topic_recreated(partition, bound.topic_id, intent.topic_id)
+            elif bound is not None:
                 allowed.add(partition)
         return allowed, found
 
     def _may_ask(self, topic: str) -> bool:
-        return topic not in self._claimed and self._clock() >= self._retry_at.get(topic, float("-inf"))
+        return topic not in self._bound and self._clock() >= self._retry_at.get(topic, float("-inf"))
 
     def _try_later(self, topic: str, error: StorageError) -> None:
         failures = self._failures[topic] = self._failures.get(topic, 0) + 1

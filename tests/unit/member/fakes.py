@@ -1,4 +1,4 @@
-"""A world around a member's parts in which everything works, until a test says otherwise."""
+"""Fakes of what a member depends on. Everything works, until a test says otherwise."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -52,12 +52,12 @@ class FakeGroup:
     def ownership(self) -> dict[TopicPartition, int]:
         return dict(self.tokens)
 
-    def hold_on_to(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+    def retain(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         allowed = {p for p, token in partitions.items() if self.tokens.get(p) == token and p not in self.revoking}
         self.busy |= allowed
         return allowed
 
-    def let_go(self, partitions: Iterable[TopicPartition]) -> None:
+    def release(self, partitions: Iterable[TopicPartition]) -> None:
         self.busy -= set(partitions)
 
 
@@ -67,7 +67,7 @@ class FakeRegister:
         self.failing: set[TopicPartition] = set()
         self.kafka: dict[TopicPartition, CommittedOffset] = {}
         """What arrived."""
-        self.unknown_mark: set[TopicPartition] = set()
+        self.unknown_metadata: set[TopicPartition] = set()
         self.stale: dict[TopicPartition, CommittedOffset | None] = {}
         """Answers of a broker that does not know what has happened since."""
         self.error: Exception | None = None
@@ -79,7 +79,7 @@ class FakeRegister:
             raise self.error
         found: dict[TopicPartition, Registered] = {}
         for p in partitions:
-            unknown = p in self.unknown_mark
+            unknown = p in self.unknown_metadata
             found[p] = UnknownMetadataError("of a newer release") if unknown else self.stale.get(p, self.kafka.get(p))
         return found
 
@@ -128,7 +128,7 @@ class FakeOffsets:
             raise self.error
 
 
-class FakeMemory:
+class FakeStateStore:
     def __init__(self) -> None:
         self.stored: dict[TopicPartition, Sequence[StoredRange] | ForeignObjectError] = {}
         self.revisions: dict[str, Mapping[str, Any]] = {}
@@ -143,7 +143,7 @@ class FakeMemory:
         """What stands behind the offset of partitions."""
         self.looked_at: list[TopicPartition] = []
 
-    def claim_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
+    def bind_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
         if self.error is not None:
             return dict.fromkeys(notes, self.error)
         found = {topic: self.topics.setdefault((topic, generation), note) for topic, note in notes.items()}
@@ -246,14 +246,14 @@ class FakeSampler:
         return self.answer
 
 
-class FakeWorld:
+class FakeDependencies:
     """All of it, and a clock that tests turn."""
 
     def __init__(self) -> None:
         self.group = FakeGroup()
         self.register = FakeRegister()
         self.offsets = FakeOffsets()
-        self.memory = FakeMemory()
+        self.state_store = FakeStateStore()
         self.jobs = FakeJobs()
         self.sampler = FakeSampler()
         self.time = 1000.0
@@ -261,5 +261,5 @@ class FakeWorld:
     def clock(self) -> float:
         return self.time
 
-    def ports(self) -> ports.World:
-        return ports.World(self.group, self.register, self.offsets, self.memory, self.jobs, self.sampler)
+    def ports(self) -> ports.Dependencies:
+        return ports.Dependencies(self.group, self.register, self.offsets, self.state_store, self.jobs, self.sampler)

@@ -1,4 +1,4 @@
-"""Revisions whose promises a member may have to keep: their snapshots, and promises for a place that lets nobody in."""
+"""Snapshots of revisions whose intents a member may have to execute, and intents for a place that refuses access."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ from logpersister.manifest.revision import (
     revision_of_document,
     under_rules,
 )
-from logpersister.member.ports import Memory
+from logpersister.member.ports import StateStore
 from logpersister.pipeline.rules import Rules, noted_rules, rules_of
 from logpersister.plan.intents import Intent
 from logpersister.ranges import TopicPartition
@@ -27,62 +27,62 @@ from logpersister.storage.errors import StorageError
 log = structlog.get_logger(__name__)
 
 
-class Way(StrEnum):
-    """How a pending intent can be done."""
+class RecoveryAction(StrEnum):
+    """What to do with a pending intent."""
 
     AS_WRITTEN = "as written"
     IN_OUR_PLACE = "in our place"
-    """It is for another place, which does not let us in."""
-    NONE = "none"
-    """It is for our place, and the snapshot of its revision is not there: nobody knows what was promised."""
-    UNKNOWN = "unknown"
-    """Its place has to be asked again."""
+    """Execute it in our place: it is for another one, which refuses access."""
+    HOLD = "hold"
+    """Hold the partition: the intent is for our place, and the snapshot of its revision is not there."""
+    RETRY = "retry"
+    """Ask its place again later."""
 
 
-class Revisions:
-    """What one member knows of the revisions of its group."""
+class RevisionSnapshots:
+    """The snapshots that one member has read, and what it has decided about intents for other places."""
 
-    def __init__(self, own: Revision, place: str, memory: Memory) -> None:
+    def __init__(self, own: Revision, place: str, state_store: StateStore) -> None:
         self._own = own
         self.place = place
         """Bucket and prefix of the own one."""
-        self._memory = memory
+        self._state_store = state_store
         self.documents: dict[str, Mapping[str, Any]] = {own.hash: own.document}
         """Of every revision that a pending intent needs: its snapshot, with our own ways to brokers and bucket."""
         self._given_up: dict[TopicPartition, Intent] = {}
         self._anew: dict[str, str] = {}
         """By revision of others: that under which its promises are executed here."""
 
-    def ways_of(self, intents: Iterable[Intent]) -> dict[TopicPartition, Way]:
-        """Tell for each partition how its pending intent can be done; a place that is away is waited for once.
+    def recovery_actions(self, intents: Iterable[Intent]) -> dict[TopicPartition, RecoveryAction]:
+        """Return for each partition what to do with its pending intent; a place that is away is waited for once.
 
         Raises StorageError when our own place does not answer.
         """
-        ways: dict[TopicPartition, Way] = {}
-        asked: dict[tuple[str, str], Way] = {}
+        actions: dict[TopicPartition, RecoveryAction] = {}
+        asked: dict[tuple[str, str], RecoveryAction] = {}
         for intent in intents:
             snapshot = intent.revision, self._place(intent)
             if self._given_up.get(intent.partition) == intent:
-                ways[intent.partition] = Way.IN_OUR_PLACE
+                actions[intent.partition] = RecoveryAction.IN_OUR_PLACE
             else:
                 if snapshot not in asked:
-                    asked[snapshot] = self.way_of(intent)
-                ways[intent.partition] = asked[snapshot]
-        return ways
+                    asked[snapshot] = self.recovery_action(intent)
+                actions[intent.partition] = asked[snapshot]
+        return actions
 
-    def way_of(self, intent: Intent) -> Way:
-        """Tell how an intent that is not given up can be done; `documents` has its revision when as it was written."""
+    def recovery_action(self, intent: Intent) -> RecoveryAction:
+        """Return what to do with an intent that is not given up; if as written, `documents` has its revision."""
         if intent.revision in self.documents:
-            return Way.AS_WRITTEN
+            return RecoveryAction.AS_WRITTEN
         try:
-            return Way.AS_WRITTEN if self._learn(intent) else self._without_snapshot(intent)
+            return RecoveryAction.AS_WRITTEN if self._learn(intent) else self._without_snapshot(intent)
         except StorageError as error:
             if error.kind == "damaged":  # that concerns this intent only
                 return self._without_snapshot(intent)
             if not self.stores_elsewhere(intent):
                 raise
             log.warning("place.failed", place=intent.place, revision=intent.revision, kind=error.kind, error=str(error))
-            return Way.UNKNOWN if error.retriable else Way.IN_OUR_PLACE
+            return RecoveryAction.RETRY if error.retriable else RecoveryAction.IN_OUR_PLACE
 
     def under_our_rules(self, intent: Intent) -> Intent:
         """Return an intent, whose revision is known, as this build can execute it.
@@ -106,7 +106,7 @@ class Revisions:
         if ours is None or (noted := noted_rules(document, ours)) == ours:
             return revision
         anew = under_rules(document, revision, noted, ours)
-        self._memory.put_revision(anew.hash, anew.document)
+        self._state_store.put_revision(anew.hash, anew.document)
         self.documents[anew.hash] = anew.document
         return anew.hash
 
@@ -127,14 +127,14 @@ class Revisions:
 
     def _learn(self, intent: Intent) -> bool:
         """Read the snapshot of an intent's revision; return whether it is there, and is what the intent names."""
-        document = self._memory.revision(intent.revision, self._place(intent))
+        document = self._state_store.revision(intent.revision, self._place(intent))
         if document is None or revision_of_document(document).hash != intent.revision:
             return False
         self.documents[intent.revision] = reached_like(document, self._own.document)
         return True
 
-    def _without_snapshot(self, intent: Intent) -> Way:
-        return Way.IN_OUR_PLACE if self.stores_elsewhere(intent) else Way.NONE
+    def _without_snapshot(self, intent: Intent) -> RecoveryAction:
+        return RecoveryAction.IN_OUR_PLACE if self.stores_elsewhere(intent) else RecoveryAction.HOLD
 
     def _place(self, intent: Intent) -> str:
         return self.place if intent.place is None else intent.place

@@ -1,4 +1,4 @@
-"""Looks at Kafka: where the owned partitions end, how old their backlog is, whether their topics are still the same."""
+"""Monitors the owned partitions in Kafka: end offsets, age of the backlog, and whether their topics are the same."""
 
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -19,8 +19,8 @@ TRUNCATED_SECONDS = 60.0
 """How long a partition may end before its committed offset: a new leader catches up within that."""
 
 
-class Outlook:
-    """What was seen of the owned partitions at the last look."""
+class EndOffsetMonitor:
+    """The end offsets and backlog ages of the owned partitions, as Kafka told them last."""
 
     def __init__(
         self,
@@ -44,8 +44,8 @@ class Outlook:
         self.unreadable: dict[str, Exception] = {}
         """Topics whose offsets could not be read."""
 
-    def look(self, *, ages: bool) -> dict[TopicPartition, Hold]:
-        """Look once; return the partitions that must be held from now on.
+    def refresh(self, *, ages: bool) -> dict[TopicPartition, Hold]:
+        """Ask Kafka once; return the partitions that must be held from now on.
 
         Args:
             ages: whether it matters how old a backlog is.
@@ -68,7 +68,7 @@ class Outlook:
         return must_hold
 
     def forget(self, partition: TopicPartition) -> None:
-        """Take leave of a partition that is no longer ours."""
+        """Forget a partition that this member no longer owns."""
         self._ages.forget(partition)
         self.ends.pop(partition, None)
         self._short_since.pop(partition, None)

@@ -1,4 +1,4 @@
-"""What the group remembers in the bucket: revisions, losses, topics, and which ranges are stored."""
+"""The state of the group in the bucket: revisions, losses, topics, and which ranges are stored."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,15 +19,15 @@ from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.topics import TopicNote
 
-LOOKING_THREADS = 8
+READING_THREADS = 8
 
 _Starts = dict[Offset, tuple[ObjectName, str]]
 """An object, with its key, of each range; by the start of the range."""
-_Looks = list["Future[StoredRange | None]"]
+_Reads = list["Future[StoredRange | None]"]
 
 
-class BucketMemory:
-    """The bucket behind the port `Memory`."""
+class BucketStateStore:
+    """The bucket behind the port `StateStore`."""
 
     def __init__(
         self,
@@ -39,11 +39,11 @@ class BucketMemory:
         *,
         in_folders: bool,
     ) -> None:
-        """Remember in a bucket.
+        """Keep the state of a group in a bucket.
 
         Args:
             store: the bucket.
-            group: whose memory it is.
+            group: whose state it is.
             generation: of what is lost from now on.
             revision: the same.
             open_at: gives the store of another place.
@@ -70,20 +70,20 @@ class BucketMemory:
             for name, listed in self._store.inventory(topic):
                 if name.generation <= generation and name.topic_partition in found:
                     _keep_last(found[name.topic_partition][name.generation], name, listed.key)
-        with ThreadPoolExecutor(LOOKING_THREADS, thread_name_prefix="recovery") as threads:
-            looks: dict[TopicPartition, tuple[int, _Looks, _Looks]] = {}
+        with ThreadPoolExecutor(READING_THREADS, thread_name_prefix="recovery") as threads:
+            reads: dict[TopicPartition, tuple[int, _Reads, _Reads]] = {}
             for partition, generations in found.items():
                 last, before = [*sorted(generations, reverse=True), generation, generation][:2]
                 starts = sorted(generations[last])
                 earlier = sorted(generations[before])[-1:] if before < last else []
-                looks[partition] = (
+                reads[partition] = (
                     last,
-                    [threads.submit(self._look, *generations[last][start]) for start in starts],
-                    [threads.submit(self._look, *generations[before][start]) for start in earlier],
+                    [threads.submit(self._read, *generations[last][start]) for start in starts],
+                    [threads.submit(self._read, *generations[before][start]) for start in earlier],
                 )
-            return {partition: _tail(generation, *asked) for partition, asked in looks.items()}
+            return {partition: _tail(generation, *asked) for partition, asked in reads.items()}
 
-    def _look(self, name: ObjectName, key: str) -> StoredRange | None:
+    def _read(self, name: ObjectName, key: str) -> StoredRange | None:
         facts = self._store.facts(key)
         if facts is None:
             return None
@@ -112,17 +112,17 @@ class BucketMemory:
         with self._open_at(storage.at(place)) as there:
             return get_revision(there, self._group, revision)
 
-    def claim_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
+    def bind_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
         """Note what the generation is about, by topic name; return what was noted first."""
 
-        def claim(topic: str) -> TopicNote | NoteError:
+        def bind(topic: str) -> TopicNote | NoteError:
             try:
-                return topics.claim_topic(self._store, self._group, topic, generation, notes[topic])
+                return topics.bind_topic(self._store, self._group, topic, generation, notes[topic])
             except (ForeignObjectError, StorageError) as error:
                 return error  # that concerns this topic only
 
-        with ThreadPoolExecutor(LOOKING_THREADS, thread_name_prefix="topics") as threads:
-            return dict(zip(notes, threads.map(claim, notes), strict=True))
+        with ThreadPoolExecutor(READING_THREADS, thread_name_prefix="topics") as threads:
+            return dict(zip(notes, threads.map(bind, notes), strict=True))
 
     def first_note(self, topic: str, topic_id: str) -> TopicNote | None:
         """Return the note of the first generation that was about a topic."""
@@ -137,19 +137,19 @@ class BucketMemory:
         record_loss(self._store, self._group, Loss(lost, topic_id, cause, self._generation, self._revision))
 
 
-def _tail(own: int, generation: int, looks: _Looks, before: _Looks) -> StoredTail | ForeignObjectError:
+def _tail(own: int, generation: int, reads: _Reads, before: _Reads) -> StoredTail | ForeignObjectError:
     """Put together what was asked. Objects of an earlier generation that are not whole are nobody's business here."""
     earlier = _results(before)
     last = None if isinstance(earlier, ForeignObjectError) or not earlier else earlier[-1]
-    ranges = _results(looks)
+    ranges = _results(reads)
     if isinstance(ranges, ForeignObjectError):
         return ranges if generation == own else StoredTail(own)
     return StoredTail(generation, ranges, last)
 
 
-def _results(looks: _Looks) -> tuple[StoredRange, ...] | ForeignObjectError:
+def _results(reads: _Reads) -> tuple[StoredRange, ...] | ForeignObjectError:
     try:
-        return tuple(stored for look in looks if (stored := look.result()) is not None)
+        return tuple(stored for read in reads if (stored := read.result()) is not None)
     except ForeignObjectError as error:
         return error
     except StorageError as error:

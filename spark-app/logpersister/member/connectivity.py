@@ -1,4 +1,4 @@
-"""The doors of a member's servers: the brokers that the manifest names, and the endpoint of the bucket."""
+"""Connectivity probes of a member's servers: the brokers that the manifest names, and the endpoint of the bucket."""
 
 import ssl
 from collections.abc import Mapping
@@ -10,33 +10,33 @@ from logpersister.kafka_client.causes import Failure
 from logpersister.kafka_client.probe import probe
 from logpersister.manifest.kafka import Address, KafkaSpec
 from logpersister.manifest.storage import StorageSpec
-from logpersister.member.outages import Door
+from logpersister.member.outages import ConnectivityProbe
 
 SECONDS = 3.0
-"""For one look."""
+"""For one probe."""
 _CHECK_STORAGE = "check that the storage runs, spec.storage.endpoint, and the network between here and there"
 
 
-def kafka_door(kafka: KafkaSpec, tls: ssl.SSLContext | None) -> Door:
-    """Return the door of the brokers: each is asked which versions it speaks, which needs no login."""
+def kafka_probe(kafka: KafkaSpec, tls: ssl.SSLContext | None) -> ConnectivityProbe:
+    """Return the probe of the brokers: each is asked which versions it speaks, which needs no login."""
 
-    def knock() -> Mapping[str, Failure]:
+    def find_unreachable() -> Mapping[str, Failure]:
         failures = probe(kafka.addresses, tls, SECONDS, greet=True)
         return {str(address): failure for address, failure in failures.items()}
 
-    return Door("kafka", len(kafka.addresses), knock)
+    return ConnectivityProbe("kafka", len(kafka.addresses), find_unreachable)
 
 
-def bucket_door(storage: StorageSpec) -> Door | None:
-    """Return the door of the bucket, at which connections are opened and nothing is asked; None behind a proxy."""
+def bucket_probe(storage: StorageSpec) -> ConnectivityProbe | None:
+    """Return the probe of the bucket, which opens connections and asks nothing; None behind a proxy."""
     url = urlsplit(storage.endpoint or f"https://s3.{storage.region or 'us-east-1'}.amazonaws.com")
     host = url.hostname or ""
     if url.scheme in getproxies() and not proxy_bypass(host):
         return None
     address = Address(host, url.port or (443 if url.scheme == "https" else 80))
 
-    def knock() -> Mapping[str, Failure]:
+    def find_unreachable() -> Mapping[str, Failure]:
         failures = probe([address], None, SECONDS)
         return {str(one): replace(failure, remedy=_CHECK_STORAGE) for one, failure in failures.items()}
 
-    return Door("bucket", 1, knock)
+    return ConnectivityProbe("bucket", 1, find_unreachable)

@@ -19,22 +19,22 @@ class NoTopicsError(Exception):
 
 
 @dataclass(slots=True)
-class Goal:
-    """Where each partition's work ends."""
+class TargetOffsets:
+    """Up to where each partition has to be stored."""
 
     ends: Mapping[TopicPartition, Offset]
     topic_ids: Mapping[str, str | None]
     clock: Callable[[], float]
     _missing: set[str] = field(default_factory=set)
-    _looked_at: float = float("-inf")
+    _described_at: float = float("-inf")
     deleted: set[str] = field(default_factory=set)
     """Topics that were deleted since, or made again."""
 
     def look_for_topics(self, topics: Collection[str], offsets: Offsets) -> None:
-        """Look, now and then, whether topics that are behind still exist; raises KafkaError."""
-        if not topics or self.clock() - self._looked_at < DESCRIBE_SECONDS:
+        """Ask, now and then, whether topics that are behind still exist; raises KafkaError."""
+        if not topics or self.clock() - self._described_at < DESCRIBE_SECONDS:
             return
-        self._looked_at = self.clock()
+        self._described_at = self.clock()
         described = offsets.describe(topics)
         missing = {
             topic
@@ -45,7 +45,7 @@ class Goal:
         self._missing = missing
 
 
-def goal_of(kafka: KafkaSpec, offsets: Offsets, clock: Callable[[], float]) -> Goal:
+def target_offsets_of(kafka: KafkaSpec, offsets: Offsets, clock: Callable[[], float]) -> TargetOffsets:
     """Return the end of every partition of the group's topics, of empty ones too.
 
     Raises:
@@ -68,7 +68,7 @@ def goal_of(kafka: KafkaSpec, offsets: Offsets, clock: Callable[[], float]) -> G
     answer = offsets.ends(partitions)
     for topic, error in answer.errors.items():
         raise NoTopicsError(f"the offsets of topic {topic} cannot be read: {error}")
-    return Goal(answer.values, {name: topic.topic_id for name, topic in described.items()}, clock)
+    return TargetOffsets(answer.values, {name: topic.topic_id for name, topic in described.items()}, clock)
 
 
 def behind(

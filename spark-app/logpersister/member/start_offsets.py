@@ -10,8 +10,8 @@ from typing import Any
 
 from logpersister.group.answers import TopicDescription
 from logpersister.manifest.kafka import KafkaSpec
-from logpersister.member.claims import TopicClaims
-from logpersister.member.ports import Memory, Offsets, Register
+from logpersister.member.ports import Offsets, Register, StateStore
+from logpersister.member.topic_bindings import TopicBindings
 from logpersister.plan import holds
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset
@@ -20,18 +20,23 @@ from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.topics import TopicNote
 
 
-class Beginnings:
+class StartOffsets:
     """Asks Kafka and the bucket."""
 
     def __init__(
-        self, kafka: KafkaSpec, register: Register, offsets: Offsets, memory: Memory, claims: TopicClaims
+        self,
+        kafka: KafkaSpec,
+        register: Register,
+        offsets: Offsets,
+        state_store: StateStore,
+        topic_bindings: TopicBindings,
     ) -> None:
         """Decide by a manifest."""
         self._register = register
         self._kafka = kafka
         self._offsets = offsets
-        self._memory = memory
-        self._claims = claims
+        self._state_store = state_store
+        self._topic_bindings = topic_bindings
         self._known_first: frozenset[str] | None = None
         self.begin_at: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, Offset | None]] | None = None
         """In shadow mode: where partitions without a trace begin; None for one: as the manifest says."""
@@ -62,7 +67,7 @@ class Beginnings:
         topic_id = described.topic_id
         note: TopicNote | ForeignObjectError | None = None
         if topic_id is not None:  # brokers before 2.8 have none, and a note could be about another topic
-            note = self._memory.first_note(topic, topic_id) or self._begin(topic, topic_id, described)
+            note = self._state_store.first_note(topic, topic_id) or self._begin(topic, topic_id, described)
             if note is None:
                 return {}
         if isinstance(note, ForeignObjectError):
@@ -87,8 +92,10 @@ class Beginnings:
         for partition, it in set_before.items():
             if isinstance(it, CommittedOffset) and (it.metadata is None or it.metadata.topic_id == topic_id):
                 begins[partition.partition] = it.offset
-        self._claims.claim({topic: TopicNote(topic_id, len(begins), tuple(begins[p] for p in range(len(begins))))})
-        return self._claims.note(topic)
+        self._topic_bindings.bind(
+            {topic: TopicNote(topic_id, len(begins), tuple(begins[p] for p in range(len(begins))))}
+        )
+        return self._topic_bindings.note(topic)
 
     def _topics_at_first(self) -> frozenset[str]:
         """Return the topics that there were when the group began to select topics as it does now."""
@@ -98,7 +105,7 @@ class Beginnings:
                 {"pattern": kafka.subscription_pattern} if kafka.topics is None else {"topics": sorted(kafka.topics)}
             )
             there = self._offsets.topics_matching(kafka.selects)
-            self._known_first = frozenset(self._memory.note_selection(selection, there))
+            self._known_first = frozenset(self._state_store.note_selection(selection, there))
         return self._known_first
 
     def _start_from(self, topic: str, described: TopicDescription) -> dict[int, Offset] | None:

@@ -1,0 +1,82 @@
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from logpersister.manifest import parse
+from logpersister.member.target_offsets import DESCRIBE_SECONDS, NoTopicsError, behind, target_offsets_of
+from logpersister.plan.intents import stored
+from logpersister.plan.partitions import PartitionStates
+from logpersister.plan.protocol import Resolved
+from tests.unit.member.fakes import CLICKS, ORDERS, TOPIC_ID, FakeDependencies, manifest
+
+
+def test_targets_are_the_ends_of_all_partitions_of_the_topics(fakes: FakeDependencies) -> None:
+    resource, _ = manifest()
+    fakes.offsets.end[CLICKS] = 7
+    targets = target_offsets_of(resource.spec.kafka, fakes.offsets, fakes.clock)
+    assert targets.ends == {CLICKS: 7, ORDERS: 0}
+
+
+def test_topics_of_a_pattern_are_those_that_match(fakes: FakeDependencies) -> None:
+    resource, _ = manifest()
+    document: Any = resource.model_dump(mode="json", by_alias=True, exclude_none=True)
+    document["spec"]["kafka"] |= {"topicPattern": "^c"}
+    del document["spec"]["kafka"]["topics"]
+    kafka = parse(document).spec.kafka
+    assert target_offsets_of(kafka, fakes.offsets, fakes.clock).ends == {CLICKS: 0}
+    unmatched = kafka.model_copy(update={"topic_pattern": "^clikcs"})
+    with pytest.raises(NoTopicsError, match='"\\^clikcs" matches no topic, so there is nothing to store'):
+        target_offsets_of(unmatched, fakes.offsets, fakes.clock)
+
+
+def test_a_topic_that_does_not_exist_or_cannot_be_read_is_said(fakes: FakeDependencies) -> None:
+    resource, _ = manifest()
+    del fakes.offsets.ids["orders"]
+    with pytest.raises(NoTopicsError, match="orders: no such topic"):
+        target_offsets_of(resource.spec.kafka, fakes.offsets, fakes.clock)
+    unreadable: Any = SimpleNamespace(
+        describe=FakeDependencies().offsets.describe,
+        ends=lambda _: SimpleNamespace(values={}, errors={"clicks": ConnectionError("no leader")}),
+    )
+    with pytest.raises(NoTopicsError, match="offsets of topic clicks cannot be read: no leader"):
+        target_offsets_of(resource.spec.kafka, unreadable, fakes.clock)
+
+
+def test_our_own_partitions_first_then_those_of_other_members(fakes: FakeDependencies) -> None:
+    states = PartitionStates(1)
+    states.own({CLICKS: 1})
+    ends = {CLICKS: 10, ORDERS: 5}
+    assert behind(ends, states, fakes.register) == {CLICKS: -1}
+    states.step(CLICKS, Resolved(stored(9, "id", 1), stored(9, "id", 1), "id"))
+    assert behind(ends, states, fakes.register) == {CLICKS: 9}
+    assert fakes.register.asked == 0
+    states.own({CLICKS: 2})
+    states.step(CLICKS, Resolved(stored(10, "id", 1), stored(10, "id", 1), "id"))
+    assert behind(ends, states, fakes.register) == {ORDERS: -1}
+    fakes.register.kafka[ORDERS] = stored(4, "id", 1)
+    assert behind(ends, states, fakes.register) == {ORDERS: 4}
+    fakes.register.kafka[ORDERS] = stored(5, "id", 1)
+    assert behind(ends, states, fakes.register) == {}
+    fakes.register.unknown_metadata = {ORDERS}
+    assert behind(ends, states, fakes.register) == {ORDERS: -1}
+
+
+@pytest.mark.parametrize("made_again", [False, True])
+def test_a_topic_that_is_deleted_meanwhile_is_not_waited_for(fakes: FakeDependencies, *, made_again: bool) -> None:
+    resource, _ = manifest()
+    targets = target_offsets_of(resource.spec.kafka, fakes.offsets, fakes.clock)
+    targets.look_for_topics(["clicks", "orders"], fakes.offsets)
+    if made_again:
+        fakes.offsets.ids["orders"] = "B" * 22
+    else:
+        del fakes.offsets.ids["orders"]
+    for _ in range(2):
+        assert targets.deleted == set(), "it may be a broker that has just started"
+        fakes.time += DESCRIBE_SECONDS
+        targets.look_for_topics(["clicks", "orders"], fakes.offsets)
+    assert targets.deleted == {"orders"}
+    fakes.offsets.ids["orders"] = TOPIC_ID
+    asked = fakes.offsets.asked
+    targets.look_for_topics(["clicks", "orders"], fakes.offsets)
+    assert fakes.offsets.asked == asked, "not in every round"
