@@ -25,7 +25,7 @@ from logpersister_operator.leader import Candidacy, Leadership
 from logpersister_operator.runtime import Operator
 from logpersister_operator.settings import Settings, SettingsError
 from logpersister_operator.supervision import Supervisors
-from logpersister_operator.watchdog import Sentinel
+from logpersister_operator.watchdog import WorkerPoolWatchdog
 
 log = structlog.get_logger(__name__)
 
@@ -66,11 +66,11 @@ def run(settings: Settings, leadership: Leadership) -> None:
     """Run the operator until a signal comes."""
     registry = kopf.OperatorRegistry()
     api = client.ApiClient()
-    with ThreadPoolExecutor(settings.threads, thread_name_prefix="round") as pool:
+    with ThreadPoolExecutor(settings.threads, thread_name_prefix="reconcile") as pool:
         operator = Operator(api, settings, ApiServer(api, before_write=leadership.check))
-        sentinel = Sentinel(pool)
-        handlers.register(registry, operator, Supervisors(operator, pool), sentinel)
-        sentinel.start()
+        watchdog = WorkerPoolWatchdog(pool)
+        handlers.register(registry, operator, Supervisors(operator, pool), watchdog)
+        watchdog.start()
         server, _ = start_http_server(settings.metrics_port, registry=operator.metrics.registry)
         log.info("operator.started", image=settings.image, namespaces=list(settings.namespaces) or "all")
         try:
@@ -84,7 +84,7 @@ def run(settings: Settings, leadership: Leadership) -> None:
                 )
             )
         finally:
-            sentinel.stop()
+            watchdog.stop()
             server.shutdown()
 
 

@@ -1,4 +1,4 @@
-"""What `kopf` calls: a daemon for each resource, which waits until something changes and then does a round."""
+"""What `kopf` calls: a daemon for each resource, which waits until something changes and then reconciles."""
 
 import asyncio
 from typing import Any, Final
@@ -8,7 +8,7 @@ import kopf
 from logpersister_operator.cluster.kinds import LOGPERSISTER
 from logpersister_operator.runtime import Operator
 from logpersister_operator.supervision import FINALIZER, Supervisors
-from logpersister_operator.watchdog import Sentinel
+from logpersister_operator.watchdog import WorkerPoolWatchdog
 
 PREFIX: Final = "logpersister.dev"
 
@@ -26,7 +26,9 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.networking.request_timeout = 30
 
 
-def register(registry: kopf.OperatorRegistry, operator: Operator, supervisors: Supervisors, sentinel: Sentinel) -> None:
+def register(
+    registry: kopf.OperatorRegistry, operator: Operator, supervisors: Supervisors, watchdog: WorkerPoolWatchdog
+) -> None:
     """Register all handlers."""
     group, _, version = LOGPERSISTER.api_version.partition("/")
     where = (group, version, LOGPERSISTER.plural)  # not the version that the API server prefers: it may be a newer one
@@ -44,9 +46,9 @@ def register(registry: kopf.OperatorRegistry, operator: Operator, supervisors: S
     async def stop(**_: Any) -> None:
         await asyncio.get_running_loop().run_in_executor(None, operator.stop)
 
-    @kopf.on.probe(registry=registry, id="sentinel")
+    @kopf.on.probe(registry=registry, id="watchdog")
     async def alive(**_: Any) -> str:
-        failure = sentinel.failure()
+        failure = watchdog.failure()
         if failure is not None:
             raise kopf.PermanentError(failure)  # any other exception would be retried while the probe waits
         return "ok"

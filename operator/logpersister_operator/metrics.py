@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from logpersister_operator.observed_state import ResourceKey
-from logpersister_operator.rollout.progress import Ended, Ending, Progress
+from logpersister_operator.rollout.progress import Ended, Ending, RolloutProgress
 from logpersister_operator.rollout.transitions import Phase
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -22,11 +22,11 @@ class Metrics:
     def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.registry = CollectorRegistry()
         self._reconciles = Counter(
-            "logpersister_operator_reconciles", "Rounds about one resource", ["outcome"], registry=self.registry
+            "logpersister_operator_reconciles", "Reconciliations of one resource", ["outcome"], registry=self.registry
         )
         self._seconds = Histogram(
             "logpersister_operator_reconcile_seconds",
-            "Duration of a round",
+            "Duration of a reconciliation",
             buckets=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30),
             registry=self.registry,
         )
@@ -72,7 +72,7 @@ class Metrics:
             self._rollouts_ended.labels(ending)
 
     def reconciled(self, outcome: str, seconds: float) -> None:
-        """Count a round: ``done``, ``refused`` (the API server did not take an object), ``failed``."""
+        """Count a reconciliation: ``done``, ``refused`` (the API server did not take an object), ``failed``."""
         self._reconciles.labels(outcome).inc()
         self._seconds.observe(seconds)
 
@@ -117,7 +117,7 @@ class Metrics:
         """Take in how long records of all resources may wait."""
         self._by_resource.targets = dict(seconds)
 
-    def rollouts(self, found: Mapping[ResourceKey, Progress]) -> None:
+    def rollouts(self, found: Mapping[ResourceKey, RolloutProgress]) -> None:
         """Take in how far all resources are."""
         self._by_resource.rollouts = dict(found)
 
@@ -132,10 +132,10 @@ class Metrics:
 
 
 class _ByResource(Collector):
-    """Series for each resource that is there, made when they are asked for: time goes on between two rounds."""
+    """Series for each resource, made at each scrape: time goes on between two reconciliations."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
-        self.rollouts: Mapping[ResourceKey, Progress] = {}
+        self.rollouts: Mapping[ResourceKey, RolloutProgress] = {}
         self.members: Mapping[ResourceKey, Mapping[str, Any]] = {}
         """As the status tells it."""
         self.conditions: Mapping[ResourceKey, Mapping[str, str]] = {}

@@ -160,7 +160,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedState:
     """One resource, its children, and what is behind them."""
 
     now: datetime

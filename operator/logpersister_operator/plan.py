@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.rollout.progress import Ended, Progress
+from logpersister_operator.rollout.progress import Ended, RolloutProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Plan:
     """When to look again at the latest, though nothing changes."""
     target_seconds: float | None = None
     """How long records may wait; None while nothing runs that says so."""
-    progress: Progress | None = None
+    progress: RolloutProgress | None = None
     """How far the rollout is."""
     ended: Sequence[Ended] = ()
     """Rollouts that are over with this plan."""

@@ -14,7 +14,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain
-from logpersister_operator.act.reconciler import Reconciler, Round
+from logpersister_operator.act.reconciler import Reconciler, Reconciliation
 from logpersister_operator.cluster.client import ApiServer, Cluster
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide.conditions import is_settled
@@ -24,11 +24,11 @@ from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, Watches
 from logpersister_operator.observe.groups import Groups
 from logpersister_operator.observe.lag import GroupLag, lag_depends_on
-from logpersister_operator.observe.members import MemberReader, Silences
-from logpersister_operator.observe.polling_pool import Inquiries
+from logpersister_operator.observe.members import MemberReader, UnansweredSince
+from logpersister_operator.observe.polling_pool import PollingPool
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
 from logpersister_operator.observe.uploads import UploadTally
-from logpersister_operator.observed_state import Claim, KnownLag, MemberReport, Observed, ResourceKey, UnknownLag
+from logpersister_operator.observed_state import Claim, KnownLag, MemberReport, ObservedState, ResourceKey, UnknownLag
 from logpersister_operator.render.application import MEMBER, SHADOW, secret_names
 from logpersister_operator.settings import Settings
 
@@ -50,7 +50,7 @@ class _Subject:
     wake: Callable[[], None] | None = None
     """None while nobody looks after the resource."""
     tally: UploadTally = field(default_factory=UploadTally)
-    silences: Silences = field(default_factory=Silences)
+    silences: UnansweredSince = field(default_factory=UnansweredSince)
     names: frozenset[str] = frozenset()
     """Of members that the resource was seen to have."""
     secrets: SecretsRead | None = None
@@ -82,7 +82,7 @@ class Operator:
         self._watches = Watches(api, self.children, settings.namespaces)
         self._reconciler = Reconciler(self._cluster, self.children, self.metrics)
         self._reader = MemberReader()
-        self._lags: Inquiries[ResourceKey, KnownLag | UnknownLag] = Inquiries(
+        self._lags: PollingPool[ResourceKey, KnownLag | UnknownLag] = PollingPool(
             "lag",
             seconds=settings.lag_seconds,
             threads=INQUIRY_THREADS,
@@ -90,7 +90,7 @@ class Operator:
             is_failure=lambda answer: isinstance(answer, UnknownLag),
             essence=lambda answer: answer.essence if isinstance(answer, KnownLag) else answer,
         )
-        self._reports: Inquiries[ResourceKey, _Reports] = Inquiries(
+        self._reports: PollingPool[ResourceKey, _Reports] = PollingPool(
             "reports",
             seconds=settings.report_seconds,
             threads=INQUIRY_THREADS,
@@ -100,7 +100,7 @@ class Operator:
         )
         self._departures = Departures(INQUIRY_THREADS)
         self._subjects: dict[ResourceKey, _Subject] = {}
-        self._rounds: dict[ResourceKey, Round] = {}
+        self._rounds: dict[ResourceKey, Reconciliation] = {}
         """The last one about each resource."""
         self._lock = threading.Lock()
 
@@ -170,7 +170,7 @@ class Operator:
         pauses = [RESYNC_SECONDS if is_settled(done.status) else UNSETTLED_SECONDS, self._until_secrets(observed.key)]
         return min(pauses if done.again_seconds is None else [*pauses, done.again_seconds])
 
-    def observe(self, resource: Document) -> Observed:
+    def observe(self, resource: Document) -> ObservedState:
         """Gather everything that is known of a resource.
 
         Raises NotListedError before all children are known, ClusterError when its Secrets, or other resources that
@@ -208,7 +208,7 @@ class Operator:
         def secrets(runs: LogPersister) -> Secrets:
             return read_secrets(self._cluster, namespace, tuple(secret_names(runs.spec))).secrets()
 
-        def observe() -> Observed:
+        def observe() -> ObservedState:
             return replace(self._with_children(resource), rivals=self.groups.rivals(resource))
 
         return Drain(self._cluster, observe, secrets)
@@ -217,7 +217,7 @@ class Operator:
         """Forget a resource that is gone."""
         self._reconciler.forget(resource)
 
-    def _let_leave(self, observed: Observed, names: Sequence[str]) -> None:
+    def _let_leave(self, observed: ObservedState, names: Sequence[str]) -> None:
         """Take members out of the group that will not come back."""
         runs = check(observed).runs
         with self._lock:
@@ -227,8 +227,8 @@ class Operator:
 
     # questions
 
-    def _with_children(self, resource: Document) -> Observed:
-        observed = Observed(datetime.now(UTC), self._reconciler.with_latest_status(resource), self.settings.image)
+    def _with_children(self, resource: Document) -> ObservedState:
+        observed = ObservedState(datetime.now(UTC), self._reconciler.with_latest_status(resource), self.settings.image)
         return replace(observed, children=self.children.of(observed.key))
 
     def _rivals(self, resource: Document) -> tuple[Claim, ...]:
@@ -262,14 +262,14 @@ class Operator:
         if subject.group_of == made_from:
             return
         before = subject.group
-        known = None if before is None else before.standing_still
+        known = None if before is None else before.no_progress
         subject.group, subject.group_of = GroupLag(resource, secrets.secrets(), known), made_from
         self._lags.put(key, _asking(subject.group, self.metrics))
         if before is not None:
             before.close()
 
     def _ask_members(self, key: ResourceKey) -> _Reports:
-        observed = Observed(datetime.now(UTC), {"metadata": {}}, "", self.children.of(key))
+        observed = ObservedState(datetime.now(UTC), {"metadata": {}}, "", self.children.of(key))
         members, shadows = (
             {str(pod["metadata"]["name"]): pod for pod in observed.pods(one)} for one in (MEMBER, SHADOW)
         )

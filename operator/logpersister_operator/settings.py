@@ -31,10 +31,10 @@ class Settings:
 
     secret_seconds: float = 60.0
     """How old what is known of Secrets may get: the longest time until a changed one restarts members. Shorter means
-    a request more for each Secret and round."""
+    a request more for each Secret and reconciliation."""
 
     threads: int = 16
-    """Rounds about resources at once. One that waits for the API server holds one of them."""
+    """Reconciliations at once. One that waits for the API server holds one thread."""
 
     health_port: int = 8080
     """Port of ``/healthz``."""

@@ -1,4 +1,4 @@
-"""The life of each resource under this operator: rounds while it is there, a drain when it goes."""
+"""The life of each resource under this operator: reconciliations while it exists, a drain when it is deleted."""
 
 import asyncio
 import contextlib
@@ -21,29 +21,29 @@ log = structlog.get_logger(__name__)
 
 FINALIZER: Final = "logpersister.dev/drain"
 PAUSE_SECONDS: Final = 0.5
-"""Least time between two rounds about one resource: a burst of events is one change."""
+"""Least time between two reconciliations of one resource: a burst of events is one change."""
 _BACKOFF: Final = Backoff(2.0, 60.0)
 LOOK_SECONDS: Final = 1.0
 """Between two looks at a drain."""
 DRAIN_THREADS: Final = 32
-"""Drains at once that wait for Kafka, apart from rounds: a broker that is away delays no other resource."""
+"""Drains at once that wait for Kafka, apart from reconciliations: a broker that is away delays no other resource."""
 
 
 class Supervisors:
     """Who looks after which resource, by its uid."""
 
-    def __init__(self, operator: Operator, rounds: ThreadPoolExecutor) -> None:
-        """Prepare to look after resources; ``rounds`` runs what decides and acts."""
+    def __init__(self, operator: Operator, workers: ThreadPoolExecutor) -> None:
+        """Prepare to look after resources; ``workers`` run the reconciliations."""
         self._operator = operator
-        self._rounds = rounds
+        self._workers = workers
         self._drains = ThreadPoolExecutor(DRAIN_THREADS, thread_name_prefix="drain")
         self._changed: dict[str, Callable[[], None]] = {}
         self._drained: set[str] = set()
 
     async def supervise(self, body: kopf.Body, stopped: kopf.DaemonStopped) -> None:
-        """Do rounds until the resource is deleted, then drain it; or until the operator ends."""
+        """Reconcile until the resource is deleted, then drain it; or until the operator ends."""
         uid = body["metadata"]["uid"]
-        supervision = _Supervision(self._operator, self._rounds, body, stopped)
+        supervision = _Supervision(self._operator, self._workers, body, stopped)
         self._changed[uid] = supervision.note_change
         try:
             await supervision.live()
@@ -79,13 +79,13 @@ class Supervisors:
 
 
 class _Supervision:
-    """Rounds about one resource."""
+    """The reconciliations of one resource."""
 
     def __init__(
-        self, operator: Operator, rounds: ThreadPoolExecutor, body: kopf.Body, stopped: kopf.DaemonStopped
+        self, operator: Operator, workers: ThreadPoolExecutor, body: kopf.Body, stopped: kopf.DaemonStopped
     ) -> None:
         self._operator = operator
-        self._rounds = rounds
+        self._workers = workers
         self._body = body
         self._stopped = stopped
         self._failures = 0
@@ -98,7 +98,7 @@ class _Supervision:
         self._wake.set()
 
     async def live(self) -> None:
-        """Do rounds until the resource is deleted or the operator ends."""
+        """Reconcile until the resource is deleted or the operator ends."""
         while not self._operator.children.listed and not self._stopped:
             await self._first_of((), PAUSE_SECONDS)
         key, loop = _key(self._body), asyncio.get_running_loop()
@@ -112,18 +112,18 @@ class _Supervision:
             while not self._stopped and not _is_being_deleted(self._body):
                 self._wake.clear()
                 self._change.clear()
-                pause = await self._round(key)
+                pause = await self._reconcile(key)
                 await self._first_of((), PAUSE_SECONDS)
                 # What failed is not made better by news about children or lag.
                 await self._first_of((self._change if self._failures else self._wake,), pause - PAUSE_SECONDS)
         finally:
             self._operator.unregister(key, wake)
 
-    async def _round(self, key: ResourceKey) -> float:
-        """Do a round in a thread; return how long to wait for a change before the next one."""
+    async def _reconcile(self, key: ResourceKey) -> float:
+        """Reconcile in a thread; return how long to wait for a change before the next time."""
         resource = _copy(self._body)
         try:
-            pause = await asyncio.get_running_loop().run_in_executor(self._rounds, self._operator.reconcile, resource)
+            pause = await asyncio.get_running_loop().run_in_executor(self._workers, self._operator.reconcile, resource)
         except (OutdatedError, NotListedError) as outdated:
             log.debug("round.outdated", resource=str(key), reason=str(outdated))
             return PAUSE_SECONDS

@@ -1,4 +1,4 @@
-"""Whether the operator still gets things done: a task of its own goes the way of every round."""
+"""A watchdog of the pool that reconciles: a task of its own takes the way of every reconciliation."""
 
 import threading
 import time
@@ -8,18 +8,18 @@ from typing import Final
 
 PERIOD_SECONDS: Final = 10.0
 LIMIT_SECONDS: Final = 120.0
-"""Rounds have deadlines, so a pool that is only busy has room again before that."""
+"""Reconciliations have deadlines, so a pool that is only busy has a free thread again before that."""
 
 
-class Sentinel:
-    """Sends an empty task through the pool of rounds now and then, and knows when the last one came through."""
+class WorkerPoolWatchdog:
+    """Sends an empty task through the pool now and then, and knows when the last task came through."""
 
     def __init__(self, pool: ThreadPoolExecutor, clock: Callable[[], float] = time.monotonic) -> None:
         self._pool = pool
         self._clock = clock
         self._passed = clock()
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sentinel", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -30,7 +30,7 @@ class Sentinel:
     def failure(self) -> str | None:
         """Return why the operator must be restarted; None while it lives."""
         age = self._clock() - self._passed
-        return f"no round has begun for {age:.0f} s: all threads are blocked" if age > LIMIT_SECONDS else None
+        return f"no reconciliation has begun for {age:.0f} s: all threads are blocked" if age > LIMIT_SECONDS else None
 
     def _run(self) -> None:
         while not self._ended.wait(PERIOD_SECONDS):

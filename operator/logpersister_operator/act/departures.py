@@ -37,7 +37,7 @@ def remove_members(resource: LogPersister, secrets: Secrets, names: Collection[s
 
 
 class Departures:
-    """Removes members by threads of its own: a broker that does not answer holds up no round."""
+    """Removes members by threads of its own: a broker that does not answer delays no reconciliation."""
 
     def __init__(
         self, threads: int, remove: Remove = remove_members, clock: Callable[[], float] = time.monotonic

@@ -11,11 +11,11 @@ from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import remove_members
 from logpersister_operator.cluster.client import Cluster, ClusterError
 from logpersister_operator.cluster.kinds import STATEFUL_SET, Document, owners
-from logpersister_operator.decide.health.departed_members import member_names, told_names
+from logpersister_operator.decide.health.departed_members import member_names, reported_names
 from logpersister_operator.decide.health.group_sharing import own_names
 from logpersister_operator.decide.validity import check
 from logpersister_operator.observe.children import NotListedError
-from logpersister_operator.observed_state import Observed
+from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.render.application import COMPONENT_LABEL, SHADOW
 
 log = structlog.get_logger(__name__)
@@ -34,7 +34,7 @@ class Drain:
     def __init__(
         self,
         cluster: Cluster,
-        observe: Callable[[], Observed],
+        observe: Callable[[], ObservedState],
         secrets: Callable[[LogPersister], Secrets],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -62,7 +62,7 @@ class Drain:
         resource = check(observed).runs
         ours, pods = _members(observed)
         members = [one for one in ours if one["metadata"]["labels"].get(COMPONENT_LABEL) != SHADOW]
-        self._names |= {pod["metadata"]["name"] for pod in pods} | member_names(members) | told_names(observed)
+        self._names |= {pod["metadata"]["name"] for pod in pods} | member_names(members) | reported_names(observed)
         for one in ours:
             self._delete(one)
         if not ours and not pods:
@@ -95,7 +95,7 @@ class Drain:
             log.warning("drain.members_not_removed", group=resource.group_id, error=repr(error))
 
 
-def _members(observed: Observed) -> tuple[list[Document], list[Document]]:
+def _members(observed: ObservedState) -> tuple[list[Document], list[Document]]:
     """Return StatefulSets and pods of the resource, but not those of another one of the same name that came after."""
     uid = observed.resource["metadata"]["uid"]
     ours: list[Document] = []

@@ -1,4 +1,4 @@
-"""One round about one resource: decide, write the status, then act. It may be interrupted between any two writes."""
+"""One reconciliation of one resource: decide, write the status, then act. It may end between any two writes."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +9,7 @@ import structlog
 
 from logpersister_operator.act.event_documents import event_document
 from logpersister_operator.act.status_writer import StatusOutdatedError, StatusRefusedError, StatusWriter
-from logpersister_operator.cluster.apply_cache import Applied
+from logpersister_operator.cluster.apply_cache import ApplyCache
 from logpersister_operator.cluster.client import Cluster, ClusterError
 from logpersister_operator.cluster.kinds import (
     LOGPERSISTER,
@@ -24,9 +24,9 @@ from logpersister_operator.cluster.kinds import (
 from logpersister_operator.decide.decision import decide
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children
-from logpersister_operator.observed_state import Observed, Refusal, ResourceKey
+from logpersister_operator.observed_state import ObservedState, Refusal, ResourceKey
 from logpersister_operator.plan import Event, Plan
-from logpersister_operator.rollout.progress import Progress
+from logpersister_operator.rollout.progress import RolloutProgress
 
 log = structlog.get_logger(__name__)
 
@@ -38,15 +38,15 @@ _NOT_NOW: Final = frozenset({0, 408, 409, 429})
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """What came of a round."""
+class Reconciliation:
+    """The result of a reconciliation."""
 
     status: Document
     again_seconds: float | None = None
-    """When the next one should be at the latest, if there is something left to do."""
+    """When the next one has to begin at the latest; None when nothing is left to do."""
     leave: Sequence[str] = ()
     """Members that have departed from the group."""
-    progress: Progress | None = None
+    progress: RolloutProgress | None = None
     """How far the rollout is."""
     target_seconds: float | None = None
     """How long records may wait."""
@@ -73,7 +73,7 @@ class Reconciler:
         self._cluster = cluster
         self._children = children
         self._metrics = metrics
-        self._applied = Applied()
+        self._applied = ApplyCache()
         self._writer = StatusWriter(cluster, metrics, clock)
         self._refusals: dict[ResourceKey, dict[Reference, Refusal]] = {}
         self._restarted: dict[ResourceKey, set[str]] = {}
@@ -86,11 +86,11 @@ class Reconciler:
         return {**resource, "status": self._writer.latest(resource)}
 
     def refusals(self, key: ResourceKey) -> dict[Reference, Refusal]:
-        """Return what could not be made or changed in the last round."""
+        """Return what could not be made or changed in the last reconciliation."""
         return self._refusals.get(key, {})
 
-    def reconcile(self, observed: Observed) -> Round:
-        """Do one round. Raises ClusterError when the API server does not answer, OutdatedError when it is too late.
+    def reconcile(self, observed: ObservedState) -> Reconciliation:
+        """Reconcile once. Raises ClusterError when the API server does not answer, OutdatedError when it is too late.
 
         What the API server refuses becomes part of the status: the decision is made once more with the refusal.
         """
@@ -106,7 +106,7 @@ class Reconciler:
             self._metrics.rollouts_ended(plan.ended)
             self._tell(informed, plan.events)
         again = _soonest(again, plan.again_seconds)
-        return Round(plan.status, again, plan.leave, plan.progress, plan.target_seconds)
+        return Reconciliation(plan.status, again, plan.leave, plan.progress, plan.target_seconds)
 
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""
@@ -116,7 +116,7 @@ class Reconciler:
         self._refusals.pop(key, None)
         self._restarted.pop(key, None)
 
-    def _write(self, observed: Observed, plan: Plan) -> float | None:
+    def _write(self, observed: ObservedState, plan: Plan) -> float | None:
         """Write the status; that it is refused cannot be told by it, so an Event does, once."""
         uid = observed.resource["metadata"]["uid"]
         try:
@@ -132,7 +132,7 @@ class Reconciler:
         self._without_status.discard(uid)
         return again
 
-    def _act(self, observed: Observed, plan: Plan) -> dict[Reference, Refusal]:
+    def _act(self, observed: ObservedState, plan: Plan) -> dict[Reference, Refusal]:
         """Apply and delete; return what was refused.
 
         One child that is refused keeps only what needs it from being made: members that run are scaled, and what
@@ -178,7 +178,7 @@ class Reconciler:
             log.info("child.deleted", resource=str(observed.key), child=str(Reference.of(child)))
         return refusals
 
-    def _apply(self, observed: Observed, child: Document) -> Document:
+    def _apply(self, observed: ObservedState, child: Document) -> Document:
         """Make a child, or change the one that is ours; raises NameTakenError and ClusterError."""
         live = self._known(observed, child)
         if live is None:
@@ -201,7 +201,7 @@ class Reconciler:
             "give the resource another name, or delete that object if nobody needs it"
         )
 
-    def _restart(self, observed: Observed, pod: Document) -> None:
+    def _restart(self, observed: ObservedState, pod: Document) -> None:
         """Delete the pod of a member, that very one; what goes wrong is tried again, and keeps nothing else from it."""
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
         try:
@@ -213,10 +213,10 @@ class Reconciler:
         self._metrics.member_restarted()
         log.warning("member.restarted", resource=str(observed.key), member=name)
 
-    def _known(self, observed: Observed, child: Document) -> Document | None:
+    def _known(self, observed: ObservedState, child: Document) -> Document | None:
         return observed.children.get(Reference.of(child))
 
-    def _look_again(self, observed: Observed, plan: Plan) -> None:
+    def _look_again(self, observed: ObservedState, plan: Plan) -> None:
         """Make sure, before the first write, that this is still about the resource as it is now.
 
         A watch may be behind: nothing is made for a resource that is being deleted, or for an older spec, nor by a
@@ -233,7 +233,7 @@ class Reconciler:
             self._writer.forget(observed.resource)
             raise OutdatedError(f"the rollout of {key} has gone on meanwhile, or another member was restarted")
 
-    def _tell(self, observed: Observed, events: Iterable[Event]) -> None:
+    def _tell(self, observed: ObservedState, events: Iterable[Event]) -> None:
         for event in events:
             try:
                 self._cluster.post_event(event_document(observed.resource, event, observed.now))

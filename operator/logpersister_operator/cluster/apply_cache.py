@@ -11,14 +11,14 @@ from logpersister_operator.cluster.kinds import Document
 
 
 @dataclass(frozen=True, slots=True)
-class _Applied:
+class _Entry:
     wanted: str
     """Hash of the document that was sent."""
     found: str
     """Fingerprint of the object that it made."""
 
 
-class Applied:
+class ApplyCache:
     """Remembers, for each object by its uid, what was sent and what came of it. Thread-safe, in memory only.
 
     An object needs no apply when the same document was sent before and nobody has changed the object since. The API
@@ -28,7 +28,7 @@ class Applied:
     """
 
     def __init__(self) -> None:
-        self._by_uid: dict[str, _Applied] = {}
+        self._by_uid: dict[str, _Entry] = {}
         self._lock = Lock()
 
     def is_current(self, wanted: Document, live: Mapping[str, Any] | None) -> bool:
@@ -37,12 +37,12 @@ class Applied:
             return False
         with self._lock:
             known = self._by_uid.get(live["metadata"]["uid"])
-        return known == _Applied(_digest(wanted), _fingerprint(live))
+        return known == _Entry(_digest(wanted), _fingerprint(live))
 
     def remember(self, wanted: Document, made: Mapping[str, Any]) -> None:
         """Take in what the API server answered to an apply."""
         with self._lock:
-            self._by_uid[made["metadata"]["uid"]] = _Applied(_digest(wanted), _fingerprint(made))
+            self._by_uid[made["metadata"]["uid"]] = _Entry(_digest(wanted), _fingerprint(made))
 
     def forget(self, live: Mapping[str, Any]) -> None:
         """Forget an object that is gone."""

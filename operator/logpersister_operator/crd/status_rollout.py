@@ -25,7 +25,7 @@ Revision = Annotated[str, Field(max_length=64)]
 Cause = Annotated[str, Field(max_length=LONGEST_CAUSE)]
 
 
-class Told(Model):
+class ReportedCounters(Model):
     """What one member told last."""
 
     member: str
@@ -50,7 +50,7 @@ class Tally(Model):
     quarantined: Count
     """Those of them that went into quarantine."""
 
-    told: Annotated[tuple[Told, ...], Field(max_length=evidence.MOST_COUNTED)] = ()
+    told: Annotated[tuple[ReportedCounters, ...], Field(max_length=evidence.MOST_COUNTED)] = ()
     """What each member told last; the next answer is compared with it. Of many members 20 are counted."""
 
 
@@ -240,7 +240,7 @@ class GenerationState(Model):
     """Where the first of those partitions went over to it."""
 
 
-def rollout_of(record: rollout.Record, shadow: ShadowState | None = None) -> Rollout:
+def rollout_of(record: rollout.RolloutRecord, shadow: ShadowState | None = None) -> Rollout:
     """Return a record as it stands in the status, with what is seen of a shadow."""
     failures = [_plain(one, cause=_shortened(one.cause)) for one in record.failures]
     suspicion = record.suspicion
@@ -277,7 +277,7 @@ def shadow_of(group_id: str, prefix: str, members: int, seen: Shadow) -> ShadowS
     )
 
 
-def record_of(status: Mapping[str, Any]) -> rollout.Record | None:
+def record_of(status: Mapping[str, Any]) -> rollout.RolloutRecord | None:
     """Return the record that stands in a status; None when there is none, or none that makes sense."""
     if "rollout" not in status:
         return None
@@ -295,7 +295,7 @@ def record_of(status: Mapping[str, Any]) -> rollout.Record | None:
         failures=tuple(rollout.Failure(**_plain(one)) for one in told.failures),
     )
     del remembered["shadow"]
-    record = rollout.Record(**remembered)
+    record = rollout.RolloutRecord(**remembered)
     try:
         check_record(record)
     except RolloutError:
@@ -310,7 +310,7 @@ def _tally_of(tally: evidence.Tally) -> dict[str, Any] | None:
 def _remembered(told: Tally | None) -> evidence.Tally:
     if told is None:
         return evidence.Tally()
-    return evidence.Tally(**_plain(told, told=tuple(evidence.Told(**_plain(one)) for one in told.told)))
+    return evidence.Tally(**_plain(told, told=tuple(evidence.ReportedCounters(**_plain(one)) for one in told.told)))
 
 
 def _plain(one: Any, **instead: Any) -> dict[str, Any]:

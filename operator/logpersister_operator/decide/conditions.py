@@ -46,6 +46,14 @@ class Verdict:
         return self.status == "True"
 
 
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What somebody has to remove before the spec can run."""
+
+    reason: str
+    message: str
+
+
 def yes(aspect: Aspect, reason: str, message: str) -> Verdict:
     return Verdict(aspect, "True", reason, message)
 
@@ -76,7 +84,7 @@ def conditions(
     )
 
 
-def told_before(before: Sequence[Mapping[str, Any]], aspect: Aspect) -> Verdict | None:
+def previous_verdict(before: Sequence[Mapping[str, Any]], aspect: Aspect) -> Verdict | None:
     """Return what was told of an aspect before; None when nothing was."""
     for told in before:
         if told["type"] == aspect:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from logpersister.manifest import LogPersister, ManifestError, parse
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.observed_state import Observed
+from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.render.pod import MANIFEST_KEY
 from logpersister_operator.render.workload import SPEC_IMAGE_ANNOTATION
 
@@ -35,7 +35,7 @@ def manifest_of(config_map: Document) -> LogPersister | None:
     return manifest.model_copy(update={"spec": manifest.spec.model_copy(update={"image": image})})
 
 
-def manifest_of_revision(observed: Observed, revision: str | None) -> LogPersister | None:
+def manifest_of_revision(observed: ObservedState, revision: str | None) -> LogPersister | None:
     """Return the manifest of a revision; None when its ConfigMap is gone, or cannot be understood."""
     config_map = observed.config_maps().get(revision or "")
     return None if config_map is None else manifest_of(config_map)
@@ -43,14 +43,14 @@ def manifest_of_revision(observed: Observed, revision: str | None) -> LogPersist
 
 @lru_cache(maxsize=512)
 def _parsed(text: str) -> LogPersister | None:
-    """Parse a manifest as we wrote it; they hardly ever change, and each round asks for all of them."""
+    """Parse a manifest as the operator wrote it. It hardly ever changes, and each reconciliation reads it."""
     try:
         return parse(json.loads(text))
     except (ManifestError, ValueError):  # of an older operator, or damaged: nothing can be said of it
         return None
 
 
-def check(observed: Observed) -> Validity:
+def check(observed: ObservedState) -> Validity:
     """Check the spec as the CRD does, and more: what CEL cannot say."""
     last = _last_valid(observed)
     try:
@@ -63,12 +63,12 @@ def check(observed: Observed) -> Validity:
     return Validity(resource)
 
 
-def _manifest(observed: Observed) -> dict[str, object]:
+def _manifest(observed: ObservedState) -> dict[str, object]:
     resource = observed.resource
     return {name: resource[name] for name in ("apiVersion", "kind", "metadata", "spec") if name in resource}
 
 
-def _last_valid(observed: Observed) -> LogPersister | None:
+def _last_valid(observed: ObservedState) -> LogPersister | None:
     """Return the manifest that members of the running revision read, else of the one that runs beside it."""
     revisions = [observed.status.get("revision"), (observed.status.get("rollout") or {}).get("stable")]
     found = (manifest_of_revision(observed, one) for one in revisions)

@@ -13,8 +13,8 @@ from logpersister_operator.cluster.kinds import (
     Reference,
 )
 from logpersister_operator.decide.revisions import observed_shadow
-from logpersister_operator.decide.revisions.rollout_plan import Rolling, stored
-from logpersister_operator.observed_state import Observed
+from logpersister_operator.decide.revisions.rollout_plan import RolloutPlan, stored
+from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.render.accounts import driver_role, service_accounts
 from logpersister_operator.render.application import SHADOW, Application
 from logpersister_operator.render.network import headless_service, network_policy
@@ -25,10 +25,10 @@ _OF_MEMBERS = (SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
 """Kinds without which members that run cannot go on."""
 
 
-def wanted(observed: Observed, rolling: Rolling) -> list[Document]:
+def wanted(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
     """Return everything that shall be there, in the order in which it is needed, but for what others scale."""
-    lead, members = rolling.lead, rolling.outcome.members
-    joins = rolling.outcome.record.phase is not Phase.SHADOWING or not rolling.situation.fleet(lead.revision).is_gone
+    lead, members = rollout.lead, rollout.step.members
+    joins = rollout.step.record.phase is not Phase.SHADOWING or not rollout.inputs.fleet(lead.revision).is_gone
     return [
         *service_accounts(lead),
         *driver_role(lead),
@@ -37,43 +37,43 @@ def wanted(observed: Observed, rolling: Rolling) -> list[Document]:
         *network_policy(lead),
         disruption_budget(lead),
         *([stateful_set(lead, members.get(lead.revision, 0))] if joins else []),
-        *_restored(observed, rolling),
-        *observed_shadow.children(observed, rolling.app, rolling.outcome.record, rolling.outcome.shadow),
+        *_restored(observed, rollout),
+        *observed_shadow.children(observed, rollout.app, rollout.step.record, rollout.step.shadow),
     ]
 
 
-def scaled(observed: Observed, rolling: Rolling) -> list[Document]:
+def scaled(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
     """Return the StatefulSets of other revisions whose number of members changes.
 
     Nothing else of them does: an operator that is newer would make other pods, and so replace all that are there.
     """
     found = []
     for revision, one in observed.stateful_sets().items():
-        number = rolling.outcome.members.get(revision)
-        if revision != rolling.lead.revision and number is not None and number != one["spec"]["replicas"]:
+        number = rollout.step.members.get(revision)
+        if revision != rollout.lead.revision and number is not None and number != one["spec"]["replicas"]:
             found.append({**one, "spec": one["spec"] | {"replicas": number}})
     return found
 
 
-def surplus(observed: Observed, rolling: Rolling, needed: Sequence[Document]) -> list[Document]:
+def surplus(observed: ObservedState, rollout: RolloutPlan, needed: Sequence[Document]) -> list[Document]:
     """Return our children that nothing needs any more: those of a revision go with its last pod."""
     keep = {Reference.of(child) for child in needed}
-    fleets, members = rolling.situation.fleets, rolling.outcome.members
+    fleets, members = rollout.inputs.fleets, rollout.step.members
     there = {revision for revision, fleet in fleets.items() if not fleet.is_gone or members.get(revision)}
     for revision in there:
-        name = f"{rolling.app.name}-{revision}"
+        name = f"{rollout.app.name}-{revision}"
         keep |= {Reference(STATEFUL_SET.name, name), Reference(CONFIG_MAP.name, name)}
-    alone = there <= {rolling.lead.revision} and not observed.pods(SHADOW)
+    alone = there <= {rollout.lead.revision} and not observed.pods(SHADOW)
     kinds = [kind for kind in reversed(CHILDREN) if alone or kind not in _OF_MEMBERS]
     ours = (child for kind in kinds for child in observed.of_kind(kind))
     return [child for child in ours if Reference.of(child) not in keep]
 
 
-def _restored(observed: Observed, rolling: Rolling) -> list[Document]:
+def _restored(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
     """Return what somebody deleted of the stable revision while another one is let in."""
     stable: Application | None = None
-    revision = rolling.outcome.record.stable
-    number = rolling.outcome.members.get(revision or "", 0)
-    if revision != rolling.lead.revision and number and revision not in observed.stateful_sets():
-        stable = stored(observed, rolling.app, revision)
+    revision = rollout.step.record.stable
+    number = rollout.step.members.get(revision or "", 0)
+    if revision != rollout.lead.revision and number and revision not in observed.stateful_sets():
+        stable = stored(observed, rollout.app, revision)
     return [] if stable is None else [config_map(stable), stateful_set(stable, number)]

@@ -40,7 +40,7 @@ class _Still:
     """Whether it was seen to move before."""
 
 
-class StandingStill:
+class NoProgress:
     """Since when each committed offset has not moved although records wait. Pure, but for its memory."""
 
     def __init__(self) -> None:
@@ -93,11 +93,11 @@ class GroupLag:
         self,
         resource: LogPersister,
         secrets: Secrets,
-        standing_still: StandingStill | None = None,
+        no_progress: NoProgress | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare to ask; ``standing_still`` is what was known of the group before its settings changed."""
-        self.standing_still = standing_still or StandingStill()
+        self.no_progress = no_progress or NoProgress()
         self._resource = resource
         self._secrets = secrets
         self._clock = clock
@@ -167,13 +167,13 @@ class GroupLag:
         spec = self._resource.spec
         lags = [state.lag for state in observation.partitions]
         now = self._clock()
-        still = self.standing_still.observe(lags, now)
+        stuck_for = self.no_progress.observe(lags, now)
         stuck = [
-            StuckPartition(lag.partition, lag.records, round(still[lag.partition]))
+            StuckPartition(lag.partition, lag.records, round(stuck_for[lag.partition]))
             for lag in lags
-            if still.get(lag.partition, 0.0) > target_lag_seconds(spec, lag.partition.topic)
+            if stuck_for.get(lag.partition, 0.0) > target_lag_seconds(spec, lag.partition.topic)
         ]
-        overdue = {one: by for one, seconds in still.items() if (by := seconds - due_seconds(spec, one.topic)) > 0}
+        overdue = {one: by for one, seconds in stuck_for.items() if (by := seconds - due_seconds(spec, one.topic)) > 0}
         summary = observation.summary
         over = sorted(
             name
@@ -182,7 +182,7 @@ class GroupLag:
         )
         stuck.sort(key=lambda one: (-one.seconds, one.partition))
         most_stuck, most_over = tuple(stuck[:MOST_STUCK]), tuple(over[:MOST_TOPICS])
-        flow = _flow(lags, self.standing_still.moving(lags, now), summary.observed_at)
+        flow = _flow(lags, self.no_progress.moving(lags, now), summary.observed_at)
         longest = max((due_seconds(spec, name) for name in summary.topics), default=0.0)
         return KnownLag(
             summary,
@@ -191,7 +191,7 @@ class GroupLag:
             self._missing,
             observation.generations,
             overdue=overdue,
-            watched=self.standing_still.watched(now) > longest,
+            watched=self.no_progress.watched(now) > longest,
             flow=flow,
         )
 

@@ -63,7 +63,7 @@ class MemberReader:
         return MemberReport(document)
 
 
-class Silences:
+class UnansweredSince:
     """Since when members have not answered. Pure, but for its memory."""
 
     def __init__(self) -> None:

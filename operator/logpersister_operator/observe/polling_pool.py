@@ -35,7 +35,7 @@ class _Subject(Generic[Answer]):
     """Of the entry in the schedule that counts; older ones are void."""
 
 
-class Inquiries(Generic[Key, Answer]):
+class PollingPool(Generic[Key, Answer]):
     """Answers by key, asked again and again by threads of its own."""
 
     def __init__(

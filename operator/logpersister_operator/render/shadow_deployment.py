@@ -16,7 +16,7 @@ GROUP_ANNOTATION: Final = "logpersister.dev/shadow-group"
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class ShadowDeployment:
     """One try of a revision, whose group and prefix nobody has used before."""
 
     app: Application

@@ -4,101 +4,101 @@ from dataclasses import replace
 from typing import Final
 
 from logpersister_operator.rollout import analysis, shadow_analysis
-from logpersister_operator.rollout.inputs import Situation
+from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.invariants import RolloutError
-from logpersister_operator.rollout.record import Failure, Record
+from logpersister_operator.rollout.record import Failure, RolloutRecord
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 
 MOST_STEPS: Final = 64
 
 
-def follow(record: Record | None, situation: Situation) -> tuple[Record, ...]:
+def advance_phase(record: RolloutRecord | None, inputs: RolloutInputs) -> tuple[RolloutRecord, ...]:
     """Return all records on the way from this one to where nothing follows now, both included."""
-    path = [first(situation) if record is None else record]
-    while not situation.deleting and (after := _next(path[-1], situation)) != path[-1]:
+    path = [first(inputs) if record is None else record]
+    while not inputs.deleting and (after := _next(path[-1], inputs)) != path[-1]:
         path.append(after)
         if len(path) > MOST_STEPS:
             raise RolloutError(f"no rest: {[one.phase.value for one in path[-6:]]}")
     return tuple(path)
 
 
-def first(situation: Situation) -> Record:
+def first(inputs: RolloutInputs) -> RolloutRecord:
     """Return the record of a resource that has none: it is new, or its status was lost."""
     others = {
-        revision: fleet
-        for revision, fleet in situation.fleets.items()
-        if revision != situation.revision and fleet.wanted > 0
+        revision: fleet for revision, fleet in inputs.fleets.items() if revision != inputs.revision and fleet.wanted > 0
     }
     if not others:
-        return Record(Phase.STARTING, situation.now, candidate=situation.revision)
+        return RolloutRecord(Phase.STARTING, inputs.now, candidate=inputs.revision)
     stable = min(others, key=lambda revision: (-others[revision].ready, -others[revision].wanted, revision))
-    return _begin(Record(Phase.STEADY, situation.now, stable=stable), situation)
+    return _begin(RolloutRecord(Phase.STEADY, inputs.now, stable=stable), inputs)
 
 
-def _next(record: Record, situation: Situation) -> Record:
-    record_of_spec = _turn(record, situation)
+def _next(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
+    record_of_spec = _follow_spec(record, inputs)
     if record_of_spec is not None:
         return record_of_spec
-    frozen = situation.paused or bool(situation.blocked)
+    frozen = inputs.paused or bool(inputs.blocked)
     if frozen:
         return replace(record, frozen=True)
     if record.frozen:
-        return replace(record, frozen=False, since=situation.now, waiting=None, rested=None, trial=None, suspicion=None)
+        return replace(record, frozen=False, since=inputs.now, waiting=None, rested=None, trial=None, suspicion=None)
     if record.phase in ONGOING:
-        return _proceed(record, situation)
-    return _settle(record, situation)
+        return _proceed(record, inputs)
+    return _settle(record, inputs)
 
 
 # the spec says another revision
 
 
-def _turn(record: Record, situation: Situation) -> Record | None:
+def _follow_spec(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord | None:
     """Follow the spec to another revision; None when it says the same as before."""
-    wanted, attempt = situation.revision, situation.policy.attempt
+    wanted, attempt = inputs.revision, inputs.policy.attempt
     if wanted == record.stable:
         if record.candidate is None or record.phase is Phase.RETURNING:
             return None
-        return _quiet(record, Phase.RETURNING, situation)
+        return _enter(record, Phase.RETURNING, inputs)
     refused = record.failure_of(wanted, attempt) is not None
     if wanted == record.candidate:
         again = record.phase in (Phase.RETURNING, Phase.HALTED) and not refused
-        return _begin(record, situation) if again else None
-    stable = _proven(record, situation)
+        return _begin(record, inputs) if again else None
+    stable = _proven(record, inputs)
     if stable is None:
-        return Record(Phase.STARTING, situation.now, candidate=wanted, failures=record.failures, frozen=record.frozen)
+        return RolloutRecord(
+            Phase.STARTING, inputs.now, candidate=wanted, failures=record.failures, frozen=record.frozen
+        )
     if refused and wanted != stable:
-        return Record(
+        return RolloutRecord(
             Phase.HALTED,
-            situation.now,
+            inputs.now,
             stable=stable,
             candidate=wanted,
             failures=record.failures,
             frozen=record.frozen,
         )
-    return _begin(replace(record, stable=stable), situation)
+    return _begin(replace(record, stable=stable), inputs)
 
 
-def _proven(record: Record, situation: Situation) -> str | None:
+def _proven(record: RolloutRecord, inputs: RolloutInputs) -> str | None:
     """Return the revision that a third one is measured against: the stable one, unless only the second one works."""
     second = record.candidate
-    works = second is not None and situation.fleet(second).ready > 0 and not record.has_failed(second)
+    works = second is not None and inputs.fleet(second).ready > 0 and not record.has_failed(second)
     if record.stable is None:
         return second if works else None
-    if works and record.phase in ONGOING and situation.fleet(record.stable).is_broken:
+    if works and record.phase in ONGOING and inputs.fleet(record.stable).is_broken:
         return second
     return record.stable
 
 
-def _begin(record: Record, situation: Situation) -> Record:
+def _begin(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     """Let the revision of the spec in, beside or after the stable one."""
-    joining = Phase.SHADOWING if shadow_analysis.is_wanted(record, situation) else Phase.CANARY
-    phase = Phase.RECREATING if situation.policy.recreate else joining
-    return Record(
+    joining = Phase.SHADOWING if shadow_analysis.is_wanted(record, inputs) else Phase.CANARY
+    phase = Phase.RECREATING if inputs.policy.recreate else joining
+    return RolloutRecord(
         phase,
-        situation.now,
-        began=situation.now,
+        inputs.now,
+        began=inputs.now,
         stable=record.stable,
-        candidate=situation.revision,
+        candidate=inputs.revision,
         failures=record.failures,
         frozen=record.frozen,
     )
@@ -107,96 +107,96 @@ def _begin(record: Record, situation: Situation) -> Record:
 # the same revision goes on
 
 
-def _proceed(record: Record, situation: Situation) -> Record:
+def _proceed(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     recreating = record.phase is Phase.RECREATING
-    if situation.policy.recreate != recreating and (not recreating or situation.fleet(record.stable).ready > 0):
-        return replace(_begin(record, situation), began=record.began)
-    return _shadow(record, situation) if record.phase is Phase.SHADOWING else _let_in(record, situation)
+    if inputs.policy.recreate != recreating and (not recreating or inputs.fleet(record.stable).ready > 0):
+        return replace(_begin(record, inputs), began=record.began)
+    return _compare_shadow(record, inputs) if record.phase is Phase.SHADOWING else _roll_out(record, inputs)
 
 
-def _let_in(record: Record, situation: Situation) -> Record:
+def _roll_out(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     """Let members of the candidate follow as those before them are good."""
-    record = replace(record, step=min(record.step, situation.policy.last_step))
-    found = analysis.watch(record, situation)
+    record = replace(record, step=min(record.step, inputs.policy.last_step))
+    found = analysis.watch(record, inputs)
     if found.verdict == "failed":
-        return _fail(found.record, found.cause, situation)
-    if found.cause or situation.fleet(record.candidate).ready < analysis.target(record, situation):
+        return _fail(found.record, found.cause, inputs)
+    if found.cause or inputs.fleet(record.candidate).ready < analysis.target(record, inputs):
         return found.record
     if record.phase is Phase.CANARY:
-        passed = found.verdict == "passed" or situation.is_promoted(record.candidate, 0)
-        return _go_on(found.record, situation) if passed else found.record
+        passed = found.verdict == "passed" or inputs.is_promoted(record.candidate, 0)
+        return _next_size(found.record, inputs) if passed else found.record
     if record.phase is Phase.RECREATING:
-        return _complete(found.record, situation)
-    return _rest(found.record, situation)
+        return _complete(found.record, inputs)
+    return _pause(found.record, inputs)
 
 
-def _shadow(record: Record, situation: Situation) -> Record:
+def _compare_shadow(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     """Compare a revision that has no members yet, for as long as that is wanted."""
-    policy = situation.policy.shadow
-    if policy is None or not shadow_analysis.is_wanted(record, situation):
-        return _join(record, situation)
-    found = shadow_analysis.watch(record, situation, policy)
+    policy = inputs.policy.shadow
+    if policy is None or not shadow_analysis.is_wanted(record, inputs):
+        return _join(record, inputs)
+    found = shadow_analysis.watch(record, inputs, policy)
     if found.verdict == "failed":
-        return _fail(found.record, found.cause, situation)
-    promoted = not found.cause and situation.is_promoted(record.candidate, 0)
-    return _join(record, situation) if found.verdict == "passed" or promoted else found.record
+        return _fail(found.record, found.cause, inputs)
+    promoted = not found.cause and inputs.is_promoted(record.candidate, 0)
+    return _join(record, inputs) if found.verdict == "passed" or promoted else found.record
 
 
-def _join(record: Record, situation: Situation) -> Record:
+def _join(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     """Let the first members of a revision into the group that was compared, or need not be."""
-    return replace(_quiet(record, Phase.CANARY, situation), began=record.began)
+    return replace(_enter(record, Phase.CANARY, inputs), began=record.began)
 
 
-def _rest(record: Record, situation: Situation) -> Record:
+def _pause(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     """Keep the pause after a step whose members are ready."""
-    pause = situation.policy.pause(record.step)
-    if pause is None or situation.is_promoted(record.candidate, record.step):
-        return _go_on(record, situation)
+    pause = inputs.policy.pause(record.step)
+    if pause is None or inputs.is_promoted(record.candidate, record.step):
+        return _next_size(record, inputs)
     if record.rested is None:
-        return replace(record, rested=situation.now)
+        return replace(record, rested=inputs.now)
     if pause.duration is None:
         return replace(record, phase=Phase.WAITING)
-    return _go_on(record, situation) if situation.now - record.rested >= pause.duration else record
+    return _next_size(record, inputs) if inputs.now - record.rested >= pause.duration else record
 
 
-def _go_on(record: Record, situation: Situation) -> Record:
-    last = situation.policy.last_step
+def _next_size(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
+    last = inputs.policy.last_step
     if record.step >= last:
-        return _complete(record, situation)
-    step = last if situation.fleet(record.stable).is_broken else record.step + 1
-    return replace(record, phase=Phase.ROLLING, step=step, since=situation.now, reached=0, waiting=None, rested=None)
+        return _complete(record, inputs)
+    step = last if inputs.fleet(record.stable).is_broken else record.step + 1
+    return replace(record, phase=Phase.ROLLING, step=step, since=inputs.now, reached=0, waiting=None, rested=None)
 
 
-def _complete(record: Record, situation: Situation) -> Record:
+def _complete(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     proven = record.without_failure(record.candidate)
-    return Record(Phase.STEADY, situation.now, stable=record.candidate, failures=proven.failures)
+    return RolloutRecord(Phase.STEADY, inputs.now, stable=record.candidate, failures=proven.failures)
 
 
-def _fail(record: Record, cause: str, situation: Situation) -> Record:
+def _fail(record: RolloutRecord, cause: str, inputs: RolloutInputs) -> RolloutRecord:
     assert record.candidate is not None
-    failed = record.with_failure(Failure(record.candidate, situation.policy.attempt, cause, situation.now))
-    return _quiet(failed, Phase.RETURNING if situation.policy.rolls_back else Phase.HALTED, situation)
+    failed = record.with_failure(Failure(record.candidate, inputs.policy.attempt, cause, inputs.now))
+    return _enter(failed, Phase.RETURNING if inputs.policy.rolls_back else Phase.HALTED, inputs)
 
 
-def _settle(record: Record, situation: Situation) -> Record:
+def _settle(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     """Return what follows a phase in which no revision is let in."""
-    candidate = situation.fleet(record.candidate)
-    if record.phase is Phase.STARTING and candidate.ready >= situation.members:
-        return _complete(record, situation)
+    candidate = inputs.fleet(record.candidate)
+    if record.phase is Phase.STARTING and candidate.ready >= inputs.members:
+        return _complete(record, inputs)
     if record.phase is Phase.RETURNING and candidate.is_gone:
-        if situation.revision == record.stable:
-            return Record(Phase.STEADY, situation.now, stable=record.stable, failures=record.failures)
-        return _quiet(record, Phase.HALTED, situation)
-    if record.phase is Phase.HALTED and situation.policy.rolls_back and not candidate.is_gone:
-        return _quiet(record, Phase.RETURNING, situation)
+        if inputs.revision == record.stable:
+            return RolloutRecord(Phase.STEADY, inputs.now, stable=record.stable, failures=record.failures)
+        return _enter(record, Phase.HALTED, inputs)
+    if record.phase is Phase.HALTED and inputs.policy.rolls_back and not candidate.is_gone:
+        return _enter(record, Phase.RETURNING, inputs)
     return record
 
 
-def _quiet(record: Record, phase: Phase, situation: Situation) -> Record:
+def _enter(record: RolloutRecord, phase: Phase, inputs: RolloutInputs) -> RolloutRecord:
     """Enter a phase in which nothing is watched."""
-    return Record(
+    return RolloutRecord(
         phase,
-        situation.now,
+        inputs.now,
         began=record.began if phase is Phase.RETURNING else None,
         stable=record.stable,
         candidate=record.candidate,

@@ -10,8 +10,8 @@ from typing import Final, Literal
 from logpersister.report.human import duration, number, plural
 from logpersister_operator.rollout import quarantine_analysis
 from logpersister_operator.rollout.evidence import Evidence, gained
-from logpersister_operator.rollout.inputs import Situation
-from logpersister_operator.rollout.record import Record, Suspicion, Trial
+from logpersister_operator.rollout.inputs import RolloutInputs
+from logpersister_operator.rollout.record import RolloutRecord, Suspicion, Trial
 from logpersister_operator.rollout.transitions import Phase
 
 RECENT: Final = timedelta(minutes=3)
@@ -24,53 +24,53 @@ class Finding:
     """What is found about the candidate now."""
 
     verdict: Literal["waiting", "passed", "failed"]
-    record: Record
+    record: RolloutRecord
     """With what was counted and suspected; to be remembered."""
     cause: str = ""
 
 
-def watch(record: Record, situation: Situation) -> Finding:
+def watch(record: RolloutRecord, inputs: RolloutInputs) -> Finding:
     """Look at the candidate of a rollout that is going on."""
-    record = _counted(record, situation)
-    mine = situation.evidence_of(record.candidate)
-    if record.trial is not None and fails_uploads(record.trial, mine, situation) and is_shared(record, situation):
-        record = replace(record, trial=_trial(record, situation))
-    cause, passed = _cause(record, situation), _has_passed(record, situation)
-    return judged(record, situation, cause, situation.policy.patience, passed=passed)
+    record = _counted(record, inputs)
+    mine = inputs.evidence_of(record.candidate)
+    if record.trial is not None and fails_uploads(record.trial, mine, inputs) and is_shared(record, inputs):
+        record = replace(record, trial=_trial(record, inputs))
+    cause, passed = _cause(record, inputs), _has_passed(record, inputs)
+    return judged(record, inputs, cause, inputs.policy.patience, passed=passed)
 
 
-def judged(record: Record, situation: Situation, cause: str, patience: timedelta, *, passed: bool) -> Finding:
+def judged(record: RolloutRecord, inputs: RolloutInputs, cause: str, patience: timedelta, *, passed: bool) -> Finding:
     """Return what follows from what looks wrong, if something does: only what lasts is a failure."""
     if not cause:
         return Finding("passed" if passed else "waiting", replace(record, suspicion=None))
     if record.suspicion is None:
-        record = replace(record, suspicion=Suspicion(situation.now, cause))
-    lasts = record.suspicion is not None and situation.now - record.suspicion.since >= patience
+        record = replace(record, suspicion=Suspicion(inputs.now, cause))
+    lasts = record.suspicion is not None and inputs.now - record.suspicion.since >= patience
     return Finding("failed" if lasts else "waiting", record, cause)
 
 
-def target(record: Record, situation: Situation) -> int:
+def target(record: RolloutRecord, inputs: RolloutInputs) -> int:
     """Return how many members of the candidate this step is about."""
     if record.phase is Phase.RECREATING:
-        return situation.members
-    return situation.policy.members(record.step, situation.members)
+        return inputs.members
+    return inputs.policy.members(record.step, inputs.members)
 
 
-def is_idle(record: Record, situation: Situation) -> bool:
+def is_idle(record: RolloutRecord, inputs: RolloutInputs) -> bool:
     """Whether the candidate has nothing to commit."""
-    mine = situation.evidence_of(record.candidate)
+    mine = inputs.evidence_of(record.candidate)
     return mine.answers > 0 and (mine.partitions == 0 or mine.behind == 0)
 
 
-def ranges(record: Record, situation: Situation) -> int:
+def ranges(record: RolloutRecord, inputs: RolloutInputs) -> int:
     """Return how many ranges the candidate has committed since it is watched."""
     before = 0 if record.trial is None else record.trial.ranges
-    return gained(situation.evidence_of(record.candidate).ranges, before)
+    return gained(inputs.evidence_of(record.candidate).ranges, before)
 
 
-def due(record: Record, situation: Situation) -> datetime | None:
+def due(record: RolloutRecord, inputs: RolloutInputs) -> datetime | None:
     """Return when time alone may change something next."""
-    policy = situation.policy
+    policy = inputs.policy
     tried = policy.shadow if record.phase is Phase.SHADOWING and policy.shadow is not None else policy
     times = []
     if record.phase is Phase.RETURNING:
@@ -84,26 +84,26 @@ def due(record: Record, situation: Situation) -> datetime | None:
     pause = policy.pause(record.step)
     if record.rested is not None and pause is not None and pause.duration is not None:
         times.append(record.rested + pause.duration)
-    return min((time for time in times if time > situation.now), default=None)
+    return min((time for time in times if time > inputs.now), default=None)
 
 
-def _counted(record: Record, situation: Situation) -> Record:
+def _counted(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     """Take in who is ready: progress, and whether the canary can be watched."""
-    mine, aim = situation.fleet(record.candidate), target(record, situation)
-    lacks = mine.ready < aim and (mine.wanted > mine.ready or bool(situation.refused))
-    record = with_progress(record, mine.ready, situation.now, lacks=lacks)
+    mine, aim = inputs.fleet(record.candidate), target(record, inputs)
+    lacks = mine.ready < aim and (mine.wanted > mine.ready or bool(inputs.refused))
+    record = with_progress(record, mine.ready, inputs.now, lacks=lacks)
     if record.phase is Phase.RECREATING:
         return record
-    record = quarantine_analysis.heard(record, situation.evidence_of(record.candidate), situation)
+    record = quarantine_analysis.heard(record, inputs.evidence_of(record.candidate), inputs)
     if record.phase is Phase.CANARY and mine.ready < aim:
         return record if record.trial is None else replace(record, trial=None, flaps=record.flaps + 1)
-    trial = record.trial or _trial(record, situation)
-    if trial.lag is None and situation.lag is not None:
-        trial = replace(trial, lag=situation.lag.records)
+    trial = record.trial or _trial(record, inputs)
+    if trial.lag is None and inputs.lag is not None:
+        trial = replace(trial, lag=inputs.lag.records)
     return replace(record, trial=trial)
 
 
-def with_progress(record: Record, ready: int, now: datetime, *, lacks: bool) -> Record:
+def with_progress(record: RolloutRecord, ready: int, now: datetime, *, lacks: bool) -> RolloutRecord:
     """Take in how many members are ready, and whether some are missing."""
     if not lacks:
         record = replace(record, waiting=None)
@@ -112,47 +112,45 @@ def with_progress(record: Record, ready: int, now: datetime, *, lacks: bool) -> 
     return replace(record, reached=max(record.reached, ready))
 
 
-def _trial(record: Record, situation: Situation) -> Trial:
-    mine, lag = situation.evidence_of(record.candidate), situation.lag
-    return Trial(situation.now, mine.ranges, mine.upload_failures, None if lag is None else lag.records)
+def _trial(record: RolloutRecord, inputs: RolloutInputs) -> Trial:
+    mine, lag = inputs.evidence_of(record.candidate), inputs.lag
+    return Trial(inputs.now, mine.ranges, mine.upload_failures, None if lag is None else lag.records)
 
 
-def _cause(record: Record, situation: Situation) -> str:
+def _cause(record: RolloutRecord, inputs: RolloutInputs) -> str:
     """Return what looks wrong with the candidate; empty when nothing does."""
-    mine, trial = situation.fleet(record.candidate), record.trial
+    mine, trial = inputs.fleet(record.candidate), record.trial
     if mine.sick:
         return mine.sick
     if record.flaps > MOST_FLAPS:
         return f"the canary stopped being ready {record.flaps} times while it was watched"
-    if trial is not None and fails_uploads(trial, situation.evidence_of(record.candidate), situation):
-        count = gained(situation.evidence_of(record.candidate).upload_failures, trial.upload_failures)
+    if trial is not None and fails_uploads(trial, inputs.evidence_of(record.candidate), inputs):
+        count = gained(inputs.evidence_of(record.candidate).upload_failures, trial.upload_failures)
         return f"{plural(count, 'upload')} of it failed while those of the old revision succeed"
-    if refused := quarantine_analysis.excess(
-        record, situation.evidence_of(record.candidate), situation, situation.policy
-    ):
+    if refused := quarantine_analysis.excess(record, inputs.evidence_of(record.candidate), inputs, inputs.policy):
         return refused
-    if trial is not None and (grown := _lag_growth(trial, record, situation)):
+    if trial is not None and (grown := _lag_growth(trial, record, inputs)):
         return grown
-    return _delay(record, situation)
+    return _delay(record, inputs)
 
 
-def fails_uploads(trial: Trial, mine: Evidence, situation: Situation) -> bool:
+def fails_uploads(trial: Trial, mine: Evidence, inputs: RolloutInputs) -> bool:
     """Whether more uploads have failed during the trial than may."""
     count = gained(mine.upload_failures, trial.upload_failures)
     last = mine.last_upload_failure
-    return count > situation.policy.max_upload_failures and last is not None and last >= trial.since
+    return count > inputs.policy.max_upload_failures and last is not None and last >= trial.since
 
 
-def is_shared(record: Record, situation: Situation) -> bool:
+def is_shared(record: RolloutRecord, inputs: RolloutInputs) -> bool:
     """Whether the stable revision cannot be asked how uploads should go, or says that they fail."""
-    theirs = situation.evidence_of(record.stable)
-    failing = theirs.last_upload_failure is not None and situation.now - theirs.last_upload_failure <= RECENT
-    return failing or situation.fleet(record.stable).ready == 0
+    theirs = inputs.evidence_of(record.stable)
+    failing = theirs.last_upload_failure is not None and inputs.now - theirs.last_upload_failure <= RECENT
+    return failing or inputs.fleet(record.stable).ready == 0
 
 
-def _lag_growth(trial: Trial, record: Record, situation: Situation) -> str:
+def _lag_growth(trial: Trial, record: RolloutRecord, inputs: RolloutInputs) -> str:
     """Judge the lag of the group only while the stable revision has all its members: else it is they who are missed."""
-    lag, old, percent = situation.lag, situation.fleet(record.stable), situation.policy.max_lag_growth
+    lag, old, percent = inputs.lag, inputs.fleet(record.stable), inputs.policy.max_lag_growth
     if lag is None or trial.lag is None or not lag.over_target or not 0 < old.wanted <= old.ready:
         return ""
     if lag.records * 100 <= trial.lag * (100 + percent):
@@ -163,41 +161,41 @@ def _lag_growth(trial: Trial, record: Record, situation: Situation) -> str:
     )
 
 
-def _delay(record: Record, situation: Situation) -> str:
-    policy, mine, now = situation.policy, situation.fleet(record.candidate), situation.now
+def _delay(record: RolloutRecord, inputs: RolloutInputs) -> str:
+    policy, mine, now = inputs.policy, inputs.fleet(record.candidate), inputs.now
     deadline = duration(policy.deadline.total_seconds())
     if record.waiting is not None and now - record.waiting >= policy.deadline:
-        why = situation.refused or mine.waits
-        count = f"{mine.ready} of {plural(target(record, situation), 'member')} ready"
+        why = inputs.refused or mine.waits
+        count = f"{mine.ready} of {plural(target(record, inputs), 'member')} ready"
         return f"{count}, and no progress for {deadline}" + (f": {why}" if why else "")
     if record.phase is not Phase.CANARY or record.trial is None:
         return ""
-    if now - record.trial.since < max(policy.deadline, policy.duration) or _is_enough(record, situation):
+    if now - record.trial.since < max(policy.deadline, policy.duration) or _is_enough(record, inputs):
         return ""
-    return _idleness(record, situation)
+    return _idleness(record, inputs)
 
 
-def _idleness(record: Record, situation: Situation) -> str:
+def _idleness(record: RolloutRecord, inputs: RolloutInputs) -> str:
     """Say what a canary that is ready has not done for too long; empty when that may not be its fault."""
-    ours, theirs = situation.evidence_of(record.candidate), situation.evidence_of(record.stable)
-    deadline = duration(situation.policy.deadline.total_seconds())
+    ours, theirs = inputs.evidence_of(record.candidate), inputs.evidence_of(record.stable)
+    deadline = duration(inputs.policy.deadline.total_seconds())
     if ours.answers == 0:
         return f"it has not told what it does for {deadline}, while members of the old revision do" * (
             theirs.answers > 0
         )
     if not ours.overdue or theirs.overdue:
         return ""
-    done = f"{ranges(record, situation)} of {plural(situation.policy.min_ranges, 'range')}"
+    done = f"{ranges(record, inputs)} of {plural(inputs.policy.min_ranges, 'range')}"
     return f"it committed {done} in {deadline}, and records that should be stored wait"
 
 
-def _is_enough(record: Record, situation: Situation) -> bool:
-    return ranges(record, situation) >= situation.policy.min_ranges or is_idle(record, situation)
+def _is_enough(record: RolloutRecord, inputs: RolloutInputs) -> bool:
+    return ranges(record, inputs) >= inputs.policy.min_ranges or is_idle(record, inputs)
 
 
-def _has_passed(record: Record, situation: Situation) -> bool:
+def _has_passed(record: RolloutRecord, inputs: RolloutInputs) -> bool:
     if record.phase is not Phase.CANARY or record.trial is None:
         return False
-    if situation.fleet(record.stable).is_broken:  # nothing can be worse, and every minute counts
+    if inputs.fleet(record.stable).is_broken:  # nothing can be worse, and every minute counts
         return True
-    return situation.now - record.trial.since >= situation.policy.duration and _is_enough(record, situation)
+    return inputs.now - record.trial.since >= inputs.policy.duration and _is_enough(record, inputs)

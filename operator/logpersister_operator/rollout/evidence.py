@@ -10,7 +10,7 @@ MOST_COUNTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReportedCounters:
     """Records that one member has stored since it started."""
 
     member: str
@@ -30,7 +30,7 @@ class Evidence:
     """That they have."""
     ranges: int = 0
     """That they have committed."""
-    stored: tuple[Told, ...] = ()
+    stored: tuple[ReportedCounters, ...] = ()
     """What each of them has stored."""
     example: str = ""
     """Where the newest of their records in quarantine are, and why, in words."""
@@ -54,10 +54,10 @@ class Tally:
     records: int = 0
     quarantined: int = 0
     """Records among those that the parser refused."""
-    told: tuple[Told, ...] = ()
+    told: tuple[ReportedCounters, ...] = ()
     """What each member told last, at most `MOST_COUNTED`."""
 
-    def after(self, told: Sequence[Told], began: datetime | None) -> "Tally":
+    def after(self, told: Sequence[ReportedCounters], began: datetime | None) -> "Tally":
         """Return the tally after another look; ``began`` is when the rollout did."""
         known = {one.member: one for one in self.told}
         counted = sorted(told, key=lambda one: (one.member not in known, one.member))[:MOST_COUNTED]
@@ -70,7 +70,7 @@ class Tally:
         )
 
 
-def _before(now: Told, last: Told | None, began: datetime | None) -> Told:
+def _before(now: ReportedCounters, last: ReportedCounters | None, began: datetime | None) -> ReportedCounters:
     """Return what a member had told before; of one that is asked for the first time only what is of this rollout.
 
     That one has restarted is known without its clock, which may be behind ours.

@@ -12,7 +12,7 @@ from logpersister_operator.rollout.shadow_evidence import UNSEEN, Shadow
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class RolloutInputs:
     """What is wanted and what is seen, at one moment."""
 
     now: datetime

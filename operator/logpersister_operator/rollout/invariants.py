@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from logpersister_operator.rollout.inputs import Situation
-from logpersister_operator.rollout.record import Record
+from logpersister_operator.rollout.inputs import RolloutInputs
+from logpersister_operator.rollout.record import RolloutRecord
 from logpersister_operator.rollout.transitions import Phase, may_follow
 
 
@@ -12,26 +12,26 @@ class RolloutError(Exception):
     """A step that must not be taken; the message says which rule it breaks."""
 
 
-def check(path: Sequence[Record], situation: Situation, members: Mapping[str, int], shadow: int) -> None:
+def check(path: Sequence[RolloutRecord], inputs: RolloutInputs, members: Mapping[str, int], shadow: int) -> None:
     """Check the way of the record, and the members that are to be, if any; raises RolloutError."""
     record = path[-1]
     for before, after in pairwise(path):
         same = (before.phase, before.candidate) == (after.phase, after.candidate)
         _must(same or may_follow(before.phase, after.phase), f"{before.phase} is followed by {after.phase}")
     check_record(record)
-    may_shadow = record.phase is Phase.SHADOWING and not situation.paused
+    may_shadow = record.phase is Phase.SHADOWING and not inputs.paused
     _must(shadow == 0 or may_shadow, f"a shadow while {record.phase}")
     if not members:
         return
-    if situation.paused:
+    if inputs.paused:
         _must(not any(members.values()), "a paused resource has members")
         return
-    _check_room(situation, members)
-    _check_service(record, situation, members)
-    _check_trust(record, situation, members)
+    _check_room(inputs, members)
+    _check_service(record, inputs, members)
+    _check_trust(record, inputs, members)
 
 
-def check_record(record: Record) -> None:
+def check_record(record: RolloutRecord) -> None:
     """Check that a record has the revisions that its phase is about; raises RolloutError."""
     roles = (record.stable is not None, record.candidate is not None)
     if record.phase is Phase.STARTING:
@@ -43,34 +43,34 @@ def check_record(record: Record) -> None:
         _must(record.stable != record.candidate, "a revision takes over from itself")
 
 
-def _check_room(situation: Situation, members: Mapping[str, int]) -> None:
+def _check_room(inputs: RolloutInputs, members: Mapping[str, int]) -> None:
     """At most the wanted number of members and the surge: what is more than that only gets less."""
-    before = sum(fleet.occupied for fleet in situation.fleets.values())
-    after = sum(situation.fleet(revision).occupied_with(number) for revision, number in members.items())
-    _must(after <= max(before, situation.most), f"{after} members, of at most {situation.most}")
+    before = sum(fleet.occupied for fleet in inputs.fleets.values())
+    after = sum(inputs.fleet(revision).occupied_with(number) for revision, number in members.items())
+    _must(after <= max(before, inputs.most), f"{after} members, of at most {inputs.most}")
 
 
-def _check_service(record: Record, situation: Situation, members: Mapping[str, int]) -> None:
+def _check_service(record: RolloutRecord, inputs: RolloutInputs, members: Mapping[str, int]) -> None:
     """Never without a ready member while one exists that works, unless that is what the spec asks for."""
-    if situation.policy.recreate or record.phase is Phase.RECREATING or situation.members == 0:
+    if inputs.policy.recreate or record.phase is Phase.RECREATING or inputs.members == 0:
         return
     withdrawn = record.candidate if record.phase is Phase.RETURNING else None
-    if withdrawn is not None and situation.now - record.since < situation.policy.deadline:
+    if withdrawn is not None and inputs.now - record.since < inputs.policy.deadline:
         withdrawn = None  # it may go without a successor only when none came in time
     working = {
         revision: fleet.ready
-        for revision, fleet in situation.fleets.items()
+        for revision, fleet in inputs.fleets.items()
         if fleet.ready > 0 and revision != withdrawn and not _is_failed(record, revision)
     }
     left = sum(min(ready, members.get(revision, 0)) for revision, ready in working.items())
     _must(not working or left > 0, f"no ready member is left of {working}")
 
 
-def _check_trust(record: Record, situation: Situation, members: Mapping[str, int]) -> None:
+def _check_trust(record: RolloutRecord, inputs: RolloutInputs, members: Mapping[str, int]) -> None:
     """Members of a revision that is not trusted do not become more."""
-    attempt = situation.policy.attempt
+    attempt = inputs.policy.attempt
     for revision, number in members.items():
-        there = situation.fleet(revision).wanted
+        there = inputs.fleet(revision).wanted
         if number <= there:
             continue
         _must(record.failure_of(revision, attempt) is None or revision == record.stable, "a failed revision regains")
@@ -79,10 +79,10 @@ def _check_trust(record: Record, situation: Situation, members: Mapping[str, int
             _must(record.phase not in (Phase.RETURNING, Phase.HALTED), "a withdrawn revision regains members")
             _must(record.phase is not Phase.SHADOWING, "a revision joins the group before it was compared")
             if record.phase is Phase.CANARY:
-                _must(number <= situation.policy.members(0, situation.members), "more members than a canary has")
+                _must(number <= inputs.policy.members(0, inputs.members), "more members than a canary has")
 
 
-def _is_failed(record: Record, revision: str) -> bool:
+def _is_failed(record: RolloutRecord, revision: str) -> bool:
     ongoing = record.candidate == revision and record.phase not in (Phase.RETURNING, Phase.HALTED)
     return record.has_failed(revision) and revision != record.stable and not ongoing
 

@@ -7,123 +7,125 @@ at the goals, whatever happens between.
 from typing import Final
 
 from logpersister_operator.rollout.fleet import Fleet
-from logpersister_operator.rollout.inputs import Situation
-from logpersister_operator.rollout.record import Record
-from logpersister_operator.rollout.target_replicas import goals
+from logpersister_operator.rollout.inputs import RolloutInputs
+from logpersister_operator.rollout.record import RolloutRecord
+from logpersister_operator.rollout.target_replicas import target_replica_counts
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 
 _JOINING: Final = ONGOING - {Phase.SHADOWING}
 """Phases in which the candidate has members."""
 
 
-def move(record: Record, situation: Situation) -> dict[str, int]:
+def next_replica_counts(record: RolloutRecord, inputs: RolloutInputs) -> dict[str, int]:
     """Return the members of every revision that has some, or shall have."""
-    aims = goals(record, situation)
-    revisions = {*aims, *situation.fleets}
-    if situation.paused:
+    aims = target_replica_counts(record, inputs)
+    revisions = {*aims, *inputs.fleets}
+    if inputs.paused:
         return dict.fromkeys(revisions, 0)
-    kept = _kept(record, situation, aims)
-    return _grown(record, situation, aims, kept)
+    retained = _retained(record, inputs, aims)
+    return _scaled_up(record, inputs, aims, retained)
 
 
 # who leaves
 
 
-def _kept(record: Record, situation: Situation, aims: dict[str, int]) -> dict[str, int]:
+def _retained(record: RolloutRecord, inputs: RolloutInputs, aims: dict[str, int]) -> dict[str, int]:
     """Return how many members of those that are wanted each revision keeps."""
-    kept = dict.fromkeys((*aims, *situation.fleets), 0)
-    kept |= _superseded(record, situation)
+    retained = dict.fromkeys((*aims, *inputs.fleets), 0)
+    retained |= _superseded(record, inputs)
     if record.candidate is not None:
-        kept[record.candidate] = _of_candidate(record, situation, aims[record.candidate])
+        retained[record.candidate] = _of_candidate(record, inputs, aims[record.candidate])
     if record.stable is not None:
-        kept[record.stable] = _of_stable(record, situation, aims[record.stable])
-        if record.phase in _JOINING and _ready(record, situation) == 0:
+        retained[record.stable] = _of_stable(record, inputs, aims[record.stable])
+        if record.phase in _JOINING and _ready(record, inputs) == 0:
             # Only a superseded revision works: the stable one, which does not, makes room for the candidate.
-            others = sum(kept[revision] for revision in _others(record, situation))
-            kept[record.stable] = min(kept[record.stable], max(0, situation.members - others))
-    return kept
+            others = sum(retained[revision] for revision in _others(record, inputs))
+            retained[record.stable] = min(retained[record.stable], max(0, inputs.members - others))
+    return retained
 
 
-def _of_candidate(record: Record, situation: Situation, aim: int) -> int:
-    mine = situation.fleet(record.candidate)
+def _of_candidate(record: RolloutRecord, inputs: RolloutInputs, aim: int) -> int:
+    mine = inputs.fleet(record.candidate)
     if record.phase is Phase.SHADOWING:  # what is left of an earlier try stays as long as it would be missed
-        missing = situation.members - situation.fleet(record.stable).ready
+        missing = inputs.members - inputs.fleet(record.stable).ready
         return min(mine.wanted, max(aim, missing)) if mine.ready else 0
     if record.phase is not Phase.RETURNING:
         return min(mine.wanted, aim)
-    if _is_failed(record, record.candidate) or situation.policy.recreate or _is_overdue(record, situation):
+    if _is_failed(record, record.candidate) or inputs.policy.recreate or _is_overdue(record, inputs):
         return 0
     # Nothing is wrong with it: somebody wants the old revision back, without a gap.
-    old = situation.fleet(record.stable)
-    if old.ready > 0 and old.wanted >= situation.members:
+    old = inputs.fleet(record.stable)
+    if old.ready > 0 and old.wanted >= inputs.members:
         return 0
-    return min(mine.wanted, max(0, situation.members - old.ready))
+    return min(mine.wanted, max(0, inputs.members - old.ready))
 
 
-def _of_stable(record: Record, situation: Situation, aim: int) -> int:
-    mine, wanted = situation.fleet(record.stable), situation.members
+def _of_stable(record: RolloutRecord, inputs: RolloutInputs, aim: int) -> int:
+    mine, wanted = inputs.fleet(record.stable), inputs.members
     if record.phase in (Phase.ROLLING, Phase.WAITING):
-        return min(mine.wanted, max(aim, wanted - situation.fleet(record.candidate).ready))
+        return min(mine.wanted, max(aim, wanted - inputs.fleet(record.candidate).ready))
     if record.phase is Phase.RECREATING:
         return 0
     return min(mine.wanted, wanted)
 
 
-def _superseded(record: Record, situation: Situation) -> dict[str, int]:
+def _superseded(record: RolloutRecord, inputs: RolloutInputs) -> dict[str, int]:
     """Return the members of revisions that have no part any more.
 
     They stay as long as they would be missed, but never in the way of the candidate's next member.
     """
-    if situation.policy.recreate or record.phase is Phase.RECREATING:
+    if inputs.policy.recreate or record.phase is Phase.RECREATING:
         return {}
-    ready = _ready(record, situation)
-    reserved = max(situation.policy.surge(situation.members), situation.fleet(record.candidate).occupied + 1)
-    room = situation.most - reserved - situation.fleet(record.stable).occupied
-    kept = {}
-    for revision, fleet in _others(record, situation).items():
+    ready = _ready(record, inputs)
+    reserved = max(inputs.policy.surge(inputs.members), inputs.fleet(record.candidate).occupied + 1)
+    room = inputs.most - reserved - inputs.fleet(record.stable).occupied
+    retained = {}
+    for revision, fleet in _others(record, inputs).items():
         if fleet.ready == 0 or record.has_failed(revision):
             continue
-        missing = situation.members - ready
-        kept[revision] = fleet.wanted if ready == 0 else max(0, min(fleet.wanted, missing, room))
-        room -= kept[revision]
-        ready += min(fleet.ready, kept[revision])
-    return kept
+        missing = inputs.members - ready
+        retained[revision] = fleet.wanted if ready == 0 else max(0, min(fleet.wanted, missing, room))
+        room -= retained[revision]
+        ready += min(fleet.ready, retained[revision])
+    return retained
 
 
-def _others(record: Record, situation: Situation) -> dict[str, Fleet]:
+def _others(record: RolloutRecord, inputs: RolloutInputs) -> dict[str, Fleet]:
     ours = (record.candidate, record.stable)
-    return {revision: fleet for revision, fleet in sorted(situation.fleets.items()) if revision not in ours}
+    return {revision: fleet for revision, fleet in sorted(inputs.fleets.items()) if revision not in ours}
 
 
-def _ready(record: Record, situation: Situation) -> int:
+def _ready(record: RolloutRecord, inputs: RolloutInputs) -> int:
     """Return how many members of the revisions that have a part are ready, and work."""
-    candidate = 0 if _is_failed(record, record.candidate) else situation.fleet(record.candidate).ready
-    return candidate + situation.fleet(record.stable).ready
+    candidate = 0 if _is_failed(record, record.candidate) else inputs.fleet(record.candidate).ready
+    return candidate + inputs.fleet(record.stable).ready
 
 
-def _is_failed(record: Record, revision: str | None) -> bool:
+def _is_failed(record: RolloutRecord, revision: str | None) -> bool:
     return revision is not None and record.phase not in ONGOING and record.has_failed(revision)
 
 
-def _is_overdue(record: Record, situation: Situation) -> bool:
-    return situation.now - record.since >= situation.policy.deadline
+def _is_overdue(record: RolloutRecord, inputs: RolloutInputs) -> bool:
+    return inputs.now - record.since >= inputs.policy.deadline
 
 
 # who comes
 
 
-def _grown(record: Record, situation: Situation, aims: dict[str, int], kept: dict[str, int]) -> dict[str, int]:
+def _scaled_up(
+    record: RolloutRecord, inputs: RolloutInputs, aims: dict[str, int], retained: dict[str, int]
+) -> dict[str, int]:
     """Return the members with those that may start now: room is what others have left, not what they are told to."""
-    members = dict(kept)
-    room = situation.most - sum(fleet.occupied for fleet in situation.fleets.values())
+    members = dict(retained)
+    room = inputs.most - sum(fleet.occupied for fleet in inputs.fleets.values())
     for revision in _in_order(record):
-        fleet = situation.fleet(revision)
-        alone = all(one.is_gone for other, one in situation.fleets.items() if other != revision)
+        fleet = inputs.fleet(revision)
+        alone = all(one.is_gone for other, one in inputs.fleets.items() if other != revision)
         suspected = record.phase is Phase.ROLLING and record.suspicion is not None and revision == record.candidate
-        leaving = kept[revision] < fleet.wanted
-        if room < 0 or leaving or suspected or (situation.policy.recreate and not alone):
+        leaving = retained[revision] < fleet.wanted
+        if room < 0 or leaving or suspected or (inputs.policy.recreate and not alone):
             continue
-        fitting = range(aims[revision], kept[revision], -1)
+        fitting = range(aims[revision], retained[revision], -1)
         more = {number: max(0, fleet.occupied_with(number) - fleet.occupied) for number in fitting}
         number = next((number for number in fitting if more[number] <= room), None)
         if number is not None:
@@ -132,7 +134,7 @@ def _grown(record: Record, situation: Situation, aims: dict[str, int], kept: dic
     return members
 
 
-def _in_order(record: Record) -> list[str]:
+def _in_order(record: RolloutRecord) -> list[str]:
     """Return who may start first: the candidate while it is let in, else the one that has proven itself."""
     order = [record.candidate, record.stable] if record.phase in ONGOING else [record.stable, record.candidate]
     return [revision for revision in order if revision is not None]

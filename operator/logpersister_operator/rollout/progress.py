@@ -6,9 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 
-from logpersister_operator.rollout.inputs import Situation
-from logpersister_operator.rollout.record import Record
-from logpersister_operator.rollout.target_replicas import goals
+from logpersister_operator.rollout.inputs import RolloutInputs
+from logpersister_operator.rollout.record import RolloutRecord
+from logpersister_operator.rollout.target_replicas import target_replica_counts
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 
 
@@ -33,7 +33,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RolloutProgress:
     """How far a resource is."""
 
     phase: Phase
@@ -46,24 +46,24 @@ class Progress:
     """When the rollout began; None when none is going on."""
 
 
-def progress(record: Record, situation: Situation) -> Progress:
+def progress(record: RolloutRecord, inputs: RolloutInputs) -> RolloutProgress:
     """Return where a record is."""
-    wanted = goals(record, situation).get(record.candidate or "", 0)
-    return Progress(record.phase, record.step, wanted, situation.fleet(record.candidate).ready, record.began)
+    wanted = target_replica_counts(record, inputs).get(record.candidate or "", 0)
+    return RolloutProgress(record.phase, record.step, wanted, inputs.fleet(record.candidate).ready, record.began)
 
 
-def ended(path: Sequence[Record], situation: Situation) -> tuple[Ended, ...]:
+def ended(path: Sequence[RolloutRecord], inputs: RolloutInputs) -> tuple[Ended, ...]:
     """Return the rollouts that ended on the way."""
     found = []
     for before, after in pairwise(path):
         ending = _ending(before, after)
         if ending is not None:
-            seconds = None if before.began is None else (situation.now - before.began).total_seconds()
+            seconds = None if before.began is None else (inputs.now - before.began).total_seconds()
             found.append(Ended(ending, seconds))
     return tuple(found)
 
 
-def _ending(before: Record, after: Record) -> Ending | None:
+def _ending(before: RolloutRecord, after: RolloutRecord) -> Ending | None:
     if before.phase not in ONGOING:
         return None
     if after.phase is Phase.STEADY:

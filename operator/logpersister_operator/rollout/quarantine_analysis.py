@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from logpersister.report.human import number, plural
-from logpersister_operator.rollout.evidence import Evidence, Tally, Told, gained
-from logpersister_operator.rollout.inputs import Situation
+from logpersister_operator.rollout.evidence import Evidence, ReportedCounters, Tally, gained
+from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.policy import Policy, ShadowPolicy
-from logpersister_operator.rollout.record import Record, Trial
+from logpersister_operator.rollout.record import RolloutRecord, Trial
 
 _FEWEST: Final = 2
 """Records in quarantine that say something about a revision, unless not a single one is allowed."""
@@ -28,7 +28,7 @@ class Share:
     records: int
 
     @classmethod
-    def of(cls, *counts: Tally | Told) -> Self:
+    def of(cls, *counts: Tally | ReportedCounters) -> Self:
         return cls(sum(one.quarantined for one in counts), sum(one.records for one in counts))
 
     def __str__(self) -> str:
@@ -41,9 +41,9 @@ class Share:
         return 100 * (self.quarantined * theirs - other.quarantined * mine) > percent * mine * theirs
 
 
-def heard(record: Record, mine: Evidence, situation: Situation) -> Record:
+def heard(record: RolloutRecord, mine: Evidence, inputs: RolloutInputs) -> RolloutRecord:
     """Take in what members of both sides tell now, ``mine`` of the candidate or of its shadow."""
-    theirs = situation.evidence_of(record.stable)
+    theirs = inputs.evidence_of(record.stable)
     return replace(
         record,
         candidate_stored=record.candidate_stored.after(mine.stored, record.began),
@@ -52,7 +52,7 @@ def heard(record: Record, mine: Evidence, situation: Situation) -> Record:
 
 
 def excess(
-    record: Record, mine: Evidence, situation: Situation, tried: Policy | ShadowPolicy, whose: str = "it"
+    record: RolloutRecord, mine: Evidence, inputs: RolloutInputs, tried: Policy | ShadowPolicy, whose: str = "it"
 ) -> str:
     """Return, in words, that too many records went into quarantine since the rollout began; empty when not.
 
@@ -63,31 +63,31 @@ def excess(
         tried: how long the trial takes, and how many ranges it needs.
         whose: members these are.
     """
-    trial, most = record.trial, situation.policy.max_quarantine_ratio
-    if trial is None or not _is_evident(trial, mine, situation, tried) or not _is_comparable(record, situation):
+    trial, most = record.trial, inputs.policy.max_quarantine_ratio
+    if trial is None or not _is_evident(trial, mine, inputs, tried) or not _is_comparable(record, inputs):
         return ""
-    ours, usual = Share.of(record.candidate_stored), _usual(record, situation)
+    ours, usual = Share.of(record.candidate_stored), _usual(record, inputs)
     if not ours.exceeds(usual, most) or (most > 0 and ours.quarantined < _FEWEST):
         return ""
     example = f"; for example {mine.example}" if mine.example else ""
     return f"{ours} that {whose} stored went into quarantine, and {usual} of the old revision{example}"
 
 
-def _is_evident(trial: Trial, mine: Evidence, situation: Situation, tried: Policy | ShadowPolicy) -> bool:
+def _is_evident(trial: Trial, mine: Evidence, inputs: RolloutInputs, tried: Policy | ShadowPolicy) -> bool:
     """Whether as much was seen as is needed to pass: quiet topics pass by time."""
-    return gained(mine.ranges, trial.ranges) >= tried.min_ranges or situation.now - trial.since >= tried.duration
+    return gained(mine.ranges, trial.ranges) >= tried.min_ranges or inputs.now - trial.since >= tried.duration
 
 
-def _is_comparable(record: Record, situation: Situation) -> bool:
-    return not situation.refuse_alike and _has_peers(record, situation)
+def _is_comparable(record: RolloutRecord, inputs: RolloutInputs) -> bool:
+    return not inputs.refuse_alike and _has_peers(record, inputs)
 
 
-def _has_peers(record: Record, situation: Situation) -> bool:
-    return situation.fleet(record.stable).ready > 0 and situation.evidence_of(record.stable).answers > 0
+def _has_peers(record: RolloutRecord, inputs: RolloutInputs) -> bool:
+    return inputs.fleet(record.stable).ready > 0 and inputs.evidence_of(record.stable).answers > 0
 
 
-def _usual(record: Record, situation: Situation) -> Share:
+def _usual(record: RolloutRecord, inputs: RolloutInputs) -> Share:
     """Return the share of the stable revision in the same time; of all that it tells of when it stored nothing then."""
     if record.stable_stored.records:
         return Share.of(record.stable_stored)
-    return Share.of(*situation.evidence_of(record.stable).stored)
+    return Share.of(*inputs.evidence_of(record.stable).stored)

@@ -41,7 +41,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RolloutRecord:
     """Where a rollout is."""
 
     phase: Phase
@@ -88,9 +88,9 @@ class Record:
         """Whether a revision has failed, at whatever attempt, and not proven itself since."""
         return any(one.revision == revision for one in self.failures)
 
-    def with_failure(self, failure: Failure) -> "Record":
+    def with_failure(self, failure: Failure) -> "RolloutRecord":
         """Remember a failure in place of an older one of the same revision."""
         return replace(self, failures=(failure, *self.without_failure(failure.revision).failures)[:MOST_FAILURES])
 
-    def without_failure(self, revision: str | None) -> "Record":
+    def without_failure(self, revision: str | None) -> "RolloutRecord":
         return replace(self, failures=tuple(one for one in self.failures if one.revision != revision))

@@ -7,61 +7,59 @@ from logpersister.report.human import duration, plural
 from logpersister_operator.rollout import analysis, quarantine_analysis
 from logpersister_operator.rollout.analysis import MOST_FLAPS, Finding
 from logpersister_operator.rollout.evidence import gained
-from logpersister_operator.rollout.inputs import Situation
+from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.policy import ShadowPolicy
-from logpersister_operator.rollout.record import Record, Trial
+from logpersister_operator.rollout.record import RolloutRecord, Trial
 from logpersister_operator.rollout.transitions import Phase
 
 
-def is_wanted(record: Record, situation: Situation) -> bool:
+def is_wanted(record: RolloutRecord, inputs: RolloutInputs) -> bool:
     """Whether a candidate is to be compared: there is no other one when no old member works, or shall run."""
-    return (
-        situation.policy.shadow is not None and situation.members > 0 and not situation.fleet(record.stable).is_broken
-    )
+    return inputs.policy.shadow is not None and inputs.members > 0 and not inputs.fleet(record.stable).is_broken
 
 
-def members(record: Record, situation: Situation) -> int:
+def members(record: RolloutRecord, inputs: RolloutInputs) -> int:
     """Return how many members the shadow shall have."""
-    policy = situation.policy.shadow
-    return policy.members if policy is not None and record.phase is Phase.SHADOWING and not situation.paused else 0
+    policy = inputs.policy.shadow
+    return policy.members if policy is not None and record.phase is Phase.SHADOWING and not inputs.paused else 0
 
 
-def watch(record: Record, situation: Situation, policy: ShadowPolicy) -> Finding:
+def watch(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> Finding:
     """Look at the shadow."""
-    record = _counted(record, situation, policy)
-    if _fails_uploads(record, situation) and analysis.is_shared(record, situation):
-        record = replace(record, trial=_trial(situation))
-    cause, passed = _cause(record, situation, policy), _has_passed(record, situation, policy)
-    return analysis.judged(record, situation, cause, policy.patience, passed=passed)
+    record = _counted(record, inputs, policy)
+    if _fails_uploads(record, inputs) and analysis.is_shared(record, inputs):
+        record = replace(record, trial=_trial(inputs))
+    cause, passed = _cause(record, inputs, policy), _has_passed(record, inputs, policy)
+    return analysis.judged(record, inputs, cause, policy.patience, passed=passed)
 
 
-def _counted(record: Record, situation: Situation, policy: ShadowPolicy) -> Record:
+def _counted(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> RolloutRecord:
     """Take in who is ready and compares: progress, and whether the shadow can be watched."""
-    ready = situation.shadow.fleet.ready
-    record = quarantine_analysis.heard(record, situation.shadow.evidence, situation)
-    hindered = bool(_hindrance(record, situation, policy))
-    record = analysis.with_progress(record, ready, situation.now, lacks=hindered)
+    ready = inputs.shadow.fleet.ready
+    record = quarantine_analysis.heard(record, inputs.shadow.evidence, inputs)
+    hindered = bool(_hindrance(record, inputs, policy))
+    record = analysis.with_progress(record, ready, inputs.now, lacks=hindered)
     if ready < policy.members:
         return record if record.trial is None else replace(record, trial=None, flaps=record.flaps + 1)
-    return replace(record, trial=record.trial or _trial(situation))
+    return replace(record, trial=record.trial or _trial(inputs))
 
 
-def _trial(situation: Situation) -> Trial:
-    mine = situation.shadow.evidence
-    return Trial(situation.now, mine.ranges, mine.upload_failures)
+def _trial(inputs: RolloutInputs) -> Trial:
+    mine = inputs.shadow.evidence
+    return Trial(inputs.now, mine.ranges, mine.upload_failures)
 
 
-def _elapsed(record: Record, situation: Situation) -> timedelta:
-    return timedelta() if record.trial is None else situation.now - record.trial.since
+def _elapsed(record: RolloutRecord, inputs: RolloutInputs) -> timedelta:
+    return timedelta() if record.trial is None else inputs.now - record.trial.since
 
 
-def _fails_uploads(record: Record, situation: Situation) -> bool:
-    return record.trial is not None and analysis.fails_uploads(record.trial, situation.shadow.evidence, situation)
+def _fails_uploads(record: RolloutRecord, inputs: RolloutInputs) -> bool:
+    return record.trial is not None and analysis.fails_uploads(record.trial, inputs.shadow.evidence, inputs)
 
 
-def _cause(record: Record, situation: Situation, policy: ShadowPolicy) -> str:
+def _cause(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> str:
     """Return what looks wrong with the shadow; empty when nothing does."""
-    shadow, trial = situation.shadow, record.trial
+    shadow, trial = inputs.shadow, record.trial
     if shadow.fleet.sick:
         return shadow.fleet.sick
     if record.flaps > MOST_FLAPS:
@@ -69,25 +67,25 @@ def _cause(record: Record, situation: Situation, policy: ShadowPolicy) -> str:
     if shadow.comparison.differences:
         count = plural(shadow.comparison.differences, "difference")
         return f"{count} from what the old revision stores: {'; '.join(shadow.comparison.examples)}"
-    if trial is not None and _fails_uploads(record, situation):
+    if trial is not None and _fails_uploads(record, inputs):
         count = plural(gained(shadow.evidence.upload_failures, trial.upload_failures), "upload")
         return f"{count} of its shadow failed while those of the old revision succeed"
-    if refused := quarantine_analysis.excess(record, shadow.evidence, situation, policy, "its shadow"):
+    if refused := quarantine_analysis.excess(record, shadow.evidence, inputs, policy, "its shadow"):
         return refused
-    return _delay(record, situation, policy)
+    return _delay(record, inputs, policy)
 
 
-def _delay(record: Record, situation: Situation, policy: ShadowPolicy) -> str:
-    deadline = situation.policy.deadline
+def _delay(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> str:
+    deadline = inputs.policy.deadline
     patience = duration(deadline.total_seconds())
-    if record.waiting is not None and situation.now - record.waiting >= deadline:
-        return f"no progress for {patience}: {_hindrance(record, situation, policy)}"
-    if record.trial is None or _elapsed(record, situation) < max(deadline, policy.duration):
+    if record.waiting is not None and inputs.now - record.waiting >= deadline:
+        return f"no progress for {patience}: {_hindrance(record, inputs, policy)}"
+    if record.trial is None or _elapsed(record, inputs) < max(deadline, policy.duration):
         return ""
-    if _is_enough(record, situation, policy):
+    if _is_enough(record, inputs, policy):
         return ""
-    mine, theirs = situation.shadow.evidence, situation.evidence_of(record.stable)
-    compared, committed = situation.shadow.comparison.ranges, gained(mine.ranges, record.trial.ranges)
+    mine, theirs = inputs.shadow.evidence, inputs.evidence_of(record.stable)
+    compared, committed = inputs.shadow.comparison.ranges, gained(mine.ranges, record.trial.ranges)
     if compared == 0 and committed > 2 * policy.min_ranges:  # the first of a partition may have no counterpart
         return f"its shadow committed {plural(committed, 'range')} in {patience}, of which none could be compared"
     if not mine.overdue or theirs.overdue or theirs.answers == 0:
@@ -96,33 +94,33 @@ def _delay(record: Record, situation: Situation, policy: ShadowPolicy) -> str:
     return f"its shadow compared {done} in {patience}, and records that should be stored wait"
 
 
-def _hindrance(record: Record, situation: Situation, policy: ShadowPolicy) -> str:
+def _hindrance(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> str:
     """Return why nothing can be compared now; empty when something can, or it may not be the shadow's fault."""
-    fleet, found = situation.shadow.fleet, situation.shadow.comparison
+    fleet, found = inputs.shadow.fleet, inputs.shadow.comparison
     if fleet.ready < policy.members:
-        why = situation.refused or fleet.waits
+        why = inputs.refused or fleet.waits
         return f"{fleet.ready} of {plural(policy.members, 'member')} of the shadow ready" + (f"; {why}" if why else "")
     if found.error:
         return f"what both store cannot be compared: {found.error}"
-    if found.answers < policy.members and situation.evidence_of(record.stable).answers > 0:
+    if found.answers < policy.members and inputs.evidence_of(record.stable).answers > 0:
         return "the shadow does not tell what it compares, while members of the old revision answer"
     return ""
 
 
-def _is_enough(record: Record, situation: Situation, policy: ShadowPolicy) -> bool:
-    return situation.shadow.comparison.ranges >= policy.min_ranges or _is_idle(record, situation)
+def _is_enough(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> bool:
+    return inputs.shadow.comparison.ranges >= policy.min_ranges or _is_idle(record, inputs)
 
 
-def _is_idle(record: Record, situation: Situation) -> bool:
+def _is_idle(record: RolloutRecord, inputs: RolloutInputs) -> bool:
     """Whether the shadow has nothing to commit, and what it has committed is compared, or cannot be in time."""
-    mine, compared = situation.shadow.evidence, situation.shadow.comparison.ranges
+    mine, compared = inputs.shadow.evidence, inputs.shadow.comparison.ranges
     if mine.answers == 0 or not (mine.partitions == 0 or mine.behind == 0):
         return False
-    return compared >= mine.ranges or _elapsed(record, situation) >= situation.policy.deadline
+    return compared >= mine.ranges or _elapsed(record, inputs) >= inputs.policy.deadline
 
 
-def _has_passed(record: Record, situation: Situation, policy: ShadowPolicy) -> bool:
-    found = situation.shadow.comparison
+def _has_passed(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> bool:
+    found = inputs.shadow.comparison
     if record.trial is None or found.answers < policy.members or found.error:
         return False
-    return _elapsed(record, situation) >= policy.duration and _is_enough(record, situation, policy)
+    return _elapsed(record, inputs) >= policy.duration and _is_enough(record, inputs, policy)

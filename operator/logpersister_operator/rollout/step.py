@@ -5,22 +5,22 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from logpersister_operator.rollout import shadow_analysis
-from logpersister_operator.rollout.advance import follow
+from logpersister_operator.rollout.advance import advance_phase
 from logpersister_operator.rollout.analysis import due
-from logpersister_operator.rollout.inputs import Situation
+from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.invariants import check
-from logpersister_operator.rollout.news import News, news
-from logpersister_operator.rollout.next_replicas import move
-from logpersister_operator.rollout.progress import Ended, Progress, ended, progress
-from logpersister_operator.rollout.record import Record
+from logpersister_operator.rollout.next_replicas import next_replica_counts
+from logpersister_operator.rollout.progress import Ended, RolloutProgress, ended, progress
+from logpersister_operator.rollout.record import RolloutRecord
+from logpersister_operator.rollout.rollout_events import RolloutEvent, rollout_events
 from logpersister_operator.rollout.words import words
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RolloutStep:
     """What is to be done, in this order."""
 
-    record: Record
+    record: RolloutRecord
     """To be written before anything is done."""
     members: Mapping[str, int]
     """How many members each revision shall have. One with none that has none left is no longer needed. Empty: nothing
@@ -28,33 +28,33 @@ class Outcome:
     shadow: int = 0
     """How many members the shadow of the candidate shall have; with none it is no longer needed."""
     words: str = ""
-    news: tuple[News, ...] = ()
+    events: tuple[RolloutEvent, ...] = ()
     look: datetime | None = None
     """When time alone may change something."""
-    progress: Progress | None = None
+    progress: RolloutProgress | None = None
     ended: tuple[Ended, ...] = ()
     """Rollouts that are over."""
 
 
-def step(record: Record | None, situation: Situation) -> Outcome:
+def next_step(record: RolloutRecord | None, inputs: RolloutInputs) -> RolloutStep:
     """Decide. Raises RolloutError instead of a decision that breaks a rule, which is a mistake in this package."""
-    path = follow(record, situation)
+    path = advance_phase(record, inputs)
     last = path[-1]
-    held = situation.deleting or (bool(situation.blocked) and not situation.paused)
-    members = {} if held else move(last, situation)
-    shadow = 0 if held else shadow_analysis.members(last, situation)
-    check(path, situation, members, shadow)
-    return Outcome(
+    held = inputs.deleting or (bool(inputs.blocked) and not inputs.paused)
+    members = {} if held else next_replica_counts(last, inputs)
+    shadow = 0 if held else shadow_analysis.members(last, inputs)
+    check(path, inputs, members, shadow)
+    return RolloutStep(
         last,
         members,
         shadow,
-        words(last, situation),
-        tuple(news(path, situation)),
-        _look(last, situation),
-        progress(last, situation),
-        ended(path, situation),
+        words(last, inputs),
+        tuple(rollout_events(path, inputs)),
+        _look(last, inputs),
+        progress(last, inputs),
+        ended(path, inputs),
     )
 
 
-def _look(record: Record, situation: Situation) -> datetime | None:
-    return None if record.frozen or situation.deleting else due(record, situation)
+def _look(record: RolloutRecord, inputs: RolloutInputs) -> datetime | None:
+    return None if record.frozen or inputs.deleting else due(record, inputs)

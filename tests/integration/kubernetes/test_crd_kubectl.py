@@ -40,12 +40,12 @@ from logpersister_operator.crd.status_rollout import (
     Beginning,
     Failure,
     GenerationState,
+    ReportedCounters,
     Rollout,
     ShadowState,
     Sides,
     Suspicion,
     Tally,
-    Told,
     Trial,
 )
 from logpersister_operator.decide.conditions import Aspect
@@ -242,7 +242,9 @@ def full_status() -> dict[str, Any]:
 
 def full_rollout(now: datetime) -> Rollout:
     cause = "c" * LONGEST_CAUSE
-    members = (Told(member=f"clicks-{n}", started=now, records=2**62, quarantined=1) for n in range(MOST_COUNTED))
+    members = (
+        ReportedCounters(member=f"clicks-{n}", started=now, records=2**62, quarantined=1) for n in range(MOST_COUNTED)
+    )
     tally = Tally(records=2**62, quarantined=1, told=tuple(members))
     failures = (Failure(revision=f"{n}" * 12, attempt=n, cause=cause, time=now) for n in range(MOST_FAILURES))
     return Rollout(

@@ -13,7 +13,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
 from logpersister_operator.decide.health.departed_members import departed
 from logpersister_operator.observe.lag import GroupLag
-from logpersister_operator.observed_state import Observed
+from logpersister_operator.observed_state import ObservedState
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker
 from tests.unit.kubernetes.samples import NOW, by_reference, pod
@@ -65,7 +65,7 @@ def test_partitions_of_a_member_that_left_for_good_move_at_once(resource: dict[s
     one_member = {"spec": {"replicas": 1}, "kind": "StatefulSet", "metadata": {
         "name": f"{NAME}-{REVISION}", "labels": {"logpersister.dev/revision": REVISION}}}  # fmt: skip
     children = by_reference([one_member, pod(ONE_STAYS)])
-    seen = Observed(NOW, resource, "image", children, names=frozenset({ONE_STAYS, GOES}))
+    seen = ObservedState(NOW, resource, "image", children, names=frozenset({ONE_STAYS, GOES}))
 
     gone = departed(replace(seen, lag=group.ask()))
     departures = Departures(1)

@@ -66,8 +66,8 @@ def watched(resource: Resource, stable_records: int) -> None:
         found: dict[str, Any] = resource.status().get("rollout") or {}
         return found if "trial" in found and "candidateStored" in found else None
 
-    told_before = resource.eventually("it is watched", trial)["stableStored"]["told"]
-    assert sum(one["records"] for one in told_before) == stable_records
+    previous_verdict = resource.eventually("it is watched", trial)["stableStored"]["told"]
+    assert sum(one["records"] for one in previous_verdict) == stable_records
 
 
 def only(resource: Resource, revision: str) -> Callable[[], bool]:

@@ -11,7 +11,7 @@ from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide.decision import decide
 from logpersister_operator.observe.uploads import UploadTally
-from logpersister_operator.observed_state import KnownLag, MemberReport, Observed, SecretsSeen
+from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, SecretsSeen
 from logpersister_operator.plan import Plan
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -43,10 +43,11 @@ def resource(*, generation: int = 1, annotations: Mapping[str, str] | None = Non
     }
 
 
-def observed(document: Document | None = None, **known: Any) -> Observed:
+def observed(document: Document | None = None, **known: Any) -> ObservedState:
     """Return what is known of a resource at first, its Secret included; ``known`` replaces the rest."""
     found = replace(
-        Observed(NOW, document or resource(), IMAGE), **{"secrets": SecretsSeen(digest="0123456789abcdef"), **known}
+        ObservedState(NOW, document or resource(), IMAGE),
+        **{"secrets": SecretsSeen(digest="0123456789abcdef"), **known},
     )
     if found.reports is None or found.stored is not None:
         return found
@@ -65,7 +66,7 @@ class Life:
         self.children: dict[Reference, Document] = {}
         self._numbers = iter(range(1, 1 << 30))
 
-    def observed(self, **known: Any) -> Observed:
+    def observed(self, **known: Any) -> ObservedState:
         return observed(self.resource, children=dict(self.children), **known)
 
     def change(self, **spec: Any) -> None:

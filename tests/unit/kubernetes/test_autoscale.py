@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister_operator.crd.status_autoscale import Autoscale
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.decide.scaling.autoscaler import LATE, Scaling, Sight, autoscale, begin, hold
+from logpersister_operator.decide.scaling.autoscaler import (
+    LATE,
+    AutoscaleDecision,
+    AutoscaleInputs,
+    autoscale,
+    begin,
+    hold,
+)
 
 EPOCH = datetime(2026, 11, 22, tzinfo=UTC)
 SPEC = AutoscaleSpec(min_members=1, max_members=12, target_lag=timedelta(minutes=31))
@@ -61,9 +68,9 @@ class Group:
     def _decide(self) -> None:
         age = self.time - TICK * (bisect_right(self._written, self._committed) - 1)
         self.ages.append((self.time, age))
-        pressure = max(0.0, age - WAITS) / (TARGET - WAITS)
+        ratio = max(0.0, age - WAITS) / (TARGET - WAITS)
         at = EPOCH + timedelta(seconds=self.time)
-        seen = Sight(at, pressure, pressure, age, TARGET, 64, int(self._committed), int(self._written[-1]))
+        seen = AutoscaleInputs(at, ratio, ratio, age, TARGET, 64, int(self._committed), int(self._written[-1]))
         before = self.state
         if self.time < self._works_since:
             self.state = hold(SPEC, before, Reason.MEMBERS_NOT_READY, "").state
@@ -153,23 +160,25 @@ def test_at_rest_nothing_is_written() -> None:
 
 def seen(
     seconds: float,
-    pressure: float,
+    ratio: float,
     *,
-    calm: float | None = None,
+    overall: float | None = None,
     stored: int = 0,
     written: int = 0,
     partitions: int = 64,
-) -> Sight:
-    age = WAITS + pressure * (TARGET - WAITS)
-    all_of_them = pressure if calm is None else calm
-    return Sight(EPOCH + timedelta(seconds=seconds), pressure, all_of_them, age, TARGET, partitions, stored, written)
+) -> AutoscaleInputs:
+    age = WAITS + ratio * (TARGET - WAITS)
+    all_of_them = ratio if overall is None else overall
+    return AutoscaleInputs(
+        EPOCH + timedelta(seconds=seconds), ratio, all_of_them, age, TARGET, partitions, stored, written
+    )
 
 
-def decided(*sights: Sight, members: int = 4, revision: str = "a") -> Scaling:
+def decided(*sights: AutoscaleInputs, members: int = 4, revision: str = "a") -> AutoscaleDecision:
     state = begin(SPEC, members)
     scaling = hold(SPEC, state, Reason.LAG_UNKNOWN, "")
-    for sight in sights:
-        scaling = autoscale(SPEC, state, sight, revision)
+    for inputs in sights:
+        scaling = autoscale(SPEC, state, inputs, revision)
         state = scaling.state
     return scaling
 
@@ -212,14 +221,14 @@ def test_members_are_not_added_when_that_would_not_help() -> None:
 
 
 def test_a_member_is_taken_away_only_if_all_partitions_are_calm_for_long() -> None:
-    calm = seen(0, 0.1)
-    assert decided(calm, seen(600, 0.1)).members == 3
-    assert decided(calm, seen(599, 0.1)).members == 4
-    assert decided(calm, seen(300, 0.6), seen(600, 0.1)).members == 4, "it began anew"
-    assert decided(calm, seen(600, 0.0, calm=0.6)).members == 4, "a partition stands still"
-    assert decided(calm, seen(600 + LATE.total_seconds() + 1, 0.1)).members == 4, "nobody has looked meanwhile"
-    assert decided(calm, seen(300, 0.1, partitions=65, written=10**9), seen(600, 0.1, partitions=65)).members == 4
-    assert decided(calm, seen(600, 0.1), members=1).state.watch is None
+    low = seen(0, 0.1)
+    assert decided(low, seen(600, 0.1)).members == 3
+    assert decided(low, seen(599, 0.1)).members == 4
+    assert decided(low, seen(300, 0.6), seen(600, 0.1)).members == 4, "it began anew"
+    assert decided(low, seen(600, 0.0, overall=0.6)).members == 4, "a partition stands still"
+    assert decided(low, seen(600 + LATE.total_seconds() + 1, 0.1)).members == 4, "nobody has looked meanwhile"
+    assert decided(low, seen(300, 0.1, partitions=65, written=10**9), seen(600, 0.1, partitions=65)).members == 4
+    assert decided(low, seen(600, 0.1), members=1).state.watch is None
 
 
 def test_what_a_member_can_store_is_seen_while_it_has_more_to_do_than_it_can() -> None:
@@ -271,11 +280,11 @@ def test_whatever_is_seen_the_bounds_hold(
         min_members=least, max_members=least + more, scale_up_stabilization=times, scale_down_stabilization=times
     )
     state, seconds, stored, written = begin(spec, first), 0.0, 0, 0
-    for pause, pressure, calm, partitions, more_stored, more_written, what in history:
+    for pause, ratio, overall, partitions, more_stored, more_written, what in history:
         seconds, stored, written = seconds + pause, max(0, stored + more_stored), max(0, written + more_written)
-        sight = seen(seconds, pressure, calm=calm, stored=stored, written=written, partitions=partitions)
+        inputs = seen(seconds, ratio, overall=overall, stored=stored, written=written, partitions=partitions)
         if what == "see":
-            found = autoscale(spec, state, sight, "a")
+            found = autoscale(spec, state, inputs, "a")
             assert found.members <= max(least, min(least + more, partitions or least + more))
             assert found.members <= 2 * state.members
             assert (found.change is not None) == (found.members != state.members)

@@ -19,12 +19,19 @@ from logpersister.report.document import rfc3339
 from logpersister.storage.connection import ATTEMPTS, CONNECT_TIMEOUT, READ_TIMEOUT
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.crd.status import Restart
-from logpersister_operator.decide.health.repair import HOUR, LONGEST_DISTANCE, SETTLING, Budget, Care, care
+from logpersister_operator.decide.health.repair import (
+    HOUR,
+    LONGEST_DISTANCE,
+    SETTLING,
+    Budget,
+    RepairDecision,
+    decide_repair,
+)
 from logpersister_operator.decide.health.stalled_members import PATIENCE, SLOWEST
 from logpersister_operator.decide.lag_targets import due_seconds
-from logpersister_operator.observe.lag import StandingStill
-from logpersister_operator.observe.members import Silences
-from logpersister_operator.observed_state import KnownLag, MemberReport, Observed, UnknownLag
+from logpersister_operator.observe.lag import NoProgress
+from logpersister_operator.observe.members import UnansweredSince
+from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, UnknownLag
 from tests.unit.kubernetes.samples import (
     NOW,
     Life,
@@ -79,7 +86,7 @@ def seen(
     at: datetime = NOW,
     status: Document | None = None,
     **known: Any,
-) -> Observed:
+) -> ObservedState:
     """Return three members that are fine, but for what is given."""
     document = resource() | ({"status": status} if status else {})
     said = {name: report() for name in OWNED} | dict(reports or {})
@@ -89,8 +96,8 @@ def seen(
     return replace(observed(document, **facts), now=at)
 
 
-def cared(found: Observed, *, hands_off: str = "", paused: bool = False, **policy: Any) -> Care:
-    return care(found, spec(**policy), paused=paused, hands_off=hands_off)
+def cared(found: ObservedState, *, hands_off: str = "", paused: bool = False, **policy: Any) -> RepairDecision:
+    return decide_repair(found, spec(**policy), paused=paused, hands_off=hands_off)
 
 
 def job(progress: datetime, *partitions: str, size: int = 0) -> Document:
@@ -153,7 +160,7 @@ def test_kafka_has_to_agree_and_to_answer() -> None:
 
 
 def test_one_that_is_silent_hangs_since_it_is_silent() -> None:
-    silences = Silences()
+    silences = UnansweredSince()
     assert silences.observe({A: SILENT, B: report()}, NOW) == {A: NOW}
     silent = silences.observe({A: SILENT}, NOW + MINUTE)
     found = seen({A: LONG}, {A: SILENT}, silent=silent, at=NOW + 9 * MINUTE)
@@ -235,7 +242,7 @@ def test_one_whose_ranges_fail_is_restarted_when_others_store_meanwhile() -> Non
 def test_paused_or_without_a_spec_nobody_hangs() -> None:
     found = seen({A: LONG}, {A: STANDS})
     assert cared(found, paused=True).verdict.reason == "Paused"
-    assert care(found, None, paused=False, hands_off="").verdict.status == "Unknown"
+    assert decide_repair(found, None, paused=False, hands_off="").verdict.status == "Unknown"
 
 
 def test_a_plan_has_the_restart_in_its_status_but_not_while_members_are_replaced() -> None:
@@ -375,7 +382,7 @@ def test_that_the_budget_is_used_up_is_told_once() -> None:
 def test_a_partition_is_overdue_by_what_the_spec_says_and_not_by_wishes() -> None:
     document = resource(targetLag="1s", cycleInterval="10s", upload={"maxAge": "1m"})
     assert due_seconds(parse(document).spec, "clicks") == 60 + 10 + 45
-    still = StandingStill()
+    still = NoProgress()
     assert still.watched(7.0) == 0
     still.observe([], 7.0)
     still.observe([], 10.0)

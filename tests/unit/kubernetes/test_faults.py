@@ -12,7 +12,7 @@ from logpersister_operator.act.reconciler import OutdatedError, Reconciler
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, NotListedError
-from logpersister_operator.observed_state import Observed, ResourceKey, SecretsSeen
+from logpersister_operator.observed_state import ObservedState, ResourceKey, SecretsSeen
 from tests.unit.kubernetes.fake_cluster import Crash, FakeCluster, Faults
 from tests.unit.kubernetes.samples import IMAGE, NOW, lag, resource
 
@@ -103,9 +103,9 @@ class Play:
         else:
             children.complete()
 
-    def _observed(self, children: Children) -> Observed:
+    def _observed(self, children: Children) -> ObservedState:
         document = self.cluster.objects[RESOURCE]
-        return Observed(
+        return ObservedState(
             NOW,
             self.reconciler.with_latest_status(copy.deepcopy(document)),
             IMAGE,
@@ -267,7 +267,7 @@ def test_nothing_is_made_for_a_resource_that_is_about_to_go() -> None:
     play.cluster.put_resource(copy.deepcopy(play.document))
     stale = copy.deepcopy(play.cluster.objects[RESOURCE])
     play.cluster.objects[RESOURCE]["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z"
-    observed = Observed(NOW, stale, IMAGE, secrets=SecretsSeen("0123"))
+    observed = ObservedState(NOW, stale, IMAGE, secrets=SecretsSeen("0123"))
     with pytest.raises(OutdatedError):
         play.reconciler.reconcile(observed)
     assert {reference.kind for reference in play.cluster.objects} == {"LogPersister"}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from logpersister_operator.observe import polling_pool
-from logpersister_operator.observe.polling_pool import Inquiries
+from logpersister_operator.observe.polling_pool import PollingPool
 
 FAILED = "failed"
 _SECONDS = 20
@@ -21,24 +21,24 @@ def told() -> "queue.Queue[str]":
 
 
 @pytest.fixture
-def asking(told: "queue.Queue[str]", monkeypatch: pytest.MonkeyPatch) -> Iterator[Inquiries[str, str]]:
+def asking(told: "queue.Queue[str]", monkeypatch: pytest.MonkeyPatch) -> Iterator[PollingPool[str, str]]:
     """Pauses of an hour, but for a hundredth of a second after a failure."""
     monkeypatch.setattr(polling_pool, "SOONEST", 0.01 / 3600)
-    asking: Inquiries[str, str] = Inquiries(
+    asking: PollingPool[str, str] = PollingPool(
         "test", seconds=3600, threads=2, on_answer=told.put, is_failure=lambda answer: answer == FAILED
     )
     yield asking
     asking.close()
 
 
-def test_a_failure_is_no_answer_for_long(asking: Inquiries[str, str], told: "queue.Queue[str]") -> None:
+def test_a_failure_is_no_answer_for_long(asking: PollingPool[str, str], told: "queue.Queue[str]") -> None:
     answers = iter([FAILED, FAILED, "fine"])
     asking.put("a", lambda: next(answers))
     assert [told.get(timeout=_SECONDS) for _ in range(2)] == ["a", "a"], "once for each answer that is another one"
     assert asking.answer("a") == "fine"
 
 
-def test_one_that_hangs_delays_no_other(asking: Inquiries[str, str], told: "queue.Queue[str]") -> None:
+def test_one_that_hangs_delays_no_other(asking: PollingPool[str, str], told: "queue.Queue[str]") -> None:
     hang = threading.Event()
     asking.put("slow", lambda: "at last" if hang.wait(_SECONDS) else "never")
     for name in ("a", "b"):
@@ -49,7 +49,7 @@ def test_one_that_hangs_delays_no_other(asking: Inquiries[str, str], told: "queu
     assert told.get(timeout=_SECONDS) == "slow"
 
 
-def test_what_goes_on_failing_is_asked_ever_less(asking: Inquiries[str, str]) -> None:
+def test_what_goes_on_failing_is_asked_ever_less(asking: PollingPool[str, str]) -> None:
     times: list[float] = []
     enough = threading.Event()
 

@@ -9,7 +9,7 @@ from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide.decision import decide
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observed_state import ResourceKey
-from logpersister_operator.rollout.progress import Ended, Ending, Progress
+from logpersister_operator.rollout.progress import Ended, Ending, RolloutProgress
 from logpersister_operator.rollout.transitions import Phase
 from tests.unit.kubernetes.samples import NOW, Life, by_reference, lag, observed, pod, resource, waiting
 
@@ -27,7 +27,7 @@ class Watched:
         self.life = Life(resource(members=2, rollout={"canary": {"analysis": {"minRanges": 0}}} | rollout))
         self.minutes(3)
 
-    def minute(self, *pods: Document) -> Progress:
+    def minute(self, *pods: Document) -> RolloutProgress:
         """Let a minute pass; there are these pods at its end."""
         self.now += timedelta(minutes=1)
         plan = self.life.step(now=self.now, lag=lag())
@@ -117,7 +117,7 @@ def test_a_rollout_that_began_under_an_operator_that_noted_no_time_is_counted_al
     text = metrics.render().decode()
     assert 'logpersister_operator_rollouts_ended_total{outcome="completed"} 1.0' in text
     assert "rollout_duration_seconds_count" not in text
-    metrics.rollouts({KEY: Progress(Phase.CANARY, 0, 1, 0, datetime.max.replace(tzinfo=NOW.tzinfo))})
+    metrics.rollouts({KEY: RolloutProgress(Phase.CANARY, 0, 1, 0, datetime.max.replace(tzinfo=NOW.tzinfo))})
     assert (
         metrics.registry.get_sample_value(
             "logpersister_operator_rollout_seconds", {"resource_namespace": "logs", "resource_name": "clicks-backup"}

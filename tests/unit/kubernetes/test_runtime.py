@@ -26,8 +26,8 @@ class Group:
     made: list["Group"]
     answer: KnownLag | UnknownLag
 
-    def __init__(self, _resource: Any, _secrets: Any, standing_still: object | None = None) -> None:
-        self.standing_still = standing_still or object()
+    def __init__(self, _resource: Any, _secrets: Any, no_progress: object | None = None) -> None:
+        self.no_progress = no_progress or object()
         self.closed = False
         self.made.append(self)
 
@@ -86,7 +86,7 @@ def test_changed_settings_of_kafka_do_but_how_long_partitions_stood_still_is_kep
     before, after = Group.made
     assert before.closed
     assert not after.closed
-    assert after.standing_still is before.standing_still
+    assert after.no_progress is before.no_progress
     operator.unregister(KEY, lambda: None)
     assert not after.closed, "somebody else looks after it"
 

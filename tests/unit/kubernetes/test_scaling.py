@@ -8,8 +8,8 @@ from typing import Any
 from logpersister.manifest import parse
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
-from logpersister_operator.decide.scaling.member_count import sight
-from logpersister_operator.observe.lag import StandingStill
+from logpersister_operator.decide.scaling.member_count import autoscale_inputs
+from logpersister_operator.observe.lag import NoProgress
 from logpersister_operator.observed_state import Flow, KnownLag, SecretsSeen, UnknownLag
 from logpersister_operator.plan import Plan
 from tests.unit.kubernetes.samples import CLICKS, NOW, Life, by_reference, condition, pod, resource, verdict
@@ -206,18 +206,23 @@ def test_each_topic_has_its_own_age_and_target() -> None:
     ).spec
     lags = [PartitionLag(CLICKS, 0, 9, 900.0), PartitionLag(TopicPartition("slow", 0), 0, 9, 5400.0)]
     known = KnownLag(summarise(lags, NOW), flow=Flow(0, 18, {"clicks": 900.0, "slow": 5400.0}))
-    found = sight(known, spec)
+    found = autoscale_inputs(known, spec)
     assert (found.age, found.target, found.partitions) == (5400.0, 7260.0, 2)
-    assert 0.48 < found.pressure == found.calm < 0.5
+    assert 0.48 < found.lag_ratio == found.overall_lag_ratio < 0.5
     stands_still = replace(known, flow=Flow(0, 18, {"clicks": 2 * 900.0}))
-    assert sight(stands_still, spec).age == 1800.0, "it is not helped by more members"
-    assert sight(stands_still, spec).calm == found.calm, "but none is taken away either"
+    assert autoscale_inputs(stands_still, spec).age == 1800.0, "it is not helped by more members"
+    assert autoscale_inputs(stands_still, spec).overall_lag_ratio == found.overall_lag_ratio, (
+        "but none is taken away either"
+    )
     unknown = replace(known, summary=summarise([PartitionLag(CLICKS, 0, 9, None)], NOW), flow=Flow(0, 9, {}))
-    assert (sight(unknown, spec).pressure, sight(unknown, spec).calm) == (0.0, float("inf"))
+    assert (autoscale_inputs(unknown, spec).lag_ratio, autoscale_inputs(unknown, spec).overall_lag_ratio) == (
+        0.0,
+        float("inf"),
+    )
 
 
 def test_a_partition_counts_while_it_is_seen_to_move() -> None:
-    still = StandingStill()
+    still = NoProgress()
 
     def moving(position: int, age: float | None, now: float) -> bool:
         lags = [PartitionLag(CLICKS, position, 100, age)]

@@ -9,7 +9,7 @@ import pytest
 from logpersister_operator.rollout import advance, analysis, evidence, next_replicas, shadow_analysis
 from logpersister_operator.rollout import quarantine_analysis as quarantine
 from logpersister_operator.rollout import step as stepping
-from logpersister_operator.rollout.record import Record
+from logpersister_operator.rollout.record import RolloutRecord
 from logpersister_operator.rollout.transitions import Phase
 from tests.unit.rollout.search import explore
 from tests.unit.rollout.test_worlds import WORLDS, broken
@@ -34,31 +34,35 @@ def constant(value: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def never_failed(original: Callable[..., Any]) -> Callable[..., Any]:
     """A failure is not remembered."""
-    return lambda record, cause, situation: replace(original(record, cause, situation), failures=())
+    return lambda record, cause, inputs: replace(original(record, cause, inputs), failures=())
 
 
 def at_once(_: Callable[..., Any]) -> Callable[..., Any]:
     """The old members leave without looking at the new ones."""
-    return lambda record, situation, aim: min(situation.fleet(record.stable).wanted, aim)
+    return lambda record, inputs, aim: min(inputs.fleet(record.stable).wanted, aim)
 
 
 def without_room(_: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda record, situation, aims, kept: kept | aims
+    return lambda record, inputs, aims, kept: kept | aims
 
 
 def keeps(_: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda record, situation, aim: situation.fleet(record.candidate).wanted
+    return lambda record, inputs, aim: inputs.fleet(record.candidate).wanted
+
+
+def with_canary(original: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda record, inputs: original(as_canary(record), inputs)
 
 
 def blind(_: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda record, situation: replace(situation.fleet(record.stable), sick="")
+    return lambda record, inputs: replace(inputs.fleet(record.stable), sick="")
 
 
 NONE = quarantine.Share(0, 0)
 MUTANTS = {
     "old members leave at once": Mutant(next_replicas, "_of_stable", at_once, WORLDS["a good revision"]),
     "the same, unchecked": Mutant(next_replicas, "_of_stable", at_once, WORLDS["a good revision"], False),
-    "no room is left": Mutant(next_replicas, "_grown", without_room, WORLDS["a good revision"], False),
+    "no room is left": Mutant(next_replicas, "_scaled_up", without_room, WORLDS["a good revision"], False),
     "a failure is forgotten": Mutant(advance, "_fail", never_failed, WORLDS["a crashing one"]),
     "a failed canary stays": Mutant(next_replicas, "_of_candidate", keeps, WORLDS["a crashing one"]),
     "sickness is overlooked": Mutant(analysis, "_cause", constant(""), WORLDS["one that cannot upload"]),
@@ -81,30 +85,30 @@ MUTANTS = {
     "no canary passes": Mutant(analysis, "_has_passed", constant(False), WORLDS["a good revision"]),
     "superseded members stay": Mutant(next_replicas, "_superseded", lambda _: everybody, WORLDS["a third one"]),
     "superseded members go at once": Mutant(next_replicas, "_superseded", constant({}), broken(turn=2, time=1)),
-    "a third revision is ignored": Mutant(advance, "_turn", constant(None), WORLDS["a third one"]),
+    "a third revision is ignored": Mutant(advance, "_follow_spec", constant(None), WORLDS["a third one"]),
     "no shadow comes": Mutant(shadow_analysis, "is_wanted", constant(False), WORLDS["a shadow that differs"]),
     "differences are overlooked": Mutant(shadow_analysis, "_cause", constant(""), WORLDS["a shadow that differs"]),
     "any shadow passes": Mutant(shadow_analysis, "_has_passed", constant(True), WORLDS["a shadow that hangs"]),
     "no shadow passes": Mutant(shadow_analysis, "_has_passed", constant(False), WORLDS["a shadow of a good one"]),
     "an outage is the shadow's fault": Mutant(analysis, "is_shared", constant(False), WORLDS["a shadow of an outage"]),
     "a shadow stays": Mutant(shadow_analysis, "members", constant(1), WORLDS["a shadow of a good one"], False),
-    "a canary beside the shadow": Mutant(next_replicas, "goals", lambda original: lambda record, situation: original(
-        as_canary(record), situation), WORLDS["a shadow that differs"]),
-    "that canary, unchecked": Mutant(next_replicas, "goals", lambda original: lambda record, situation: original(
-        as_canary(record), situation), WORLDS["a shadow that differs"], False),
-    "what is missed leaves": Mutant(next_replicas, "_of_candidate", lambda original: lambda record, situation, aim: 0 if
-        record.phase is Phase.SHADOWING else original(record, situation, aim), WORLDS["a shadow of what runs already"]),
-    "a pause is ignored": Mutant(stepping, "move", lambda original: lambda record, situation: original(
-        record, replace(situation, paused=False)), WORLDS["paused"]),
+    "a canary beside the shadow": Mutant(
+        next_replicas, "target_replica_counts", with_canary, WORLDS["a shadow that differs"]),
+    "that canary, unchecked": Mutant(
+        next_replicas, "target_replica_counts", with_canary, WORLDS["a shadow that differs"], False),
+    "what is missed leaves": Mutant(next_replicas, "_of_candidate", lambda original: lambda record, inputs, aim: 0 if
+        record.phase is Phase.SHADOWING else original(record, inputs, aim), WORLDS["a shadow of what runs already"]),
+    "a pause is ignored": Mutant(stepping, "next_replica_counts", lambda original: lambda record, inputs: original(
+        record, replace(inputs, paused=False)), WORLDS["paused"]),
 }  # fmt: skip
 
 
-def as_canary(record: Record) -> Record:
+def as_canary(record: RolloutRecord) -> RolloutRecord:
     return replace(record, phase=Phase.CANARY) if record.phase is Phase.SHADOWING else record
 
 
-def everybody(record: Any, situation: Any) -> dict[str, int]:
-    return {revision: fleet.wanted for revision, fleet in next_replicas._others(record, situation).items()}
+def everybody(record: Any, inputs: Any) -> dict[str, int]:
+    return {revision: fleet.wanted for revision, fleet in next_replicas._others(record, inputs).items()}
 
 
 @pytest.mark.slow

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister_operator.rollout.evidence import MOST_COUNTED, Evidence, Tally, Told
+from logpersister_operator.rollout.evidence import MOST_COUNTED, Evidence, ReportedCounters, Tally
 from logpersister_operator.rollout.fleet import Fleet
-from logpersister_operator.rollout.inputs import Situation
+from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.quarantine_analysis import Share, excess, heard
-from logpersister_operator.rollout.record import Record, Trial
+from logpersister_operator.rollout.record import RolloutRecord, Trial
 from logpersister_operator.rollout.transitions import Phase
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -20,12 +20,12 @@ READY = Fleet(3, frozenset(range(3)), 3)
 EXAMPLE = "clicks-3@120: not JSON: expected value at line 1 column 7"
 
 
-def told(records: int, quarantined: int = 0, member: str = "a", *, minutes: int = -9) -> Told:
+def told(records: int, quarantined: int = 0, member: str = "a", *, minutes: int = -9) -> ReportedCounters:
     """Return what a member tells that has started so many minutes after the rollout began."""
-    return Told(member, NOW + timedelta(minutes=minutes), records, quarantined)
+    return ReportedCounters(member, NOW + timedelta(minutes=minutes), records, quarantined)
 
 
-def says(*members: Told, ranges: int = 9) -> Evidence:
+def says(*members: ReportedCounters, ranges: int = 9) -> Evidence:
     bad = any(one.quarantined for one in members)
     return Evidence(len(members), ranges=ranges, stored=members, example=EXAMPLE if bad else "")
 
@@ -37,15 +37,15 @@ Look = tuple[Evidence, Evidence]
 def found(*looks: Look, percent: int = 1, minutes: int = 1, old: Fleet = READY) -> str:
     """Return what is found about B, which is tried beside A, after some looks at what both tell."""
     policy = Policy(max_quarantine_ratio=percent)
-    record = Record(Phase.CANARY, NOW, stable="A", candidate="B", began=NOW, trial=Trial(NOW))
+    record = RolloutRecord(Phase.CANARY, NOW, stable="A", candidate="B", began=NOW, trial=Trial(NOW))
     now, fleets = NOW + timedelta(minutes=minutes), {"A": old, "B": READY}
-    situations = [Situation(now, "B", 3, policy, fleets, {"A": theirs, "B": mine}) for mine, theirs in looks]
-    for situation in situations:
-        record = heard(record, situation.evidence_of("B"), situation)
+    situations = [RolloutInputs(now, "B", 3, policy, fleets, {"A": theirs, "B": mine}) for mine, theirs in looks]
+    for inputs in situations:
+        record = heard(record, inputs.evidence_of("B"), inputs)
     return excess(record, looks[-1][0], situations[-1], policy)
 
 
-def simply(mine: Told, theirs: Told, *, ranges: int = 9, **others: Any) -> str:
+def simply(mine: ReportedCounters, theirs: ReportedCounters, *, ranges: int = 9, **others: Any) -> str:
     """Return what is found when both have stored nothing before."""
     return found((NEW, NEW), (says(mine, ranges=ranges), says(theirs)), **others)
 

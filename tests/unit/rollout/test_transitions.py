@@ -8,12 +8,12 @@ from itertools import pairwise, product
 from pathlib import Path
 
 from logpersister.manifest.quantity import Share
-from logpersister_operator.rollout.advance import follow
+from logpersister_operator.rollout.advance import advance_phase
 from logpersister_operator.rollout.evidence import Evidence
 from logpersister_operator.rollout.fleet import Fleet
-from logpersister_operator.rollout.inputs import Situation
+from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.policy import Pause, Policy, ShadowPolicy, Step
-from logpersister_operator.rollout.record import Failure, Record, Suspicion, Trial
+from logpersister_operator.rollout.record import Failure, RolloutRecord, Suspicion, Trial
 from logpersister_operator.rollout.transitions import ONGOING, TRANSITIONS, Phase
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "upgrades.md"
@@ -34,11 +34,11 @@ FLEETS = [
 ]
 
 
-def records() -> Iterator[Record]:
+def records() -> Iterator[RolloutRecord]:
     for phase, candidate, failed in product(Phase, "BC", ("", "B", "C")):
         failures = (Failure(failed, 0, "", LONG_AGO),) if failed and phase is not Phase.STARTING else ()
         for step in (1, 2, 3) if phase in (Phase.ROLLING, Phase.WAITING) else (0,):
-            record = Record(
+            record = RolloutRecord(
                 phase, LONG_AGO, stable="A", candidate=candidate, step=step, failures=failures, rested=LONG_AGO
             )
             if phase is Phase.STEADY:
@@ -55,10 +55,10 @@ def test_each_transition_is_taken_and_no_other() -> None:
     taken = set()
     for record, revision, policy, fleets, promote in product(records(), "ABC", POLICIES, FLEETS, ("", "B.1")):
         evidence = {"B": Evidence(answers=1, ranges=9)}
-        situation = Situation(NOW, revision, 2, policy, fleets, evidence, promote=promote)
+        inputs = RolloutInputs(NOW, revision, 2, policy, fleets, evidence, promote=promote)
         taken |= {
             (before.phase, after.phase)
-            for before, after in pairwise(follow(record, situation))
+            for before, after in pairwise(advance_phase(record, inputs))
             if (before.phase, before.candidate) != (after.phase, after.candidate) or before.step < after.step
         }
     table = {(before, after) for before, following in TRANSITIONS.items() for after in following}

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from logpersister_operator.rollout.evidence import Evidence, GroupLag, Tally, Told
+from logpersister_operator.rollout.evidence import Evidence, GroupLag, ReportedCounters, Tally
 from logpersister_operator.rollout.fleet import Fleet
-from logpersister_operator.rollout.inputs import Situation
+from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.policy import Policy
-from logpersister_operator.rollout.record import Record, Trial
+from logpersister_operator.rollout.record import RolloutRecord, Trial
 from logpersister_operator.rollout.shadow_evidence import UNSEEN, Comparison, Shadow
-from logpersister_operator.rollout.step import Outcome, step
+from logpersister_operator.rollout.step import RolloutStep, next_step
 from logpersister_operator.rollout.transitions import Phase
 
 EPOCH = datetime(2026, 11, 22, tzinfo=UTC)
@@ -54,7 +54,7 @@ class World:
     blocked: bool = False
     promote: str = ""
     now: datetime = EPOCH
-    record: Record | None = None
+    record: RolloutRecord | None = None
     sets: dict[str, int] = field(default_factory=dict)
     pods: Pods = field(default_factory=dict)
     seen: Pods | None = None
@@ -109,7 +109,7 @@ class World:
         quarantined = tally.quarantined * most // tally.records if tally.records > most else tally.quarantined
         return Tally(min(most, tally.records), quarantined, tuple(self._aged_told(one) for one in tally.told))
 
-    def _aged_told(self, told: Told) -> Told:
+    def _aged_told(self, told: ReportedCounters) -> ReportedCounters:
         age = min(OLDEST, self._minutes() - told.records % HISTORY // RECORDS)
         return replace(told, records=age, quarantined=min(1, told.quarantined))
 
@@ -118,10 +118,10 @@ class World:
 
     # what the operator does
 
-    def situation(self) -> Situation:
+    def inputs(self) -> RolloutInputs:
         pods = self.pods if self.seen is None else self.seen
         revisions = {one for one in {*self.sets, *(owner for owner, _ in pods)} if not is_shadow(one)}
-        return Situation(
+        return RolloutInputs(
             now=self.now,
             revision=self.revision,
             members=self.members,
@@ -172,7 +172,9 @@ class World:
             partitions=ready,
             ranges=minutes if works else 0,
             stored=tuple(
-                Told(str(number), EPOCH - MINUTE, RECORDS * minutes * works + history, refused * minutes * works)
+                ReportedCounters(
+                    str(number), EPOCH - MINUTE, RECORDS * minutes * works + history, refused * minutes * works
+                )
                 for number in members
             ),
             upload_failures=minutes if fails else 0,
@@ -190,20 +192,20 @@ class World:
         kind, first = self.kind(revision), self.kind("A")
         return kind in ("good", "tolerable") or (kind == "refusing" and first in ("refusing", "crashing"))
 
-    def decide(self) -> Outcome:
-        return step(self.record, self.situation())
+    def decide(self) -> RolloutStep:
+        return next_step(self.record, self.inputs())
 
-    def act(self, writes: int, decided: Outcome | None = None) -> None:
+    def act(self, writes: int, decided: RolloutStep | None = None) -> None:
         """Do a round of the operator that is killed after so many writes."""
-        outcome = decided or self.decide()
-        if outcome.record != self.record:
+        step = decided or self.decide()
+        if step.record != self.record:
             if writes == 0:
                 return
             writes -= 1
-            self.record = outcome.record
-        members = dict(outcome.members)
+            self.record = step.record
+        members = dict(step.members)
         if self._may_touch():
-            wanted = {f"{outcome.record.candidate}{SHADOW}": outcome.shadow} if outcome.shadow else {}
+            wanted = {f"{step.record.candidate}{SHADOW}": step.shadow} if step.shadow else {}
             members |= dict.fromkeys(filter(is_shadow, self.sets), 0) | wanted
         for revision, number in sorted(members.items()):
             gone = number == 0 and revision in self.sets and (is_shadow(revision) or self._is_gone(revision))

@@ -13,14 +13,14 @@ from logpersister.report.human import instant, number, plural
 from logpersister_operator.crd import status as crd
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, yes
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed_state import Observed, documents
+from logpersister_operator.observed_state import ObservedState, documents
 
 ACKNOWLEDGED: Final = "logpersister.dev/losses-acknowledged"
 """Annotation: a time. What was found until then makes no condition false any more."""
 _Key = tuple[str, int, int]
 
 
-def state(observed: Observed) -> crd.DataLoss | None:
+def state(observed: ObservedState) -> crd.DataLoss | None:
     """Return all that is known to be lost; None when that is nothing.
 
     There is room for a number of gaps. What comes when it is used up is not counted: that would count again what has
@@ -47,7 +47,7 @@ def state(observed: Observed) -> crd.DataLoss | None:
     return crd.DataLoss(records=records, ranges=ranges, latest=tuple(newest))
 
 
-def data_complete(observed: Observed, known: crd.DataLoss | None) -> Verdict:
+def data_complete(observed: ObservedState, known: crd.DataLoss | None) -> Verdict:
     """Judge by everything that was ever found, unless somebody has acknowledged it."""
     aspect, seen = Aspect.DATA_COMPLETE, _acknowledged(observed)
     if known is None:
@@ -69,7 +69,7 @@ def data_complete(observed: Observed, known: crd.DataLoss | None) -> Verdict:
     )
 
 
-def _acknowledged(observed: Observed) -> datetime | None:
+def _acknowledged(observed: ObservedState) -> datetime | None:
     try:
         found = datetime.fromisoformat(observed.annotation(ACKNOWLEDGED))
     except ValueError:

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable
 
 from logpersister_operator.cluster.kinds import STATEFUL_SET, Document
-from logpersister_operator.observed_state import KnownLag, Observed
+from logpersister_operator.observed_state import KnownLag, ObservedState
 
 
-def known_names(before: Iterable[str], observed: Observed) -> frozenset[str]:
+def known_names(before: Iterable[str], observed: ObservedState) -> frozenset[str]:
     """Return the names of all members that were seen to be this resource's, as long as the group may know them.
 
     Names alone prove nothing: the members of a resource of the same name in another namespace are called alike.
@@ -19,10 +19,10 @@ def known_names(before: Iterable[str], observed: Observed) -> frozenset[str]:
     present = {str(pod["metadata"]["name"]) for pod in observed.pods()}
     in_group = _in_group(observed)
     kept = set(before) if in_group is None else in_group.intersection(before)
-    return frozenset(kept | present | told_names(observed))
+    return frozenset(kept | present | reported_names(observed))
 
 
-def departed(observed: Observed, wanted: Iterable[Document] = ()) -> tuple[str, ...]:
+def departed(observed: ObservedState, wanted: Iterable[Document] = ()) -> tuple[str, ...]:
     """Return the members that are in the group, and neither have a pod nor will have one.
 
     Args:
@@ -39,13 +39,13 @@ def departed(observed: Observed, wanted: Iterable[Document] = ()) -> tuple[str, 
     return tuple(sorted(name for name in candidates if pattern.fullmatch(name)))
 
 
-def _in_group(observed: Observed) -> set[str] | None:
+def _in_group(observed: ObservedState) -> set[str] | None:
     """Return the static members of the group; None when it could not be asked."""
     group = observed.lag.group if isinstance(observed.lag, KnownLag) else None
     return None if group is None else {member.name for member in group.members if member.is_static}
 
 
-def told_names(observed: Observed) -> set[str]:
+def reported_names(observed: ObservedState) -> set[str]:
     """Return the members of the last status: their pods may be gone since no operator looked."""
     return {str(member["name"]) for member in (observed.status.get("members") or {}).get("list", [])}
 

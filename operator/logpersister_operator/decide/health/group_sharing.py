@@ -11,10 +11,9 @@ from typing import Any, Final
 
 from logpersister.manifest.kafka import Address, parse_addresses
 from logpersister.manifest.problems import RefusedError
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, unknown, yes
-from logpersister_operator.decide.health.pod_failures import Ailment
+from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, no, unknown, yes
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed_state import Claim, Observed, ResourceKey
+from logpersister_operator.observed_state import Claim, ObservedState, ResourceKey
 
 MOST_NAMED: Final = 5
 """Other resources that a message names."""
@@ -59,11 +58,11 @@ class Sharing:
     """Who has it, so that this resource gets no members; None when it may have some."""
 
     @property
-    def ailment(self) -> Ailment | None:
+    def obstacle(self) -> Obstacle | None:
         """Why no member may run."""
         if self.holder is None:
             return None
-        return Ailment(
+        return Obstacle(
             Reason.GROUP_SHARED,
             f"consumer group {self.group} at these brokers is that of {self.holder.key}, which was there first; "
             "no member runs here, since the two would take partitions from each other: make this resource anew with "
@@ -72,7 +71,7 @@ class Sharing:
 
     @property
     def verdict(self) -> Verdict:
-        aspect, held = Aspect.GROUP_SHARED, self.ailment
+        aspect, held = Aspect.GROUP_SHARED, self.obstacle
         if held is not None:
             return yes(aspect, held.reason, held.message)
         running = [one for one in self.rivals if one.running]
@@ -96,7 +95,7 @@ class Sharing:
         return unknown(Aspect.LAG_WITHIN_TARGET, Reason.GROUP_SHARED, whose)
 
 
-def sharing(observed: Observed, revision: str | None) -> Sharing:
+def sharing(observed: ObservedState, revision: str | None) -> Sharing:
     """Find who has the group; ``revision`` is the one that the spec describes."""
     mine = claim_of(observed.resource)
     if mine is None:

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.decide.health.pod_failures import ailment, is_ready, unready_since
+from logpersister_operator.decide.health.pod_failures import is_ready, pod_failure, unready_since
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed_state import Observed
+from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.render.application import REVISION_LABEL
 from logpersister_operator.rollout.fleet import Fleet
 
@@ -17,14 +17,14 @@ LOST: Final = timedelta(seconds=60)
 """How long after its time to stop a pod counts: one that is still there has a node that does not answer."""
 
 
-def fleets(observed: Observed) -> dict[str, Fleet]:
+def fleets(observed: ObservedState) -> dict[str, Fleet]:
     """Return the members of every revision that has a StatefulSet or pods."""
     sets, pods = observed.stateful_sets(), pods_by_revision(observed)
     revisions = sorted({*sets, *pods})
     return {revision: fleet_of(sets.get(revision), pods.get(revision, []), observed.now) for revision in revisions}
 
 
-def pods_by_revision(observed: Observed) -> dict[str, list[Document]]:
+def pods_by_revision(observed: ObservedState) -> dict[str, list[Document]]:
     """Return the pods of members."""
     found: dict[str, list[Document]] = {}
     for pod in observed.pods():
@@ -41,7 +41,7 @@ def fleet_of(stateful_set: Document | None, pods: Sequence[Document], now: datet
         ready = sum(is_ready(pod) for pod in staying)
     else:
         ready = min(wanted, ready_members(stateful_set))
-    found = ailment(staying, now)
+    found = pod_failure(staying, now)
     unready = [unready_since(pod, now) for pod in staying]
     waits = found is not None and found.reason == Reason.UNSCHEDULABLE
     message = "" if found is None else found.message

@@ -1,11 +1,11 @@
 """What is wrong with pods, found in what Kubernetes says of them. Only names it; others act."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.decide.conditions import Obstacle
 from logpersister_operator.decide.reasons import Reason
 
 PATIENCE: Final = timedelta(seconds=60)
@@ -20,15 +20,7 @@ RECENT: Final = timedelta(minutes=10)
 """How long ago a container that ended last may have begun: it began because it had ended before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ailment:
-    """Why a pod does not get ready by itself."""
-
-    reason: str
-    message: str
-
-
-def ailment(pods: Iterable[Document], now: datetime) -> Ailment | None:
+def pod_failure(pods: Iterable[Document], now: datetime) -> Obstacle | None:
     """Return what is wrong with the first pod that has something; None when waiting may help."""
     for pod in pods:
         found = _of_pod(pod, now)
@@ -51,13 +43,13 @@ def without_node(pod: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return next((one for one in conditions if one["type"] == "PodScheduled" and one["status"] == "False"), None)
 
 
-def _of_pod(pod: Document, now: datetime) -> Ailment | None:
+def _of_pod(pod: Document, now: datetime) -> Obstacle | None:
     name, status = pod["metadata"]["name"], pod.get("status") or {}
     if is_ready(pod) or "deletionTimestamp" in pod["metadata"]:
         return None
     unscheduled = without_node(pod)
     if unscheduled is not None and now - time_of(unscheduled) > PATIENCE:
-        return Ailment(Reason.UNSCHEDULABLE, f"pod {name} waits for a node: {unscheduled.get('message', '')}")
+        return Obstacle(Reason.UNSCHEDULABLE, f"pod {name} waits for a node: {unscheduled.get('message', '')}")
     for container in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
         found = _of_container(name, container, now)
         if found is not None:
@@ -73,17 +65,17 @@ def unready_since(pod: Mapping[str, Any], now: datetime) -> datetime:
     return next((time_of(one) for one in conditions if one["type"] == "Ready" and one["status"] == "False"), now)
 
 
-def _of_container(pod: str, container: Mapping[str, Any], now: datetime) -> Ailment | None:
+def _of_container(pod: str, container: Mapping[str, Any], now: datetime) -> Obstacle | None:
     waiting = (container.get("state") or {}).get("waiting") or {}
     reason, message = waiting.get("reason", ""), waiting.get("message", "")
     if reason in _IMAGE_REASONS:
-        return Ailment(
+        return Obstacle(
             Reason.IMAGE_UNAVAILABLE, f"pod {pod} cannot get its image {container['image']}: {reason} {message}"
         )
     if reason in _CONFIG_REASONS:
-        return Ailment(Reason.POD_NOT_STARTABLE, f"pod {pod} cannot start: {message or reason}")
+        return Obstacle(Reason.POD_NOT_STARTABLE, f"pod {pod} cannot start: {message or reason}")
     if reason == "CrashLoopBackOff" or _ends_again_and_again(container, now):
-        return Ailment(Reason.MEMBER_CRASHING, f"pod {pod} ends again and again: {_last_words(container)}")
+        return Obstacle(Reason.MEMBER_CRASHING, f"pod {pod} ends again and again: {_last_words(container)}")
     return None
 
 

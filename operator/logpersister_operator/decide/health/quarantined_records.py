@@ -10,9 +10,9 @@ from typing import Any, Final
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import instant, plural
 from logpersister_operator.crd import status as crd
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, shortened, told_before, unknown, yes
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, shortened, unknown, yes
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed_state import Observed, documents
+from logpersister_operator.observed_state import ObservedState, documents
 from logpersister_operator.render.application import Application
 
 Report = Mapping[str, Any]
@@ -41,7 +41,7 @@ def refuse_alike(one: Application, other: Application) -> bool:
     return (one.image, *_parsing(one)) == (other.image, *_parsing(other))
 
 
-def state(observed: Observed) -> crd.Quarantine | None:
+def state(observed: ObservedState) -> crd.Quarantine | None:
     """Return what members have put into quarantine, those that have ended included; None when that is nothing."""
     before, stored = observed.previous_status("quarantine", crd.Quarantine), observed.stored
     if stored is None:
@@ -59,7 +59,7 @@ def state(observed: Observed) -> crd.Quarantine | None:
     )
 
 
-def records_parsing(observed: Observed, known: crd.Quarantine | None, *, is_paused: bool) -> Verdict:
+def records_parsing(observed: ObservedState, known: crd.Quarantine | None, *, is_paused: bool) -> Verdict:
     """Judge by when records went into quarantine last, also those of members that have ended since."""
     aspect = Aspect.RECORDS_PARSING
     if known is not None and known.last is not None and observed.now - known.last < RECENT:
@@ -68,7 +68,7 @@ def records_parsing(observed: Observed, known: crd.Quarantine | None, *, is_paus
         return no(aspect, Reason.RECORDS_QUARANTINED, f"{count}{newest}")
     if observed.reports is None:
         otherwise = unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member was asked yet")
-        return told_before(observed.status.get("conditions", []), aspect) or otherwise
+        return previous_verdict(observed.status.get("conditions", []), aspect) or otherwise
     if not documents(observed.reports):
         if is_paused:
             return unknown(aspect, Reason.PAUSED, "paused: nothing is parsed")

@@ -11,9 +11,9 @@ from typing import Any, Final
 from logpersister.report.human import duration, plural
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import Rebalance
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_before, unknown, yes
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, unknown, yes
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed_state import Observed
+from logpersister_operator.observed_state import ObservedState
 
 WINDOW: Final = timedelta(minutes=10)
 """Rebalances are counted for so long, and a storm is over when none has come for half of it."""
@@ -37,7 +37,7 @@ def counted(now: datetime, group_generation: int | None, before: Rebalance | Non
     return known
 
 
-def group_stable(observed: Observed, rebalance: Rebalance | None, wanted: int, *, changing: bool) -> Verdict:
+def group_stable(observed: ObservedState, rebalance: Rebalance | None, wanted: int, *, changing: bool) -> Verdict:
     """Judge whether members keep their partitions.
 
     Args:
@@ -47,7 +47,7 @@ def group_stable(observed: Observed, rebalance: Rebalance | None, wanted: int, *
         changing: whether members of revisions come and go because the spec wants it.
     """
     aspect = Aspect.GROUP_STABLE
-    before = told_before(observed.status.get("conditions", []), aspect)
+    before = previous_verdict(observed.status.get("conditions", []), aspect)
     known = _counted_from(rebalance)
     if rebalance is None or known is None or rebalance.group_generation is None:
         return unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member says in which generation its group is")
@@ -67,7 +67,7 @@ def _counted_from(rebalance: Rebalance | None) -> tuple[datetime, int] | None:
     return rebalance.counted_since, rebalance.counted_from
 
 
-def _cause(observed: Observed) -> tuple[Reason, str]:
+def _cause(observed: ObservedState) -> tuple[Reason, str]:
     """Return what is found: a member that restarts, one that is silent, or nothing."""
     for pod in observed.pods():
         ended = _last_end(pod)

@@ -16,11 +16,18 @@ from logpersister.manifest.resource import Spec
 from logpersister.report.human import duration, instant, plural
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import MOST_RESTARTS, Restart
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, shortened, told_before, unknown, yes
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, shortened, unknown, yes
 from logpersister_operator.decide.health.pod_failures import is_ready
-from logpersister_operator.decide.health.stalled_members import Cause, Hang, Hangs, counted, hangs, stores
+from logpersister_operator.decide.health.stalled_members import (
+    Cause,
+    StalledMember,
+    StalledMembers,
+    counted,
+    find_stalled_members,
+    stores,
+)
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed_state import KnownLag, Observed, UnknownLag
+from logpersister_operator.observed_state import KnownLag, ObservedState, UnknownLag
 from logpersister_operator.plan import Event
 
 RESTARTED: Final = "MemberRestarted"
@@ -37,7 +44,7 @@ _ASPECT: Final = Aspect.MEMBERS_PROGRESSING
 
 
 @dataclass(frozen=True, slots=True)
-class Care:
+class RepairDecision:
     """What was decided."""
 
     verdict: Verdict
@@ -45,7 +52,7 @@ class Care:
     """The record, from now on."""
     events: Sequence[Event] = ()
 
-    def pods(self, observed: Observed) -> list[Document]:
+    def pods(self, observed: ObservedState) -> list[Document]:
         """Return what is to be deleted: pods whose restart was decided, by whomever, and that are still there."""
         decided = {one.pod for one in self.restarts if observed.now - one.time < SETTLING}
         return [
@@ -55,7 +62,7 @@ class Care:
         ]
 
 
-def care(observed: Observed, spec: Spec | None, *, paused: bool, hands_off: str) -> Care:
+def decide_repair(observed: ObservedState, spec: Spec | None, *, paused: bool, hands_off: str) -> RepairDecision:
     """Decide what is done about members that hang.
 
     Args:
@@ -67,22 +74,22 @@ def care(observed: Observed, spec: Spec | None, *, paused: bool, hands_off: str)
     restarts = _before(observed)
     if spec is None or paused:
         nobody = "paused: no member runs" if paused else "no member runs"
-        return Care(unknown(_ASPECT, Reason.PAUSED if paused else Reason.NO_MEMBER_ANSWERS, nobody), restarts)
-    found = None if observed.reports is None else hangs(observed, spec)
-    hang = None if found is None else _next(observed, found)
-    if found is None or (hang is None and _is_new(observed)):
-        return Care(_not_judged(observed), restarts)
-    if hang is None:
-        return Care(yes(_ASPECT, Reason.MEMBERS_PROGRESS, "no member hangs"), restarts)
+        return RepairDecision(unknown(_ASPECT, Reason.PAUSED if paused else Reason.NO_MEMBER_ANSWERS, nobody), restarts)
+    found = None if observed.reports is None else find_stalled_members(observed, spec)
+    stalled = None if found is None else _next(observed, found)
+    if found is None or (stalled is None and _is_new(observed)):
+        return RepairDecision(_not_judged(observed), restarts)
+    if stalled is None:
+        return RepairDecision(yes(_ASPECT, Reason.MEMBERS_PROGRESS, "no member hangs"), restarts)
     if found.alike:
         every = counted(len(found.found) + len(found.failing), found.holders)
-        told = f"{every} hang or fail alike; {hang}; not restarted: see to what they share (Kafka, bucket, nodes)"
-        return _told(observed, Care(no(_ASPECT, Reason.MEMBERS_HANG_ALIKE, told), restarts))
+        told = f"{every} hang or fail alike; {stalled}; not restarted: see to what they share (Kafka, bucket, nodes)"
+        return _told(observed, RepairDecision(no(_ASPECT, Reason.MEMBERS_HANG_ALIKE, told), restarts))
     budget = Budget(spec.auto_repair, restarts, observed.now)
-    reason, why_not = _obstacle(observed, hang, budget, hands_off)
+    reason, why_not = _reason_to_wait(observed, stalled, budget, hands_off)
     if why_not:
-        return _told(observed, Care(no(_ASPECT, reason, f"{hang}; {why_not}"), restarts))
-    return _restart(hang, budget)
+        return _told(observed, RepairDecision(no(_ASPECT, reason, f"{stalled}; {why_not}"), restarts))
+    return _restart(stalled, budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,32 +116,34 @@ class Budget:
         doubled = self.policy.restart_after * 2.0 ** min(count, MOST_DOUBLINGS)
         return last.time + min(LONGEST_DISTANCE, doubled)
 
-    def spend(self, hang: Hang) -> tuple[Restart, ...]:
+    def spend(self, stalled: StalledMember) -> tuple[Restart, ...]:
         """Return the record with one more restart; of old ones only so many are kept as are needed."""
-        uid = str(hang.pod["metadata"]["uid"])
-        time, count = self.now.replace(microsecond=0), self.in_a_row(hang.member) + 1
-        new = Restart(member=hang.member, pod=uid, time=time, count=count, cause=shortened(hang.cause))
-        kept = [one for one in self.restarts if one.member != hang.member or self.now - one.time < HOUR]
+        uid = str(stalled.pod["metadata"]["uid"])
+        time, count = self.now.replace(microsecond=0), self.in_a_row(stalled.member) + 1
+        new = Restart(member=stalled.member, pod=uid, time=time, count=count, cause=shortened(stalled.cause))
+        kept = [one for one in self.restarts if one.member != stalled.member or self.now - one.time < HOUR]
         return (*kept, new)[-MOST_RESTARTS:]
 
     def _last(self, member: str) -> Restart | None:
         return next((one for one in reversed(self.restarts) if one.member == member), None)
 
 
-def _next(observed: Observed, found: Hangs) -> Hang | None:
+def _next(observed: ObservedState, found: StalledMembers) -> StalledMember | None:
     """Return who is next: a member that hangs, else one that fails while others store."""
     if found.found:
         return found.found[0]
-    failing = [hang.member for hang in found.failing]
-    return next((hang for hang in found.failing if stores(observed, hang.since, failing)), None)
+    failing = [stalled.member for stalled in found.failing]
+    return next((stalled for stalled in found.failing if stores(observed, stalled.since, failing)), None)
 
 
-def _obstacle(observed: Observed, hang: Hang, budget: Budget, hands_off: str) -> tuple[Reason, str]:
+def _reason_to_wait(
+    observed: ObservedState, stalled: StalledMember, budget: Budget, hands_off: str
+) -> tuple[Reason, str]:
     """Return why a member is not restarted now; an empty text when nothing speaks against it."""
     policy, now = budget.policy, observed.now
     if policy.max_restarts_per_hour == 0:
         hands_off = "spec.autoRepair.maxRestartsPerHour is 0"
-    elif hang.cause is Cause.NO_EXECUTORS:
+    elif stalled.cause is Cause.NO_EXECUTORS:
         hands_off = "a new one would have none either; see what its executors wait for"
     if hands_off:
         return Reason.MEMBER_HANGS, f"not restarted: {hands_off}"
@@ -144,23 +153,23 @@ def _obstacle(observed: Observed, hang: Hang, budget: Budget, hands_off: str) ->
     if budget.spent() >= policy.max_restarts_per_hour:
         many = plural(budget.spent(), "restart")
         return Reason.RESTARTS_USED_UP, f"not restarted: {many} in the last hour, spec.autoRepair allows no more"
-    earliest = max(hang.since + policy.restart_after, budget.not_before(hang.member) or hang.since)
+    earliest = max(stalled.since + policy.restart_after, budget.not_before(stalled.member) or stalled.since)
     if now < earliest:
         at = instant(earliest)
         return Reason.MEMBER_HANGS, f"it is restarted at {at} unless it goes on"
     return Reason.MEMBER_HANGS, ""
 
 
-def _restart(hang: Hang, budget: Budget) -> Care:
+def _restart(stalled: StalledMember, budget: Budget) -> RepairDecision:
     after = duration(budget.policy.restart_after.total_seconds())
-    count = budget.in_a_row(hang.member) + 1
+    count = budget.in_a_row(stalled.member) + 1
     row = f", for the {count}. time in a row" if count > 1 else ""
-    message = f"{hang}; it is restarted, having hung for {after} or more{row}"
+    message = f"{stalled}; it is restarted, having hung for {after} or more{row}"
     event = Event(RESTARTED, message, warning=True)
-    return Care(no(_ASPECT, Reason.MEMBER_HANGS, message), budget.spend(hang), [event])
+    return RepairDecision(no(_ASPECT, Reason.MEMBER_HANGS, message), budget.spend(stalled), [event])
 
 
-def _restarting(observed: Observed, restarts: Sequence[Restart]) -> str:
+def _restarting(observed: ObservedState, restarts: Sequence[Restart]) -> str:
     """Return the member that was restarted and is not ready again yet; empty when there is none."""
     for one in restarts:
         pod = next((pod for pod in observed.pods() if pod["metadata"]["name"] == one.member), None)
@@ -170,9 +179,9 @@ def _restarting(observed: Observed, restarts: Sequence[Restart]) -> str:
     return ""
 
 
-def _told(observed: Observed, decided: Care) -> Care:
+def _told(observed: ObservedState, decided: RepairDecision) -> RepairDecision:
     """Add an event when it is news why nothing is done; that the condition turns false is an event anyway."""
-    before = told_before(observed.status.get("conditions", []), _ASPECT)
+    before = previous_verdict(observed.status.get("conditions", []), _ASPECT)
     verdict = decided.verdict
     news = before is not None and before.status == "False" and before.reason != verdict.reason
     if not news or verdict.reason == Reason.MEMBER_HANGS:
@@ -180,22 +189,22 @@ def _told(observed: Observed, decided: Care) -> Care:
     return replace(decided, events=[Event(verdict.reason, verdict.message, warning=True)])
 
 
-def _is_new(observed: Observed) -> bool:
+def _is_new(observed: ObservedState) -> bool:
     """Whether this process has not watched for long enough to take back what was told before."""
-    before = told_before(observed.status.get("conditions", []), _ASPECT)
+    before = previous_verdict(observed.status.get("conditions", []), _ASPECT)
     is_watched = isinstance(observed.lag, KnownLag) and observed.lag.watched
     return before is not None and before.status == "False" and not is_watched
 
 
-def _not_judged(observed: Observed) -> Verdict:
+def _not_judged(observed: ObservedState) -> Verdict:
     """Return what was told before, unless Kafka cannot be asked at all."""
     if isinstance(observed.lag, UnknownLag):
         return unknown(_ASPECT, Reason.LAG_UNKNOWN, "Kafka cannot be asked who has which partitions")
     waits = unknown(_ASPECT, Reason.NO_MEMBER_ANSWERS, "the group is being shared out, or was not asked yet")
-    return told_before(observed.status.get("conditions", []), _ASPECT) or waits
+    return previous_verdict(observed.status.get("conditions", []), _ASPECT) or waits
 
 
-def _before(observed: Observed) -> tuple[Restart, ...]:
+def _before(observed: ObservedState) -> tuple[Restart, ...]:
     told: list[dict[str, Any]] = observed.status.get("restarts") or []
     try:
         return tuple(Restart.model_validate(one) for one in told)

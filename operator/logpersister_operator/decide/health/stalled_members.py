@@ -19,7 +19,7 @@ from logpersister_operator.decide.health.departed_members import member_names
 from logpersister_operator.decide.health.pod_failures import is_ready
 from logpersister_operator.decide.lag_targets import due_seconds
 from logpersister_operator.decide.validity import manifest_of_revision
-from logpersister_operator.observed_state import KnownLag, Observed
+from logpersister_operator.observed_state import KnownLag, ObservedState
 from logpersister_operator.render.application import REVISION_LABEL
 
 PATIENCE: Final = timedelta(minutes=8)
@@ -50,7 +50,7 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Hang:
+class StalledMember:
     """A member that hangs."""
 
     pod: Document
@@ -72,12 +72,12 @@ class Hang:
 
 
 @dataclass(frozen=True, slots=True)
-class Hangs:
+class StalledMembers:
     """All of them."""
 
-    found: tuple[Hang, ...]
+    found: tuple[StalledMember, ...]
     """That which hangs the longest first; those whose ranges fail apart."""
-    failing: tuple[Hang, ...]
+    failing: tuple[StalledMember, ...]
     """Members whose ranges fail."""
     holders: int
     """Members that have partitions."""
@@ -89,7 +89,7 @@ class Hangs:
         return count > 1 and 2 * count > self.holders
 
 
-def hangs(observed: Observed, spec: Spec) -> Hangs | None:
+def find_stalled_members(observed: ObservedState, spec: Spec) -> StalledMembers | None:
     """Return the members that hang; None while that cannot be judged: Kafka does not tell, or shares out anew."""
     lag = observed.lag
     if not isinstance(lag, KnownLag) or lag.group is None or lag.group.state in _SHARING_OUT:
@@ -98,21 +98,21 @@ def hangs(observed: Observed, spec: Spec) -> Hangs | None:
     ours = member_names(one for one in observed.stateful_sets().values() if uid in owners(one))
     pods = {name: pod for pod in observed.pods() if is_ready(pod) and (name := str(pod["metadata"]["name"])) in ours}
     holders = {one.name: one.assignment for one in lag.group.members if one.assignment}
-    found: list[Hang] = []
+    found: list[StalledMember] = []
     for name in sorted(holders.keys() & pods.keys() & (observed.reports or {}).keys()):
         own = _own_spec(observed, spec, pods[name])
         overdue = {one: _overdue(lag, one, spec, own) for one in holders[name] & lag.overdue.keys()}
         since = {one: lag.summary.observed_at - timedelta(seconds=by) for one, by in overdue.items() if by >= 0}
-        hang = _judged(observed, own, pods[name], since)
-        if hang is not None:
-            found.append(hang)
-    found.sort(key=lambda hang: (hang.since, hang.member))
-    failing = tuple(hang for hang in found if hang.cause is Cause.FAILURES)
-    others = tuple(hang for hang in found if hang.cause is not Cause.FAILURES)
-    return Hangs(others, failing, len(holders))
+        stalled = _judged(observed, own, pods[name], since)
+        if stalled is not None:
+            found.append(stalled)
+    found.sort(key=lambda stalled: (stalled.since, stalled.member))
+    failing = tuple(stalled for stalled in found if stalled.cause is Cause.FAILURES)
+    others = tuple(stalled for stalled in found if stalled.cause is not Cause.FAILURES)
+    return StalledMembers(others, failing, len(holders))
 
 
-def stores(observed: Observed, since: datetime, without: Iterable[str]) -> bool:
+def stores(observed: ObservedState, since: datetime, without: Iterable[str]) -> bool:
     """Whether a member, of others than these, has stored something since."""
     excluded = set(without)
     last = [
@@ -123,7 +123,7 @@ def stores(observed: Observed, since: datetime, without: Iterable[str]) -> bool:
     return any(time is not None and datetime.fromisoformat(time) > since for time in last)
 
 
-def _own_spec(observed: Observed, spec: Spec, pod: Document) -> Spec:
+def _own_spec(observed: ObservedState, spec: Spec, pod: Document) -> Spec:
     """Return what a member runs: that may be an older revision, which is in no hurry."""
     manifest = manifest_of_revision(observed, pod["metadata"]["labels"].get(REVISION_LABEL))
     return spec if manifest is None else manifest.spec
@@ -135,7 +135,9 @@ def _overdue(lag: KnownLag, partition: TopicPartition, spec: Spec, own: Spec) ->
     return lag.overdue[partition] - max(0.0, later)
 
 
-def _judged(observed: Observed, spec: Spec, pod: Document, overdue: Mapping[TopicPartition, datetime]) -> Hang | None:
+def _judged(
+    observed: ObservedState, spec: Spec, pod: Document, overdue: Mapping[TopicPartition, datetime]
+) -> StalledMember | None:
     name = pod["metadata"]["name"]
     document = (observed.reports or {})[name].document
     waiting = {one: since for one, since in overdue.items() if not _is_held(document, one)}
@@ -151,7 +153,7 @@ def _judged(observed: Observed, spec: Spec, pod: Document, overdue: Mapping[Topi
         found = _own_account(document, observed.now, spec, waiting)
     if found is None:
         return None
-    return Hang(pod, _coarse(max(since, found[1])), found[0], tuple(sorted(waiting)))
+    return StalledMember(pod, _coarse(max(since, found[1])), found[0], tuple(sorted(waiting)))
 
 
 def _own_account(

@@ -9,28 +9,28 @@ from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.decide.health import quarantined_records
 from logpersister_operator.decide.health.observed_fleets import pods_by_revision
 from logpersister_operator.decide.lag_targets import target_lag_seconds
-from logpersister_operator.observed_state import KnownLag, MemberReport, Observed
-from logpersister_operator.rollout.evidence import Evidence, GroupLag, Told
+from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState
+from logpersister_operator.rollout.evidence import Evidence, GroupLag, ReportedCounters
 
 Report = Mapping[str, Any]
 
 
-def evidence(observed: Observed, spec: Spec) -> dict[str, Evidence]:
+def evidence(observed: ObservedState, spec: Spec) -> dict[str, Evidence]:
     """Return what the members of each revision say; ``spec`` tells how long a record may wait."""
     reports = observed.reports or {}
     return {
-        revision: evidence_of(told_by(pods, reports), spec) for revision, pods in pods_by_revision(observed).items()
+        revision: evidence_of(reports_of(pods, reports), spec) for revision, pods in pods_by_revision(observed).items()
     }
 
 
-def told_by(pods: Iterable[Document], reports: Mapping[str, MemberReport]) -> dict[str, Report]:
+def reports_of(pods: Iterable[Document], reports: Mapping[str, MemberReport]) -> dict[str, Report]:
     """Return what the members in some pods say, by their names, of those that say something."""
     names = [str(pod["metadata"]["name"]) for pod in pods]
     found = {name: reports[name].document for name in names if name in reports}
     return {name: document for name, document in found.items() if document is not None}
 
 
-def group_lag(observed: Observed) -> GroupLag | None:
+def group_lag(observed: ObservedState) -> GroupLag | None:
     """Return the lag of the group; None while it is not known."""
     lag = observed.lag
     if not isinstance(lag, KnownLag):
@@ -55,9 +55,9 @@ def evidence_of(told: Mapping[str, Report], spec: Spec) -> Evidence:
     )
 
 
-def _stored(name: str, report: Report) -> Told:
+def _stored(name: str, report: Report) -> ReportedCounters:
     started, records = datetime.fromisoformat(report["startedAt"]), report["uploads"].get("records") or 0
-    return Told(name, started, records, quarantined_records.records(report))
+    return ReportedCounters(name, started, records, quarantined_records.records(report))
 
 
 def _behind(reports: Sequence[Report]) -> int | None:

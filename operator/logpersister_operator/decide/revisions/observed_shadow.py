@@ -7,57 +7,59 @@ from logpersister.report.shadow import Both
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status_rollout import ShadowState, shadow_of
 from logpersister_operator.decide.health.observed_fleets import fleet_of
-from logpersister_operator.decide.revisions.observed_evidence import evidence_of, told_by
+from logpersister_operator.decide.revisions.observed_evidence import evidence_of, reports_of
 from logpersister_operator.decide.validity import manifest_of_revision
-from logpersister_operator.observed_state import Observed
+from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.render.application import SHADOW, Application, secret_names
-from logpersister_operator.render.shadow_deployment import GROUP_ANNOTATION, Try
-from logpersister_operator.rollout.record import Record
+from logpersister_operator.render.shadow_deployment import GROUP_ANNOTATION, ShadowDeployment
+from logpersister_operator.rollout.record import RolloutRecord
 from logpersister_operator.rollout.shadow_evidence import UNSEEN, Comparison, Shadow
 from logpersister_operator.rollout.transitions import Phase
 
 
-def present_try(observed: Observed, app: Application, record: Record | None) -> Try | None:
+def shadow_deployment(
+    observed: ObservedState, app: Application, record: RolloutRecord | None
+) -> ShadowDeployment | None:
     """Return the try that a record is about; None when no shadow of this application shall be there."""
     if record is None or record.phase is not Phase.SHADOWING or record.candidate != app.revision:
         return None
     told = (observed.status.get("rollout") or {}).get("shadow") or {}
-    return Try.of(app, record.since, (told.get("groupId", ""), told.get("prefix", "")))
+    return ShadowDeployment.of(app, record.since, (told.get("groupId", ""), told.get("prefix", "")))
 
 
-def shadow(observed: Observed, app: Application, record: Record | None) -> Shadow:
+def shadow(observed: ObservedState, app: Application, record: RolloutRecord | None) -> Shadow:
     """Return what is seen of the shadow that a record is about; what is left of an earlier try is none of it."""
-    present = present_try(observed, app, record)
+    present = shadow_deployment(observed, app, record)
     if present is None:
         return UNSEEN
     pods = [pod for pod in observed.pods(SHADOW) if _group(pod) == present.group_id]
     found = observed.shadows().get(app.revision)
     if found is not None and _group(found["spec"]["template"]) != present.group_id:
         found = None
-    told = told_by(pods, observed.shadow_reports)
+    told = reports_of(pods, observed.shadow_reports)
     told = {name: one for name, one in told.items() if one["group"] == present.group_id}
     compared = _comparison(list(told.values()))
     return Shadow(fleet_of(found, pods, observed.now), evidence_of(told, app.resource.spec), compared)
 
 
-def children(observed: Observed, app: Application, record: Record, members: int) -> list[Document]:
+def children(observed: ObservedState, app: Application, record: RolloutRecord, members: int) -> list[Document]:
     """Return what the shadow needs that a record is about; nothing when it shall have no members."""
-    present = present_try(observed, app, record)
+    present = shadow_deployment(observed, app, record)
     if present is None or members == 0 or record.stable is None:
         return []
     manifest = manifest_of_revision(observed, record.stable)
     return present.children(record.stable, [] if manifest is None else secret_names(manifest.spec))
 
 
-def state(observed: Observed, app: Application, record: Record) -> ShadowState | None:
+def state(observed: ObservedState, app: Application, record: RolloutRecord) -> ShadowState | None:
     """Return what the status tells of the shadow; None when there shall be none."""
-    present = present_try(observed, app, record)
+    present = shadow_deployment(observed, app, record)
     if present is None:
         return None
     return shadow_of(present.group_id, present.prefix, present.members, shadow(observed, app, record))
 
 
-def generation(observed: Observed, lead: Application, record: Record) -> int:
+def generation(observed: ObservedState, lead: Application, record: RolloutRecord) -> int:
     """Return the generation that members write: that of a revision in the shadow is not written yet."""
     manifest = manifest_of_revision(observed, record.stable) if record.phase is Phase.SHADOWING else None
     return (lead.resource if manifest is None else manifest).spec.generation

@@ -13,26 +13,26 @@ from logpersister_operator.crd.status_rollout import (
     record_of,
     rollout_of,
 )
-from logpersister_operator.decide.conditions import Verdict
+from logpersister_operator.decide.conditions import Obstacle, Verdict
 from logpersister_operator.decide.health import quarantined_records
 from logpersister_operator.decide.health.observed_fleets import fleets
-from logpersister_operator.decide.health.pod_failures import Ailment, ailment
+from logpersister_operator.decide.health.pod_failures import pod_failure
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.revisions import observed_shadow
 from logpersister_operator.decide.revisions.observed_evidence import evidence, group_lag
 from logpersister_operator.decide.scaling import member_count
-from logpersister_operator.decide.scaling.autoscaler import Scaling
+from logpersister_operator.decide.scaling.autoscaler import AutoscaleDecision
 from logpersister_operator.decide.validity import manifest_of
-from logpersister_operator.observed_state import Observed
+from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.plan import Event
 from logpersister_operator.render.application import REVISION_LABEL, Application, secret_names
 from logpersister_operator.render.pod import SECRETS_ANNOTATION
 from logpersister_operator.render.workload import IMAGE_ANNOTATION
 from logpersister_operator.rollout.fleet import Fleet
-from logpersister_operator.rollout.inputs import Situation
+from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.policy import Policy
-from logpersister_operator.rollout.record import Record
-from logpersister_operator.rollout.step import Outcome, step
+from logpersister_operator.rollout.record import RolloutRecord
+from logpersister_operator.rollout.step import RolloutStep, next_step
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 from logpersister_operator.rollout.words import failure_message, message
 
@@ -51,18 +51,18 @@ _REASONS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rolling:
+class RolloutPlan:
     """What the state machine found and wants."""
 
-    outcome: Outcome
-    situation: Situation
+    step: RolloutStep
+    inputs: RolloutInputs
     app: Application
     """What the spec describes."""
     lead: Application
     """What all children but the members of other revisions are made from: what runs, or is on its way to."""
-    sick: Ailment | None = None
-    """What ails a member of it."""
-    scaling: Scaling | None = None
+    pod_failure: Obstacle | None = None
+    """Why one of its pods cannot become ready by itself."""
+    scaling: AutoscaleDecision | None = None
     """How many members the lag asks for; None when the spec says how many."""
     shadow: ShadowState | None = None
     """What is told of the shadow."""
@@ -72,89 +72,90 @@ class Rolling:
     @property
     def ready(self) -> int:
         """Members that are ready, of whatever revision."""
-        return sum(fleet.ready for fleet in self.situation.fleets.values())
+        return sum(fleet.ready for fleet in self.inputs.fleets.values())
 
     @property
     def is_alone(self) -> bool:
         """Whether no other revision than that of the spec has members."""
         return self.lead is self.app and all(
-            fleet.is_gone for revision, fleet in self.situation.fleets.items() if revision != self.app.revision
+            fleet.is_gone for revision, fleet in self.inputs.fleets.items() if revision != self.app.revision
         )
 
     @property
     def is_calm(self) -> bool:
         """Whether no member is on its way in or out; a rollout may wait for somebody, or for its shadow."""
-        return self.outcome.record.phase in (Phase.STEADY, Phase.SHADOWING, Phase.WAITING, Phase.HALTED)
+        return self.step.record.phase in (Phase.STEADY, Phase.SHADOWING, Phase.WAITING, Phase.HALTED)
 
     @property
     def doing(self) -> tuple[Reason, str] | None:
         """What is going on, as a reason and in words; None when nothing is rolled out."""
-        record = self.outcome.record
+        record = self.step.record
         reason = _REASONS.get(record.phase)
-        return None if reason is None else (reason, message(record, self.situation))
+        return None if reason is None else (reason, message(record, self.inputs))
 
     @property
-    def failure(self) -> Ailment | None:
+    def failure(self) -> Obstacle | None:
         """Why the revision of the spec has no members, and what to do."""
-        record = self.outcome.record
+        record = self.step.record
         if record.phase is not Phase.HALTED:
             return None
-        failure = record.failure_of(self.app.revision, self.situation.policy.attempt)
+        failure = record.failure_of(self.app.revision, self.inputs.policy.attempt)
         if failure is None:
             return None
-        return Ailment(Reason.ROLLOUT_FAILED, failure_message(record, failure, self.situation))
+        return Obstacle(Reason.ROLLOUT_FAILED, failure_message(record, failure, self.inputs))
 
     @property
-    def ailment(self) -> Ailment | None:
-        """What ails members; what ails those that are being tried, the rollout itself deals with."""
-        if self.outcome.record.phase in ONGOING:
+    def obstacle(self) -> Obstacle | None:
+        """Why a pod cannot become ready by itself. A rollout deals with the pods of its candidate itself."""
+        if self.step.record.phase in ONGOING:
             return None
-        return self.sick
+        return self.pod_failure
 
     @property
     def again_seconds(self) -> float | None:
         """When to look again though nothing changes."""
-        if self.outcome.record.frozen:
+        if self.step.record.frozen:
             return None
-        again = member_count.again(self.situation.now, self.scaling)
-        now, look = self.situation.now, self.outcome.look
+        again = member_count.again(self.inputs.now, self.scaling)
+        now, look = self.inputs.now, self.step.look
         waits = [look - now] if look is not None else []
-        if self.outcome.record.phase in ONGOING:
+        if self.step.record.phase in ONGOING:
             waits.append(LOOK)
         if again is not None:
             waits.append(again)
         return min((wait.total_seconds() for wait in waits), default=None)
 
     def events(self) -> list[Event]:
-        news = [Event(one.reason, one.message, one.warning) for one in self.outcome.news]
-        return [*news, *member_count.events(self.scaling)]
+        found = [Event(one.reason, one.message, one.warning) for one in self.step.events]
+        return [*found, *member_count.events(self.scaling)]
 
-    def autoscaling(self, observed: Observed) -> list[Verdict]:
+    def autoscaling(self, observed: ObservedState) -> list[Verdict]:
         """Return the condition of a resource whose members follow the lag."""
         return member_count.verdicts(observed, self.app.resource.spec, self.scaling)
 
-    def rollout(self) -> Rollout:
-        return rollout_of(self.outcome.record, self.shadow)
+    def status(self) -> Rollout:
+        """Return ``status.rollout``."""
+        return rollout_of(self.step.record, self.shadow)
 
 
-def roll(observed: Observed, app: Application, *, paused: bool) -> Rolling:
+def plan_rollout(observed: ObservedState, app: Application, *, paused: bool) -> RolloutPlan:
     """Take the next step towards what the spec describes."""
     record, there = record_of(observed.status), fleets(observed)
-    scaled = member_count.scale(observed, app.resource.spec, app.revision, record, there, paused=paused)
+    scaled = member_count.decide(observed, app.resource.spec, app.revision, record, there, paused=paused)
     members = app.resource.spec.members if scaled is None else scaled.members
-    situation = _situation(observed, app, record, there, members, paused=paused)
-    outcome = step(record, situation)
-    leads = outcome.record.leads
+    inputs = _inputs(observed, app, record, there, members, paused=paused)
+    step = next_step(record, inputs)
+    leads = step.record.leads
     lead = app if leads in (None, app.revision) else stored(observed, app, leads)
     lead = lead or app
     others = observed.stateful_sets().keys() - {lead.revision}
     pods = [pod for pod in observed.pods() if pod["metadata"]["labels"].get(REVISION_LABEL) not in others]
-    sick, shadow = ailment(pods, observed.now), observed_shadow.state(observed, app, outcome.record)
-    generation = observed_shadow.generation(observed, lead, outcome.record)
-    return Rolling(outcome, situation, app, lead, sick, scaled, shadow, generation)
+    failure, shadow = pod_failure(pods, observed.now), observed_shadow.state(observed, app, step.record)
+    generation = observed_shadow.generation(observed, lead, step.record)
+    return RolloutPlan(step, inputs, app, lead, failure, scaled, shadow, generation)
 
 
-def stored(observed: Observed, app: Application, revision: str | None) -> Application | None:
+def stored(observed: ObservedState, app: Application, revision: str | None) -> Application | None:
     """Rebuild another revision from its ConfigMap; None when that does not give the same revision.
 
     What makes no revision and only we read is as in the present spec, but for its pods: those have proven themselves.
@@ -181,17 +182,17 @@ def stored(observed: Observed, app: Application, revision: str | None) -> Applic
     return found if found.revision == revision else None
 
 
-def _situation(
-    observed: Observed,
+def _inputs(
+    observed: ObservedState,
     app: Application,
-    record: Record | None,
+    record: RolloutRecord | None,
     there: Mapping[str, Fleet],
     members: int,
     *,
     paused: bool,
-) -> Situation:
+) -> RolloutInputs:
     spec, missing = app.resource.spec, observed.secrets.missing
-    return Situation(
+    return RolloutInputs(
         now=observed.now.replace(microsecond=0),
         revision=app.revision,
         members=members,
@@ -212,7 +213,7 @@ def _situation(
     )
 
 
-def _refuse_alike(observed: Observed, app: Application, record: Record | None) -> bool:
+def _refuse_alike(observed: ObservedState, app: Application, record: RolloutRecord | None) -> bool:
     """Whether it is known that the revision which is let in refuses the same records as the stable one."""
     if record is None or record.candidate is None:
         return False
@@ -221,7 +222,7 @@ def _refuse_alike(observed: Observed, app: Application, record: Record | None) -
     return candidate is not None and stable is not None and quarantined_records.refuse_alike(candidate, stable)
 
 
-def _secrets_digest(observed: Observed, revision: str) -> str:
+def _secrets_digest(observed: ObservedState, revision: str) -> str:
     stateful_set = observed.stateful_sets().get(revision)
     if stateful_set is None:
         return ""

@@ -17,7 +17,7 @@ from logpersister_operator.crd.status_autoscale import LONGEST_CAUSE, Autoscale,
 from logpersister_operator.decide.reasons import Reason
 
 LOW: Final = 0.5
-"""Pressure below which the lag is well below its target."""
+"""A lag ratio below this one is well below the target."""
 ROOM: Final = 0.8
 """Part of what a member was seen to store that it may have to, after another one was taken away."""
 MOST_GROWTH: Final = 2.0
@@ -29,16 +29,16 @@ _HOUR: Final = 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class AutoscaleInputs:
     """The lag of the group, as Kafka told it."""
 
     at: datetime
-    pressure: float
-    """Of the oldest record of a partition that moves: 0 while it is younger than ``maxAge``, 1 at the target."""
-    calm: float
-    """The same over all partitions; infinite when it is not known of one."""
+    lag_ratio: float
+    """The age of the oldest record of a partition that makes progress: 0 below ``maxAge``, 1 at the target lag."""
+    overall_lag_ratio: float
+    """The same ratio over all partitions; infinite while the age of one is unknown."""
     age: float
-    """Of the record that the pressure is about, in seconds."""
+    """The age of the record that `lag_ratio` is about, in seconds."""
     target: float
     """For how many seconds that record may wait."""
     partitions: int
@@ -49,7 +49,7 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
-class Scaling:
+class AutoscaleDecision:
     """What is decided."""
 
     state: Autoscale
@@ -82,21 +82,25 @@ def begin(spec: AutoscaleSpec, first: int) -> Autoscale:
     return Autoscale(members=_within(spec, first, None))
 
 
-def hold(spec: AutoscaleSpec, state: Autoscale, reason: Reason, words: str, *, forget: bool = True) -> Scaling:
+def hold(
+    spec: AutoscaleSpec, state: Autoscale, reason: Reason, words: str, *, forget: bool = True
+) -> AutoscaleDecision:
     """Change nothing but what the bounds ask for; what was watched begins anew afterwards, unless told otherwise."""
     members = _within(spec, state.members, None)
-    return Scaling(_changed(state, members=members, watch=None if forget else state.watch), reason, words, acts=False)
+    return AutoscaleDecision(
+        _changed(state, members=members, watch=None if forget else state.watch), reason, words, acts=False
+    )
 
 
-def change(state: Autoscale, members: int, at: datetime, cause: str) -> Scaling:
+def change(state: Autoscale, members: int, at: datetime, cause: str) -> AutoscaleDecision:
     """Change the number of members; what was watched is about the one before."""
     last = Scaled(time=at.replace(microsecond=0), before=state.members, after=members, cause=cause[:LONGEST_CAUSE])
     after = _changed(state, members=members, watch=None, last=last)
     words = "members are added" if members > state.members else "a member is taken away"
-    return Scaling(after, _last(after), words, change=last)
+    return AutoscaleDecision(after, _last(after), words, change=last)
 
 
-def autoscale(spec: AutoscaleSpec, state: Autoscale, seen: Sight, revision: str) -> Scaling:
+def autoscale(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs, revision: str) -> AutoscaleDecision:
     """Decide for members that are all ready, of the one revision that there is."""
     if state.revision != revision:
         state = _changed(state, revision=revision, rate=None)
@@ -106,14 +110,14 @@ def autoscale(spec: AutoscaleSpec, state: Autoscale, seen: Sight, revision: str)
         return change(state, most, seen.at, f"no more are of use: {only}")
     if state.members < spec.min_members:
         return change(state, spec.min_members, seen.at, "spec.autoscale.minMembers")
-    if seen.pressure > 1.0:
+    if seen.lag_ratio > 1.0:
         return _behind(spec, _watching(state, "OverTarget", seen, spec.scale_up_stabilization), seen, most)
-    if seen.calm < LOW and state.members > spec.min_members:
+    if seen.overall_lag_ratio < LOW and state.members > spec.min_members:
         return _ahead(spec, _watching(state, "WellBelowTarget", seen, spec.scale_down_stabilization), seen)
-    return Scaling(_changed(state, watch=None), _last(state), "the lag is within its target")
+    return AutoscaleDecision(_changed(state, watch=None), _last(state), "the lag is within its target")
 
 
-def _behind(spec: AutoscaleSpec, state: Autoscale, seen: Sight, most: int) -> Scaling:
+def _behind(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs, most: int) -> AutoscaleDecision:
     """Add members, unless it gets better by itself."""
     watch, wait = state.watch, spec.scale_up_stabilization
     assert watch is not None
@@ -123,17 +127,17 @@ def _behind(spec: AutoscaleSpec, state: Autoscale, seen: Sight, most: int) -> Sc
         if state.members >= most:
             return _full(spec, state, told, most)
         words = f"{told}; members are added if that lasts for {duration(wait.total_seconds())} and gets no better"
-        return Scaling(state, _last(state), words, due=watch.since + wait)
+        return AutoscaleDecision(state, _last(state), words, due=watch.since + wait)
     if rates.stored <= 0:
         words = f"{told}, and nothing is stored: more members would not help"
-        return Scaling(state, Reason.NOTHING_STORED, words, acts=False)
+        return AutoscaleDecision(state, Reason.NOTHING_STORED, words, acts=False)
     recovers = _recovers(watch, seen, spec.scale_down_stabilization)
     state = _changed(state, rate=_seen_rate(state, seen, rates.stored, spec, recovers=recovers))
     again = _changed(state, watch=_watch("OverTarget", seen))
     if state.members >= most:
         return _full(spec, again, told, most)
     if recovers:
-        return Scaling(again, _last(state), f"{told}, and the backlog gets smaller", due=seen.at + wait)
+        return AutoscaleDecision(again, _last(state), f"{told}, and the backlog gets smaller", due=seen.at + wait)
     factor = max(seen.age / seen.target, rates.written / rates.stored)
     wanted = math.ceil(state.members * min(factor, MOST_GROWTH))
     return change(
@@ -145,13 +149,13 @@ def _behind(spec: AutoscaleSpec, state: Autoscale, seen: Sight, most: int) -> Sc
     )
 
 
-def _full(spec: AutoscaleSpec, state: Autoscale, told: str, most: int) -> Scaling:
+def _full(spec: AutoscaleSpec, state: Autoscale, told: str, most: int) -> AutoscaleDecision:
     """Say that there are as many members as there may be: the same as long as the lag is over its target."""
     limit = "spec.autoscale.maxMembers" if most == spec.max_members else "the number of partitions"
-    return Scaling(state, Reason.LIMIT_REACHED, f"{told}, and {limit} allows no more members", acts=False)
+    return AutoscaleDecision(state, Reason.LIMIT_REACHED, f"{told}, and {limit} allows no more members", acts=False)
 
 
-def _ahead(spec: AutoscaleSpec, state: Autoscale, seen: Sight) -> Scaling:
+def _ahead(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs) -> AutoscaleDecision:
     """Take a member away, unless the others cannot store what comes."""
     watch, wait = state.watch, spec.scale_down_stabilization
     assert watch is not None
@@ -159,7 +163,7 @@ def _ahead(spec: AutoscaleSpec, state: Autoscale, seen: Sight) -> Scaling:
     if rates is None or seen.at - watch.since < wait:
         lasts = duration(wait.total_seconds())
         words = f"the lag is well below its target; a member is taken away if it stays there for {lasts}"
-        return Scaling(state, _last(state), words, due=watch.since + wait)
+        return AutoscaleDecision(state, _last(state), words, due=watch.since + wait)
     if state.rate is not None:  # members that keep up show that they can
         state = _changed(state, rate=max(state.rate, round(rates.stored / state.members * _HOUR)))
     share = max(0.0, rates.written) / (state.members - 1) * _HOUR
@@ -168,7 +172,9 @@ def _ahead(spec: AutoscaleSpec, state: Autoscale, seen: Sight) -> Scaling:
             f"all are needed: each of one less would have to store {number(round(share))} records an hour, "
             f"and a member was seen to store {number(state.rate)}"
         )
-        return Scaling(_changed(state, watch=_watch("WellBelowTarget", seen)), _last(state), words, due=seen.at + wait)
+        return AutoscaleDecision(
+            _changed(state, watch=_watch("WellBelowTarget", seen)), _last(state), words, due=seen.at + wait
+        )
     cause = (
         f"the lag was well below its target of {duration(seen.target)} for {duration(wait.total_seconds())}; "
         f"{_hourly(rates.written)} records an hour came"
@@ -182,7 +188,7 @@ def _within(spec: AutoscaleSpec, members: int, partitions: int | None) -> int:
     return max(spec.min_members, min(members, most))
 
 
-def _watching(state: Autoscale, lag: str, seen: Sight, wait: timedelta) -> Autoscale:
+def _watching(state: Autoscale, lag: str, seen: AutoscaleInputs, wait: timedelta) -> Autoscale:
     """Go on watching, or begin when what was watched was something else, or long ago."""
     watch = state.watch
     if (
@@ -197,8 +203,8 @@ def _watching(state: Autoscale, lag: str, seen: Sight, wait: timedelta) -> Autos
     return _changed(state, watch=_watch(lag, seen))
 
 
-def _watch(lag: str, seen: Sight) -> Watch:
-    percent = round(min(seen.pressure, 1e6) * 100)
+def _watch(lag: str, seen: AutoscaleInputs) -> Watch:
+    percent = round(min(seen.lag_ratio, 1e6) * 100)
     since = seen.at.replace(microsecond=0)
     return Watch.model_validate(
         {"lag": lag, "since": since, "pressure": percent, "partitions": seen.partitions}
@@ -206,7 +212,7 @@ def _watch(lag: str, seen: Sight) -> Watch:
     )
 
 
-def _rates(watch: Watch, seen: Sight) -> _Rates | None:
+def _rates(watch: Watch, seen: AutoscaleInputs) -> _Rates | None:
     """Return what was stored and written since, a second; None when no time has passed."""
     seconds = (seen.at - watch.since).total_seconds()
     if seconds < 1.0:
@@ -214,7 +220,7 @@ def _rates(watch: Watch, seen: Sight) -> _Rates | None:
     return _Rates((seen.stored - watch.stored) / seconds, (seen.written - watch.written) / seconds)
 
 
-def _seen_rate(state: Autoscale, seen: Sight, stored: float, spec: AutoscaleSpec, *, recovers: bool) -> int:
+def _seen_rate(state: Autoscale, seen: AutoscaleInputs, stored: float, spec: AutoscaleSpec, *, recovers: bool) -> int:
     """Return how many records an hour a member is known to store, now that so many a second were stored."""
     found = round(stored / state.members * _HOUR)
     known, last = state.rate, state.last
@@ -226,11 +232,11 @@ def _seen_rate(state: Autoscale, seen: Sight, stored: float, spec: AutoscaleSpec
     return max(known, found) if just_came else found
 
 
-def _recovers(watch: Watch, seen: Sight, within: timedelta) -> bool:
+def _recovers(watch: Watch, seen: AutoscaleInputs, within: timedelta) -> bool:
     """Whether the lag falls so fast that it is back at its target in time."""
-    fallen = watch.pressure / 100 - seen.pressure
+    fallen = watch.pressure / 100 - seen.lag_ratio
     elapsed = (seen.at - watch.since).total_seconds()
-    return fallen > 0 and elapsed * (seen.pressure - 1.0) / fallen <= within.total_seconds()
+    return fallen > 0 and elapsed * (seen.lag_ratio - 1.0) / fallen <= within.total_seconds()
 
 
 def _last(state: Autoscale) -> Reason:

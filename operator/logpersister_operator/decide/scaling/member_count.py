@@ -10,17 +10,25 @@ from logpersister.manifest.resource import Spec
 from logpersister.report.human import duration, instant, plural
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status_autoscale import Autoscale
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_before, yes
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, yes
 from logpersister_operator.decide.health.observed_fleets import ordinal, pods_by_revision
 from logpersister_operator.decide.health.pod_failures import time_of, without_node
 from logpersister_operator.decide.lag_targets import target_lag_seconds
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.decide.scaling.autoscaler import LOOK, Scaling, Sight, autoscale, begin, change, hold
+from logpersister_operator.decide.scaling.autoscaler import (
+    LOOK,
+    AutoscaleDecision,
+    AutoscaleInputs,
+    autoscale,
+    begin,
+    change,
+    hold,
+)
 from logpersister_operator.decide.validity import manifest_of_revision
-from logpersister_operator.observed_state import KnownLag, Observed, UnknownLag
+from logpersister_operator.observed_state import KnownLag, ObservedState, UnknownLag
 from logpersister_operator.plan import Event
 from logpersister_operator.rollout.fleet import NONE, Fleet
-from logpersister_operator.rollout.record import Record
+from logpersister_operator.rollout.record import RolloutRecord
 from logpersister_operator.rollout.transitions import Phase
 
 _ROLLING_OUT: Final = (Reason.ROLLING_OUT, "the number stays as it is until the rollout has ended")
@@ -32,15 +40,15 @@ LEAST_SPAN: Final = 1.0
 """Seconds between the age up to which records wait anyway and the target."""
 
 
-def scale(
-    observed: Observed,
+def decide(
+    observed: ObservedState,
     spec: Spec,
     revision: str,
-    record: Record | None,
+    record: RolloutRecord | None,
     fleets: Mapping[str, Fleet],
     *,
     paused: bool,
-) -> Scaling | None:
+) -> AutoscaleDecision | None:
     """Decide how many members there shall be; None when that is ``spec.members``."""
     if spec.autoscale is None:
         return None
@@ -56,21 +64,21 @@ def scale(
         return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known: not asked yet", forget=False)
     if isinstance(observed.lag, UnknownLag) or observed.lag.flow is None:
         return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known")
-    return autoscale(spec.autoscale, state, sight(observed.lag, spec), runs)
+    return autoscale(spec.autoscale, state, autoscale_inputs(observed.lag, spec), runs)
 
 
-def sight(lag: KnownLag, spec: Spec) -> Sight:
+def autoscale_inputs(lag: KnownLag, spec: Spec) -> AutoscaleInputs:
     """Return the lag as the decision wants it."""
     assert lag.flow is not None
     oldest = {topic.name: topic for topic in (_Topic(name, spec) for name in lag.summary.topics)}
     moving = {name: age for name, age in lag.flow.ages.items() if age is not None and name in oldest}
-    worst = max(moving, key=lambda name: oldest[name].pressure(moving[name]), default=None)
+    worst = max(moving, key=lambda name: oldest[name].lag_ratio(moving[name]), default=None)
     everything = {name: topic.seconds for name, topic in lag.summary.topics.items()}
-    pressures = [math.inf if age is None else oldest[name].pressure(age) for name, age in everything.items()]
-    return Sight(
+    ratios = [math.inf if age is None else oldest[name].lag_ratio(age) for name, age in everything.items()]
+    return AutoscaleInputs(
         at=lag.summary.observed_at,
-        pressure=0.0 if worst is None else oldest[worst].pressure(moving[worst]),
-        calm=max(pressures, default=math.inf),
+        lag_ratio=0.0 if worst is None else oldest[worst].lag_ratio(moving[worst]),
+        overall_lag_ratio=max(ratios, default=math.inf),
         age=0.0 if worst is None else moving[worst],
         target=min((topic.target for topic in oldest.values()), default=1.0) if worst is None else oldest[worst].target,
         partitions=lag.summary.partitions,
@@ -79,16 +87,16 @@ def sight(lag: KnownLag, spec: Spec) -> Sight:
     )
 
 
-def verdicts(observed: Observed, spec: Spec, scaling: Scaling | None) -> list[Verdict]:
+def verdicts(observed: ObservedState, spec: Spec, scaling: AutoscaleDecision | None) -> list[Verdict]:
     """Return the condition, if there is one: whether the number of members follows the lag, and what was done last."""
     bounds = spec.autoscale
     return [] if bounds is None or scaling is None else [_verdict(observed, bounds, scaling)]
 
 
-def _verdict(observed: Observed, bounds: AutoscaleSpec, scaling: Scaling) -> Verdict:
+def _verdict(observed: ObservedState, bounds: AutoscaleSpec, scaling: AutoscaleDecision) -> Verdict:
     state = scaling.state
     if observed.lag is None and scaling.reason is Reason.LAG_UNKNOWN:
-        before = told_before(observed.status.get("conditions", []), Aspect.AUTOSCALING)
+        before = previous_verdict(observed.status.get("conditions", []), Aspect.AUTOSCALING)
         if before is not None:  # a new process is no news
             return before
     message = f"{state.members} members, of {bounds.min_members} to {bounds.max_members}: {scaling.words}"
@@ -98,7 +106,7 @@ def _verdict(observed: Observed, bounds: AutoscaleSpec, scaling: Scaling) -> Ver
     return (yes if scaling.acts else no)(Aspect.AUTOSCALING, scaling.reason, message)
 
 
-def events(scaling: Scaling | None) -> list[Event]:
+def events(scaling: AutoscaleDecision | None) -> list[Event]:
     """Return the event of a change."""
     if scaling is None or scaling.change is None:
         return []
@@ -107,7 +115,7 @@ def events(scaling: Scaling | None) -> list[Event]:
     return [Event(reason, f"from {change.before} to {change.after} members: {change.cause}")]
 
 
-def again(now: datetime, scaling: Scaling | None) -> timedelta | None:
+def again(now: datetime, scaling: AutoscaleDecision | None) -> timedelta | None:
     """Return when to look again though nothing changes."""
     if scaling is None or scaling.due is None:
         return None
@@ -124,18 +132,18 @@ class _Topic:
         target = target_lag_seconds(spec, name) if own is None else own.total_seconds()
         self.target = max(target, self.waits + LEAST_SPAN)
 
-    def pressure(self, age: float) -> float:
+    def lag_ratio(self, age: float) -> float:
         return max(0.0, age - self.waits) / (self.target - self.waits)
 
 
-def _first(spec: Spec, record: Record | None, fleets: Mapping[str, Fleet]) -> int:
+def _first(spec: Spec, record: RolloutRecord | None, fleets: Mapping[str, Fleet]) -> int:
     """Return the number to begin with: as many as run, so that neither a new field nor a lost status stops members."""
     there = max((fleet.wanted for fleet in fleets.values()), default=0)
     is_calm = record is None or record.phase is Phase.STEADY
     return there if there and is_calm else spec.members
 
 
-def _runs_alone(spec: Spec, wanted: str, record: Record | None, fleets: Mapping[str, Fleet]) -> str | None:
+def _runs_alone(spec: Spec, wanted: str, record: RolloutRecord | None, fleets: Mapping[str, Fleet]) -> str | None:
     """Return the revision that all members are of, and stay; None while another one is let in or taken out."""
     if record is None or record.stable is None:
         return None
@@ -145,7 +153,7 @@ def _runs_alone(spec: Spec, wanted: str, record: Record | None, fleets: Mapping[
     return record.stable if (is_settled or is_refused) and all(one.is_gone for one in others) else None
 
 
-def _waits_alike(observed: Observed, spec: Spec, revision: str) -> bool:
+def _waits_alike(observed: ObservedState, spec: Spec, revision: str) -> bool:
     """Whether records wait in another revision for as long as the spec says: else their age tells nothing."""
     manifest = manifest_of_revision(observed, revision)
     if manifest is None:
@@ -153,7 +161,7 @@ def _waits_alike(observed: Observed, spec: Spec, revision: str) -> bool:
     return (manifest.spec.upload, manifest.spec.cycle_interval) == (spec.upload, spec.cycle_interval)
 
 
-def _without_room(observed: Observed, spec: Spec, state: Autoscale, runs: str) -> Scaling | None:
+def _without_room(observed: ObservedState, spec: Spec, state: Autoscale, runs: str) -> AutoscaleDecision | None:
     """Give up members that have no node for long: they would keep the number from following the lag for ever."""
     assert spec.autoscale is not None
     patience = spec.rollout.progress_deadline
@@ -179,9 +187,9 @@ def schedulable_members(pods: Sequence[Document], members: int, since: datetime)
 
 
 def _hindrance(
-    observed: Observed,
+    observed: ObservedState,
     state: Autoscale,
-    record: Record | None,
+    record: RolloutRecord | None,
     ready: int | None,
     *,
     paused: bool,

@@ -12,13 +12,13 @@ from logpersister_operator.decide.health import rebalance_storms
 from logpersister_operator.decide.health.pod_failures import is_ready
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.status.verdicts import newest_failure
-from logpersister_operator.observed_state import KnownLag, MemberReport, Observed, UnknownLag, documents
+from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, UnknownLag, documents
 from logpersister_operator.render.application import REVISION_LABEL
 
 UNKNOWN = "Unknown"
 
 
-def lag(observed: Observed) -> crd.Lag | None:
+def lag(observed: ObservedState) -> crd.Lag | None:
     """Return the lag of the group; None while it is not known: it is never shown as 0."""
     found = observed.lag
     if found is None:
@@ -45,7 +45,7 @@ def lag(observed: Observed) -> crd.Lag | None:
     )
 
 
-def uploads(observed: Observed) -> crd.Uploads | None:
+def uploads(observed: ObservedState) -> crd.Uploads | None:
     """Return what members have stored; None when none of them has ever answered."""
     before = observed.previous_status("uploads", crd.Uploads)
     stored = observed.stored
@@ -69,7 +69,7 @@ def uploads(observed: Observed) -> crd.Uploads | None:
     )
 
 
-def members(observed: Observed, wanted: int, ready: int) -> crd.Members:
+def members(observed: ObservedState, wanted: int, ready: int) -> crd.Members:
     """Return the members; of many, first those that are not ready."""
     listed = sorted(observed.pods(), key=lambda pod: (is_ready(pod), pod["metadata"]["name"]))[: crd.MOST_MEMBERS]
     listed.sort(key=lambda pod: str(pod["metadata"]["name"]))
@@ -79,7 +79,7 @@ def members(observed: Observed, wanted: int, ready: int) -> crd.Members:
     return crd.Members(desired=wanted, ready=ready, list=shown)
 
 
-def rebalance(observed: Observed, wanted: int) -> crd.Rebalance | None:
+def rebalance(observed: ObservedState, wanted: int) -> crd.Rebalance | None:
     """Return how partitions move, as members see it; None when none of them answers."""
     before = observed.previous_status("rebalance", crd.Rebalance)
     if observed.reports is None:

@@ -8,11 +8,10 @@ from typing import Any, Final
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import duration, number, plural
 from logpersister_operator.cluster.kinds import Reference
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, told_before, unknown, yes
-from logpersister_operator.decide.health.pod_failures import Ailment
+from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, no, previous_verdict, unknown, yes
 from logpersister_operator.decide.reasons import Reason, upload_reason
 from logpersister_operator.decide.validity import Validity
-from logpersister_operator.observed_state import KnownLag, MemberReport, Observed, Refusal, UnknownLag, documents
+from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, Refusal, UnknownLag, documents
 from logpersister_operator.rollout.analysis import RECENT
 
 _ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED, Reason.NAME_TAKEN, Reason.GROUP_SHARED})
@@ -20,7 +19,7 @@ _ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED, Reason.
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Readiness:
     """How far the members are."""
 
     wanted: int
@@ -53,67 +52,69 @@ def paused(*, is_paused: bool) -> Verdict:
 
 def hindrance(
     validity: Validity,
-    shared: Ailment | None,
+    shared: Obstacle | None,
     missing: tuple[str, ...],
     refusals: Mapping[Reference, Refusal],
-    ailment: Ailment | None,
-) -> Ailment | None:
+    obstacle: Obstacle | None,
+) -> Obstacle | None:
     """Return what somebody must do something about before the wanted spec can run; the first that there is."""
     if not validity.valid:
-        return Ailment(Reason.SPEC_INVALID, validity.problems)
+        return Obstacle(Reason.SPEC_INVALID, validity.problems)
     if shared is not None:
         return shared
     if missing:
-        return Ailment(
+        return Obstacle(
             Reason.SECRET_MISSING, f"missing: {', '.join(missing)}; create it, or correct the name in the spec"
         )
     if refusals:
         reference = min(refusals)
         refusal = refusals[reference]
         if refusal.taken:
-            return Ailment(Reason.NAME_TAKEN, str(refusal))
-        return Ailment(Reason.REFUSED, f"the API server refuses {reference}: {refusal}")
-    return ailment
+            return Obstacle(Reason.NAME_TAKEN, str(refusal))
+        return Obstacle(Reason.REFUSED, f"the API server refuses {reference}: {refusal}")
+    return obstacle
 
 
-def ready(progress: Progress, hindered: Ailment | None) -> Verdict:
+def ready(readiness: Readiness, hindered: Obstacle | None) -> Verdict:
     """Whether all members of the wanted revision are in the group: the machinery, not the flow of records."""
-    if progress.paused:
+    if readiness.paused:
         return no(Aspect.READY, Reason.PAUSED, "paused: no member runs")
-    if hindered is not None and (not progress.complete or hindered.reason in _ABOUT_THE_SPEC):
+    if hindered is not None and (not readiness.complete or hindered.reason in _ABOUT_THE_SPEC):
         return no(Aspect.READY, hindered.reason, hindered.message)
-    if progress.complete:
-        return yes(Aspect.READY, Reason.MEMBERS_READY, f"{plural(progress.wanted, 'member')} ready")
-    return no(Aspect.READY, Reason.MEMBERS_NOT_READY, f"{progress.ready} of {plural(progress.wanted, 'member')} ready")
+    if readiness.complete:
+        return yes(Aspect.READY, Reason.MEMBERS_READY, f"{plural(readiness.wanted, 'member')} ready")
+    return no(
+        Aspect.READY, Reason.MEMBERS_NOT_READY, f"{readiness.ready} of {plural(readiness.wanted, 'member')} ready"
+    )
 
 
-def reconciling(progress: Progress, hindered: Ailment | None) -> Verdict:
+def reconciling(readiness: Readiness, hindered: Obstacle | None) -> Verdict:
     if hindered is not None:
         return no(Aspect.RECONCILING, Reason.STALLED, "waits for somebody to act: see condition Stalled")
-    if progress.paused and progress.ready:
-        return yes(Aspect.RECONCILING, Reason.PAUSING, f"{plural(progress.ready, 'member')} about to leave")
-    if progress.paused:
+    if readiness.paused and readiness.ready:
+        return yes(Aspect.RECONCILING, Reason.PAUSING, f"{plural(readiness.ready, 'member')} about to leave")
+    if readiness.paused:
         return no(Aspect.RECONCILING, Reason.PAUSED, "paused: no member runs")
-    if progress.complete:
-        return no(Aspect.RECONCILING, Reason.UP_TO_DATE, f"revision {progress.revision} runs as the spec says")
-    return yes(Aspect.RECONCILING, *(progress.doing or _doing(progress)))
+    if readiness.complete:
+        return no(Aspect.RECONCILING, Reason.UP_TO_DATE, f"revision {readiness.revision} runs as the spec says")
+    return yes(Aspect.RECONCILING, *(readiness.doing or _doing(readiness)))
 
 
-def _doing(progress: Progress) -> tuple[Reason, str]:
+def _doing(readiness: Readiness) -> tuple[Reason, str]:
     """Return what goes on beside rollouts."""
-    message = f"{progress.ready} of {plural(progress.wanted, 'member')} of revision {progress.revision} ready"
-    if progress.ready < progress.wanted:
+    message = f"{readiness.ready} of {plural(readiness.wanted, 'member')} of revision {readiness.revision} ready"
+    if readiness.ready < readiness.wanted:
         return Reason.STARTING_MEMBERS, message
     return Reason.REMOVING_OLD_REVISION, f"{message}; the old revision leaves"
 
 
-def stalled(hindered: Ailment | None) -> Verdict:
+def stalled(hindered: Obstacle | None) -> Verdict:
     if hindered is None:
         return no(Aspect.STALLED, Reason.PROGRESSING, "nothing stands in the way")
     return yes(Aspect.STALLED, hindered.reason, hindered.message)
 
 
-def uploads_succeeding(observed: Observed, *, is_paused: bool) -> Verdict:
+def uploads_succeeding(observed: ObservedState, *, is_paused: bool) -> Verdict:
     """Judge by what members say: the failure of an upload that is present."""
     aspect, reports = Aspect.UPLOADS_SUCCEEDING, observed.reports
     if reports is None:
@@ -132,7 +133,7 @@ def uploads_succeeding(observed: Observed, *, is_paused: bool) -> Verdict:
     return no(aspect, upload_reason(failure["kind"]), told)
 
 
-def lag_within_target(observed: Observed, *, is_paused: bool) -> Verdict:
+def lag_within_target(observed: ObservedState, *, is_paused: bool) -> Verdict:
     aspect, lag = Aspect.LAG_WITHIN_TARGET, observed.lag
     if lag is None:
         return _as_before(observed, unknown(aspect, Reason.LAG_UNKNOWN, "the lag is not known: not asked yet"))
@@ -191,6 +192,6 @@ def _place(failure: Mapping[str, Any]) -> str:
     return f"{failure['topic']} partition {failure['partition']} offsets {failure['start']} to {failure['end']}"
 
 
-def _as_before(observed: Observed, otherwise: Verdict) -> Verdict:
+def _as_before(observed: ObservedState, otherwise: Verdict) -> Verdict:
     """Return what was told before this process began to ask, so that a new process is no news."""
-    return told_before(observed.status.get("conditions", []), otherwise.aspect) or otherwise
+    return previous_verdict(observed.status.get("conditions", []), otherwise.aspect) or otherwise

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from logpersister_operator.rollout.inputs import Situation
-from logpersister_operator.rollout.record import Record
+from logpersister_operator.rollout.inputs import RolloutInputs
+from logpersister_operator.rollout.record import RolloutRecord
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 from logpersister_operator.rollout.words import compared, failure_message, message
 
 
-class Happening(StrEnum):
+class EventReason(StrEnum):
     """Reasons of events."""
 
     STARTED = "RolloutStarted"
@@ -25,53 +25,53 @@ class Happening(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class RolloutEvent:
     """Something that happened."""
 
-    reason: Happening
+    reason: EventReason
     message: str
     warning: bool = False
 
 
-def news(path: Sequence[Record], situation: Situation) -> list[News]:
+def rollout_events(path: Sequence[RolloutRecord], inputs: RolloutInputs) -> list[RolloutEvent]:
     """Return what happened on the way."""
-    found = [_of(before, after, situation) for before, after in pairwise(path)]
+    found = [_of(before, after, inputs) for before, after in pairwise(path)]
     return [one for one in found if one is not None]
 
 
-def _of(before: Record, after: Record, situation: Situation) -> News | None:
+def _of(before: RolloutRecord, after: RolloutRecord, inputs: RolloutInputs) -> RolloutEvent | None:
     newest = after.failures[0] if after.failures else None
     if newest is not None and newest not in before.failures:
-        return News(Happening.FAILED, failure_message(after, newest, situation), warning=True)
+        return RolloutEvent(EventReason.FAILED, failure_message(after, newest, inputs), warning=True)
     if (before.phase, before.step, before.candidate) == (after.phase, after.step, after.candidate):
         return None
-    told = _told(before, after, situation)
-    return None if told is None else News(*told)
+    told = _told(before, after, inputs)
+    return None if told is None else RolloutEvent(*told)
 
 
 def _told(  # noqa: PLR0911 - one line a phase
-    before: Record, after: Record, situation: Situation
-) -> tuple[Happening, str] | None:
+    before: RolloutRecord, after: RolloutRecord, inputs: RolloutInputs
+) -> tuple[EventReason, str] | None:
     new, old = after.candidate, after.stable
     match after.phase:
         case Phase.CANARY if before.phase is Phase.SHADOWING and before.candidate == new:
-            return Happening.SHADOW_PASSED, f"a canary of revision {new} joins the group: {compared(situation)}"
+            return EventReason.SHADOW_PASSED, f"a canary of revision {new} joins the group: {compared(inputs)}"
         case Phase.SHADOWING | Phase.CANARY | Phase.RECREATING:
             third = before.phase in ONGOING and before.candidate != new
             instead = f", instead of {before.candidate}" if third else ""
             first = ", which is compared in the shadow first" * (after.phase is Phase.SHADOWING)
-            return Happening.STARTED, f"from revision {old} to {new}{first}{instead}"
+            return EventReason.STARTED, f"from revision {old} to {new}{first}{instead}"
         case Phase.ROLLING:
-            members = situation.policy.members(after.step, situation.members)
-            return Happening.STEP, f"revision {new} gets {members} of {situation.members} members"
+            members = inputs.policy.members(after.step, inputs.members)
+            return EventReason.STEP, f"revision {new} gets {members} of {inputs.members} members"
         case Phase.WAITING:
-            return Happening.WAITS, message(after, situation)
+            return EventReason.WAITS, message(after, inputs)
         case Phase.RETURNING:
             goes_on = "goes on" if before.phase is Phase.SHADOWING else "gets its members back"
-            return Happening.WITHDRAWN, f"revision {new} is withdrawn, {old} {goes_on}"
+            return EventReason.WITHDRAWN, f"revision {new} is withdrawn, {old} {goes_on}"
         case Phase.STEADY if before.phase in ONGOING:
-            return Happening.COMPLETED, f"revision {old} has all members"
+            return EventReason.COMPLETED, f"revision {old} has all members"
         case Phase.STEADY | Phase.HALTED if before.phase is Phase.RETURNING:
-            return Happening.RETURNED, f"revision {old} runs, {before.candidate} has no members"
+            return EventReason.RETURNED, f"revision {old} runs, {before.candidate} has no members"
         case _:
             return None
