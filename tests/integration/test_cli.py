@@ -174,8 +174,10 @@ class TestLag:
         found = run_json(capsys, "lag", "-f", str(manifest(topics=[name])), "--all")
         assert [(one["records"], one["lostRecords"]) for one in found["partitions"]] == [(8, 4)]
 
+    @pytest.mark.parametrize("named_by", ["group_instance_id", "client_id"])
     def test_members_and_their_partitions(
         self,
+        named_by: str,
         kafka: KafkaBroker,
         topic: CreateTopic,
         manifest: Manifest,
@@ -187,8 +189,8 @@ class TestLag:
             name,
             bootstrap_servers=kafka.bootstrap,
             group_id=unique,
-            group_instance_id="member-0",
             enable_auto_commit=False,
+            **{named_by: "member-0"},
         )
         try:
             deadline = time.monotonic() + 30
@@ -297,6 +299,40 @@ class TestCheck:
         file = manifest(topics=[topic()], storage={"secretName": "wrong"})
         found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
         assert "does not know the access key id 'clicks'" in found["findings"][-1]["message"]
+
+    def test_a_wrong_session_token_is_exit_2(
+        self,
+        topic: CreateTopic,
+        manifest: Manifest,
+        minio: MinioServer,
+        secrets_dir: Path,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        (secrets_dir / "session").mkdir()
+        everything = {"Effect": "Allow", "Action": ["s3:*"], "Resource": ["arn:aws:s3:::*"]}
+        for key, value in minio.keys_for(everything).items():
+            (secrets_dir / "session" / key).write_text(value)
+        file = manifest(topics=[topic()], storage={"secretName": "session"})
+        run_json(capsys, "check", "-f", str(file))
+        token = secrets_dir / "session" / "AWS_SESSION_TOKEN"
+        token.write_text(token.read_text()[:-9])
+        found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
+        message = found["findings"][-1]["message"]
+        assert "session token of the access key id" in message
+        assert "correct AWS_SESSION_TOKEN" in message
+
+    def test_wrong_keys_of_the_environment_are_exit_2(
+        self,
+        topic: CreateTopic,
+        manifest: Manifest,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "mistyped")
+        file = manifest(topics=[topic()], storage={"secretName": None})
+        found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
+        assert "where the AWS SDK of this process finds it" in found["findings"][-1]["message"]
 
     def test_nothing_is_left_in_the_bucket(
         self, topic: CreateTopic, manifest: Manifest, s3: "S3Client", bucket: str, capsys: pytest.CaptureFixture[str]

@@ -22,7 +22,7 @@ from kafka.admin import (
 )
 
 from logpersister.kafka_client import BrokerReport, KafkaCheckError, check_broker, client_config
-from logpersister.kafka_client.probe import probe
+from logpersister.kafka_client.probe import API_VERSIONS, probe
 from logpersister.manifest.kafka import KafkaSpec, SecuritySpec
 from logpersister.manifest.secrets import Secrets
 from tests.integration.harness.scene import Scene
@@ -148,7 +148,7 @@ def test_ways_in(broker: KafkaBroker, secrets: Secrets, how: str) -> None:
     report = check_broker(kafka, secrets, "readers")
     assert report == BrokerReport(str(kafka.addresses[0]), 1, {TOPIC: 1}, (), ())
     tls = client_config(kafka, secrets).get("ssl_context")
-    assert probe(kafka.addresses, tls, 20, greet=True) == {}, "a member that knocks needs no login"
+    assert probe(kafka.addresses, tls, 20, greeting=API_VERSIONS) == {}, "a member that knocks needs no login"
     assert values(kafka, secrets) == [b"one", b"two"]
 
 

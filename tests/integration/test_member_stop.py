@@ -151,6 +151,11 @@ def test_servers_are_away_for_a_while(
         scene.group.wait_current(name, explain=member.tail)
         member.wait("it is ready again", member.ready)
         assert member.status()["outages"] == []
+        own_minio.suspend()
+        silent = f"{own_minio.host}:{own_minio.port}: no answer within the time"
+        member.wait("it sees one that takes connections and stands still", lambda: silent in member.readiness())
+        own_minio.resume()
+        member.wait("it is ready once more", member.ready)
 
         scene.group.close()
         kafka.kill()

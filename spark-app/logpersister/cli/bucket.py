@@ -21,8 +21,9 @@ def opened(resource: LogPersister, secrets: Secrets) -> Iterator[ObjectStore]:
         finally:
             store.close()
     except StorageError as error:
-        if error.code in WRONG_KEYS and resource.spec.storage.secret_name is not None:
-            raise CommandError(f"spec.storage.secretName: {error}", Exit.INVALID) from error
+        if error.code in WRONG_KEYS:
+            field = "spec.storage" if resource.spec.storage.secret_name is None else "spec.storage.secretName"
+            raise CommandError(f"{field}: {error}", Exit.INVALID) from error
         may_pass = error.retriable and error.code not in (PLAIN_SERVER, TLS_SERVER)
         raise UnreachableError(f"spec.storage: {error}", may_pass=may_pass) from error
     except ManifestError as error:

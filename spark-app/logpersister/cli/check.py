@@ -46,7 +46,7 @@ class Finding:
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found; everything is looked at, whatever failed before."""
     logs.configure(level="error")
-    resource = context.manifest(arguments)
+    resource = context.manifest(arguments.file)
     secrets = context.secrets(arguments, logs.redactor)
     if arguments.print_policy:
         sys.stdout.write(policy.write(resource, secrets, as_json=arguments.json))

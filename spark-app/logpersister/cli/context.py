@@ -2,12 +2,14 @@
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.manifest import LogPersister, ManifestError, load
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, Secrets, SecretValue
+from logpersister.manifest.substitution import SWITCH
 from logpersister.report.redaction import Redactor
 
 _NOT_SECRET: Final = frozenset(
@@ -30,12 +32,20 @@ class HiddenSecrets(Secrets):
         return value
 
 
-def manifest(arguments: argparse.Namespace) -> LogPersister:
+def manifest(file: str) -> LogPersister:
     """Load the manifest that ``-f`` names; its problems end the command, one line each."""
     try:
-        return load(arguments.file)
+        return load(file, _variables())
     except ManifestError as error:
         raise invalid(error) from None
+
+
+def _variables() -> Mapping[str, str] | None:
+    """Return what ``${NAME}`` refers to; None in pods, where a manifest is taken as the resource has it."""
+    substitutes = os.environ.get(SWITCH, "yes")
+    if substitutes not in {"yes", "no"}:
+        raise CommandError(f'{SWITCH}: "{substitutes}" is neither yes nor no; correct or unset it', Exit.INVALID)
+    return os.environ if substitutes == "yes" else None
 
 
 def secrets(arguments: argparse.Namespace, redactor: Redactor) -> Secrets:

@@ -40,7 +40,7 @@ class GroupLag:
 def run(arguments: argparse.Namespace) -> int:
     """Show the lag once, or again and again."""
     logs.configure(level="error")
-    resource = context.manifest(arguments)
+    resource = context.manifest(arguments.file)
     secrets = context.secrets(arguments, logs.redactor)
     while True:
         found = brokers.reach(resource, secrets, arguments.timeout)

@@ -93,7 +93,9 @@ def kafka_acls(resource: LogPersister, secrets: Secrets) -> list[Sequence[str]]:
     kafka, shadow = resource.spec.kafka, resource.spec.rollout.shadow
     head = ["kafka-acls", "--bootstrap-server", ",".join(map(str, kafka.addresses)), "--add"]
     head += ["--allow-principal", f"User:{_user(kafka, secrets)}", "--operation", "Read"]
-    commands: list[Sequence[str]] = [[*head, *resources] for resources in _topics(kafka)]
+    # A shadow asks whether a topic is compacted, to know which differences compaction explains.
+    more = ["--operation", "DescribeConfigs"] if shadow is not None else []
+    commands: list[Sequence[str]] = [[*head, *more, *resources] for resources in _topics(kafka)]
     commands.append([*head, "--group", resource.group_id])
     if shadow is not None:
         commands.append([*head, "--group", f"{shadow.group_id}.", "--resource-pattern-type", "prefixed"])

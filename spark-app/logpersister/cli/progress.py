@@ -3,13 +3,15 @@
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Self, TextIO, TypeVar
 
 import structlog
 
-from logpersister.report.human import plural, size
-from logpersister.report.status import Status, StatusBoard
+from logpersister.report.human import duration, plural, size
+from logpersister.report.status import MemberState, Status, StatusBoard
 
 log = structlog.get_logger(__name__)
 
@@ -17,6 +19,40 @@ Item = TypeVar("Item")
 
 TERMINAL_SECONDS = 0.5
 LINES_SECONDS = 5.0
+PACE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """How fast it goes, and how long it will take."""
+
+    per_second: float
+    """Records."""
+    seconds_left: float | None
+    """None while it is not known how many are left."""
+
+
+class Pace:
+    """How fast records are stored, over half a minute or since the last but one change, whichever is longer."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def look(self, status: Status) -> Outlook | None:
+        """Take note of what is stored now; return None before the member runs and has stored something."""
+        if not self._seen and status.state is not MemberState.RUNNING:
+            return None
+        now, records = self._clock(), status.totals.records
+        if not self._seen or records != self._seen[-1][1]:
+            self._seen.append((now, records))
+        while len(self._seen) > 2 and now - self._seen[1][0] >= PACE_SECONDS:
+            self._seen.popleft()
+        began, before = self._seen[0]
+        if records == before or now == began:
+            return None
+        per_second, remaining = (records - before) / (now - began), left(status)
+        return Outlook(per_second, None if remaining is None else remaining / per_second)
 
 
 def left(status: Status) -> int | None:
@@ -27,7 +63,7 @@ def left(status: Status) -> int | None:
     return lag.records
 
 
-def done(status: Status) -> str:
+def done(status: Status, outlook: Outlook | None = None) -> str:
     """Say in one line how far the member is."""
     totals = status.totals
     objects = f"{plural(totals.objects, 'object')} ({size(totals.bytes)})"
@@ -35,7 +71,12 @@ def done(status: Status) -> str:
     if totals.quarantined:
         stored += f", {totals.quarantined:,} of them in quarantine"
     remaining = left(status)
-    return stored if remaining is None else f"{stored}; {remaining:,} left"
+    if outlook is not None:
+        stored += f", {outlook.per_second:,.0f}/s"
+    if remaining is None:
+        return stored
+    time_left = f", about {duration(outlook.seconds_left)}" if remaining and outlook is not None else ""
+    return f"{stored}; {remaining:,} left{time_left}"
 
 
 class ProgressReporter:
@@ -103,9 +144,10 @@ class _Lines:
 
     def __init__(self) -> None:
         self._last: dict[str, object] = {}
+        self._pace = Pace()
 
     def show(self, status: Status) -> None:
-        totals = status.totals
+        totals, outlook = status.totals, self._pace.look(status)
         fields: dict[str, object] = {
             "state": str(status.state),
             "records": totals.records,
@@ -117,10 +159,20 @@ class _Lines:
             fields["quarantined"] = totals.quarantined
         if fields != self._last:
             self._last = fields
-            log.info("member.progress", **fields)
+            log.info("member.progress", **fields, **_outlook_fields(outlook))
 
     def close(self) -> None:
         """Nothing to put back."""
+
+
+def _outlook_fields(outlook: Outlook | None) -> dict[str, object]:
+    if outlook is None:
+        return {}
+    seconds = outlook.seconds_left
+    return {
+        "records_per_second": round(outlook.per_second),
+        **({} if seconds is None else {"seconds_left": round(seconds)}),
+    }
 
 
 class _Bar:
@@ -146,6 +198,7 @@ class _Bar:
             console=Console(file=out),
             redirect_stdout=False,
         )
+        self._pace = Pace()
         self._task = self._progress.add_task("starting", total=None)
         self._progress.start()
 
@@ -154,7 +207,9 @@ class _Bar:
         remaining = left(status)
         total = None if remaining is None else max(1, stored + remaining)
         completed = total if remaining == 0 else stored
-        self._progress.update(self._task, description=done(status), total=total, completed=completed)
+        self._progress.update(
+            self._task, description=done(status, self._pace.look(status)), total=total, completed=completed
+        )
 
     def close(self) -> None:
         self._progress.stop()

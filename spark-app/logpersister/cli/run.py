@@ -9,7 +9,7 @@ from kafka.errors import KafkaError
 from logpersister.cli import brokers, check, context
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.cli.progress import ProgressReporter
-from logpersister.manifest import LogPersister, ManifestError, load
+from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.process import MemberOptions, run_member
 from logpersister.pipeline.session import fork_early
@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a member until it is stopped, or until everything is stored; return its exit code."""
-    resource = context.manifest(arguments)
+    resource = context.manifest(arguments.file)
     fork_early(resource.spec.spark)
     logs.configure(arguments.log_format, arguments.log_level, context={"group": resource.group_id})
     shadow_of = None if arguments.shadow_of is None else stable_manifest(arguments, resource)
@@ -66,10 +66,7 @@ def stable_manifest(arguments: argparse.Namespace, resource: LogPersister) -> Lo
     """Load the manifest that ``--shadow-of`` names; nothing that its group has may be this member's, too."""
     if arguments.until_current:
         raise CommandError("--shadow-of has no end; leave out --until-current", Exit.INVALID)
-    try:
-        stable = load(arguments.shadow_of)
-    except ManifestError as error:
-        raise context.invalid(error) from None
+    stable = context.manifest(arguments.shadow_of)
     if stable.group_id == resource.group_id:
         raise CommandError(
             f"--shadow-of {arguments.shadow_of}: is of the same group {stable.group_id}; give the shadow another",

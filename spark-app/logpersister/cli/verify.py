@@ -43,7 +43,7 @@ MOST_NOTES = 10
 def run(arguments: argparse.Namespace) -> int:
     """Verify every topic, show what was found, and tell by the exit code whether the promise is kept."""
     logs.configure(level="error")
-    resource = context.manifest(arguments)
+    resource = context.manifest(arguments.file)
     secrets = context.secrets(arguments, logs.redactor)
     found = brokers.reach(resource, secrets, arguments.timeout)
     with (

@@ -47,7 +47,7 @@ class GroupMember:
     """One member of the group."""
 
     name: str
-    """Its static name, or the id that the group gave it."""
+    """Its static name, else its client id, or where others have the same the id that the group gave it."""
     host: str
     partitions: int
     is_static: bool = False

@@ -1,6 +1,7 @@
 """The consumer group as its coordinator describes it: its state, and who is in it."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,9 @@ def describe(admin: KafkaAdminClient, group_id: str) -> GroupDescription:
     error = error_of(found["error"])
     if error is not None and error is not GroupIdNotFoundError:
         raise error(f"group {group_id}")
-    members = sorted(map(_member, found["members"]), key=lambda member: member.name)
+    clients = Counter(member["client_id"] for member in found["members"])
+    described = (_member(member, unique=clients[member["client_id"]] == 1) for member in found["members"])
+    members = sorted(described, key=lambda member: member.name)
     return GroupDescription(found["group_state"] or "Dead", tuple(members))
 
 
@@ -30,11 +33,13 @@ def error_of(text: str | None) -> type[KafkaError] | None:
     return found
 
 
-def _member(member: Mapping[str, Any]) -> GroupMember:
+def _member(member: Mapping[str, Any], *, unique: bool) -> GroupMember:
+    """Read one member; `unique` says whether no other member has the same client id."""
     assignment = member.get("member_assignment")
     topics = assignment["assigned_partitions"] if isinstance(assignment, Mapping) else ()
     assigned = frozenset(TopicPartition(topic["topic"], number) for topic in topics for number in topic["partitions"])
     own_name = member.get("group_instance_id")
-    name = own_name or member["member_id"]
+    # The id that the coordinator gives is the client id with a random end, by which nobody knows the member.
+    name = own_name or (member["client_id"] if unique else "") or member["member_id"]
     host = member["client_host"].lstrip("/")
     return GroupMember(name, host, len(assigned), is_static=own_name is not None, assignment=assigned)

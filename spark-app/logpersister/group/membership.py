@@ -50,6 +50,8 @@ class MembershipSettings:
     """Python regex for ``re.match``; exclusions are part of it."""
     instance_id: str | None = None
     """Static membership (``group.instance.id``): a restart under the same name does not rebalance."""
+    client_id: str | None = None
+    """How brokers, and who describes the group, name this member; None: as all clients of this process are named."""
     session_timeout_seconds: float = 45.0
     revocation_grace_seconds: float = 30.0
     """How long a revocation waits for ranges that are being executed; what has not ended stays pending."""
@@ -216,7 +218,9 @@ class Membership:
 
 def _consumer_config(settings: MembershipSettings, assignor: TruthfulAssignor) -> dict[str, Any]:
     session_ms = int(settings.session_timeout_seconds * 1000)
+    named = {} if settings.client_id is None else {"client_id": settings.client_id}
     return {
+        **named,
         "group_id": settings.group_id,
         "group_instance_id": settings.instance_id,
         "enable_auto_commit": False,

@@ -20,7 +20,7 @@ from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from logpersister.kafka_client.causes import SILENT, Failure, explain_inquiry
 from logpersister.kafka_client.config import client_config
-from logpersister.kafka_client.probe import probe
+from logpersister.kafka_client.probe import API_VERSIONS, probe
 from logpersister.manifest.kafka import Address, KafkaSpec
 from logpersister.manifest.problems import Problem
 from logpersister.manifest.secrets import Secrets
@@ -92,7 +92,7 @@ def _silent_last(addresses: Sequence[Address], tls: ssl.SSLContext | None, secon
     """Return the addresses with those at the end where nothing answers: a frozen broker would take all the time."""
     if len(addresses) < 2:
         return addresses
-    failures = probe(addresses, tls, seconds, greet=True)
+    failures = probe(addresses, tls, seconds, greeting=API_VERSIONS)
     return sorted(addresses, key=lambda address: failures.get(address) is SILENT)
 
 

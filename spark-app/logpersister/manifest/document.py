@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from logpersister.manifest.problems import ManifestError, PathStep, Problem, path_text
+from logpersister.manifest.substitution import Variables, substitute
 
 _MOST_NODES = 100_000
 """Nodes after aliases are replaced by what they refer to: a manifest has hundreds."""
@@ -51,21 +52,45 @@ class Document:
         return line
 
 
-def read(content: str | bytes, source: str | None = None) -> Document:
-    """Parse exactly one YAML document; raise `ManifestError` with the line of what is wrong."""
+def read(content: str | bytes, source: str | None = None, variables: Variables | None = None) -> Document:
+    """Parse exactly one YAML document; raise `ManifestError` with the line of what is wrong.
+
+    With `variables`, references to them such as ``${NAME}`` are replaced.
+    """
     try:
         nodes = [node for node in yaml.compose_all(content, Loader=_Loader) if not _is_empty(node)]
         if len(nodes) != 1:
             raise ManifestError([_not_one_document(nodes)], source)
         problems = list(_structure_problems(nodes[0]))
+        if not problems and variables is not None:
+            problems = substitute(nodes[0], variables, _tag_of)
         if problems:
             raise ManifestError(problems, source)
         return Document(_construct(nodes[0]), nodes[0])
     except yaml.YAMLError as error:
-        problem = _yaml_problem(error)
+        problem = _yaml_problem(error, _quoting(error, content) if variables is not None else "")
     except RecursionError:
         problem = Problem("", "is nested too deeply", "write a manifest as in examples/")
     raise ManifestError([problem], source)
+
+
+def _tag_of(text: str) -> str:
+    """Return the tag of a scalar without quotes."""
+    loader = _Loader("")
+    try:
+        tag: str = loader.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+        return tag
+    finally:
+        loader.dispose()
+
+
+def _quoting(error: yaml.YAMLError, content: str | bytes) -> str:
+    """Return what to do when the line has a reference without quotes inside of {} or [], where YAML cuts it apart."""
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    text = content.decode(errors="replace") if isinstance(content, bytes) else content
+    lines = text.splitlines()
+    line = lines[mark.line] if mark is not None and mark.line < len(lines) else ""
+    return "put ${NAME} in quotes inside of {} and []" if "${" in line else ""
 
 
 def _construct(node: yaml.Node) -> Any:
@@ -88,9 +113,9 @@ def _not_one_document(nodes: list[yaml.Node]) -> Problem:
     return Problem("", f"has {len(nodes)} documents", "put each in a file of its own", line=line)
 
 
-def _yaml_problem(error: yaml.YAMLError) -> Problem:
+def _yaml_problem(error: yaml.YAMLError, remedy: str) -> Problem:
     """Say what the parser says, but without its excerpt of the text, which could hold a secret."""
-    remedy = "correct the YAML (mind indentation and quotes)"
+    remedy = remedy or "correct the YAML (mind indentation and quotes)"
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
         context = f" {error.context}" if error.context else ""

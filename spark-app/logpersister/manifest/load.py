@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from logpersister.manifest import document as yaml_document
 from logpersister.manifest.problems import LineOf, ManifestError, PathStep, Problem, problems_of, unknown_field
 from logpersister.manifest.resource import OBJECT_META, LogPersister
+from logpersister.manifest.substitution import Variables
 
 LARGEST_MANIFEST = 1_000_000
 """Bytes; about what etcd takes, and more than any manifest has."""
@@ -18,10 +19,11 @@ LARGEST_MANIFEST = 1_000_000
 STANDARD_INPUT = "-"
 
 
-def load(path: str | Path) -> LogPersister:
+def load(path: str | Path, variables: Variables | None = None) -> LogPersister:
     """Read a manifest from a YAML (or JSON) file, or from standard input when it is called ``-``.
 
-    Raises `ManifestError` with file and line of all that is wrong.
+    With `variables`, references to them such as ``${NAME}`` are replaced; else they are text like any other. Raises
+    `ManifestError` with file and line of all that is wrong.
     """
     source = "standard input" if str(path) == STANDARD_INPUT else str(path)
     try:
@@ -35,14 +37,14 @@ def load(path: str | Path) -> LogPersister:
             "", f"cannot be read ({error.strerror or error})", "name a manifest that exists and is readable"
         )
         raise ManifestError([problem], source) from None
-    return parse_text(content, source)
+    return parse_text(content, source, variables)
 
 
-def parse_text(content: str | bytes, source: str | None = None) -> LogPersister:
+def parse_text(content: str | bytes, source: str | None = None, variables: Variables | None = None) -> LogPersister:
     """Parse the text of a manifest; raise `ManifestError`. ``source`` is how messages name the text."""
     if len(content) > LARGEST_MANIFEST:
         raise ManifestError([Problem("", f"is larger than {LARGEST_MANIFEST} bytes", "name a manifest")], source)
-    document = yaml_document.read(content, source)
+    document = yaml_document.read(content, source, variables)
     return _validate(document.value, source, document.line_of, _unknown_metadata(document))
 
 

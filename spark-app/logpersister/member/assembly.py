@@ -48,6 +48,7 @@ def assemble(
     revision: Revision,
     secrets: Secrets,
     *,
+    member: str | None = None,
     instance_id: str | None = None,
     cores: int | None = None,
     listener: Listener | None = None,
@@ -60,6 +61,7 @@ def assemble(
         resource: the manifest.
         revision: its revision.
         secrets: where its secrets are.
+        member: how this process is named to the group.
         instance_id: name for static membership.
         cores: tasks at once when Spark runs inside this process; all cores unless given.
         listener: is told what happens.
@@ -79,7 +81,7 @@ def assemble(
         spark = start_spark(f"logpersister {resource.name}", spec.spark, cores)
         jobs = SparkJobs(spark, MOST_JOBS)
         stack.callback(jobs.close)
-        group = Membership(config, _membership(resource, instance_id), on_poll=on_poll, on_change=wake.set)
+        group = Membership(config, _membership(resource, member, instance_id), on_poll=on_poll, on_change=wake.set)
         stack.callback(group.stop)
         dependencies = Dependencies(
             group=group,
@@ -119,13 +121,14 @@ def _ask_spark(jobs: SparkJobs, probe: Probe, board: StatusBoard) -> None:
         time.sleep(SPARK_ASK_SECONDS)
 
 
-def _membership(resource: LogPersister, instance_id: str | None) -> MembershipSettings:
+def _membership(resource: LogPersister, member: str | None, instance_id: str | None) -> MembershipSettings:
     kafka = resource.spec.kafka
     return MembershipSettings(
         group_id=resource.group_id,
         topics=kafka.topics or (),
         topic_pattern=kafka.subscription_pattern if kafka.topic_pattern is not None else None,
         instance_id=instance_id,
+        client_id=member,
         session_timeout_seconds=kafka.session_timeout.total_seconds(),
         revocation_grace_seconds=resource.spec.shutdown_grace.total_seconds(),
     )

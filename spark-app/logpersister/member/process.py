@@ -104,6 +104,7 @@ def run_member(
                 resource,
                 revision,
                 secrets,
+                member=identity.member,
                 instance_id=options.member_name,
                 cores=options.cores,
                 listener=reports,

@@ -33,8 +33,8 @@ _KINDS_BY_CODE: dict[str, StorageErrorKind] = {
     **dict.fromkeys(
         [
             "AccessDenied", "AccountProblem", "AllAccessDisabled", "AuthFailure", "ExpiredToken", "Forbidden",
-            "InvalidAccessKeyId", "InvalidSecurity", "InvalidToken", "NotSignedUp", "SignatureDoesNotMatch",
-            "TokenRefreshRequired", "Unauthorized", "401", "403", "KMS.AccessDeniedException",
+            "InvalidAccessKeyId", "InvalidSecurity", "InvalidToken", "InvalidTokenId", "NotSignedUp",
+            "SignatureDoesNotMatch", "TokenRefreshRequired", "Unauthorized", "401", "403", "KMS.AccessDeniedException",
         ],
         "unauthorized",
     ),
@@ -68,12 +68,22 @@ PLAIN_SERVER: Final = "PlainServer"
 """Our code for an endpoint of https where a server answers without TLS."""
 TLS_SERVER: Final = "TLSServer"
 """Our code for an endpoint of http where a server wants TLS."""
-WRONG_KEYS: Final = frozenset({"InvalidAccessKeyId", "SignatureDoesNotMatch"})
-"""Codes that say that the keys themselves are wrong, not that they may too little."""
+WRONG_KEYS: Final = frozenset(
+    {
+        "InvalidAccessKeyId",
+        "SignatureDoesNotMatch",
+        "ExpiredToken",
+        "InvalidToken",
+        "InvalidTokenId",
+        "TokenRefreshRequired",
+    }
+)
+"""Codes that say that the keys or the session token themselves are wrong, not that they may too little."""
+_ELSEWHERE: Final = "(without it: where the AWS SDK of this process finds it)"
 
 _REMEDIES_BY_CODE: dict[str, str] = {
-    "InvalidAccessKeyId": "correct AWS_ACCESS_KEY_ID in the Secret of spec.storage.secretName",
-    "SignatureDoesNotMatch": "correct AWS_SECRET_ACCESS_KEY in the Secret of spec.storage.secretName",
+    "InvalidAccessKeyId": f"correct AWS_ACCESS_KEY_ID in the Secret of spec.storage.secretName {_ELSEWHERE}",
+    "SignatureDoesNotMatch": f"correct AWS_SECRET_ACCESS_KEY in the Secret of spec.storage.secretName {_ELSEWHERE}",
     PLAIN_SERVER: "write http:// in spec.storage.endpoint, or the port on which the storage speaks TLS",
     TLS_SERVER: "write https:// in spec.storage.endpoint, or the port on which the storage speaks plain http",
     "RequestTimeTooSkewed": "set the clock of this machine",
@@ -88,7 +98,11 @@ _REMEDIES_BY_CODE: dict[str, str] = {
     "KMS.NotFoundException": "correct spec.storage.encryption.keyId",
     "KMS.DisabledException": "enable the key of spec.storage.encryption.keyId",
     "NoSuchUpload": "nothing needs to be done: the upload was ended by somebody else, and the range is written again",
-    "ExpiredToken": "renew the session token in the Secret of spec.storage.secretName",
+    "ExpiredToken": f"renew keys and AWS_SESSION_TOKEN in the Secret of spec.storage.secretName {_ELSEWHERE}",
+    **dict.fromkeys(
+        ["InvalidToken", "InvalidTokenId", "TokenRefreshRequired"],
+        f"correct AWS_SESSION_TOKEN in the Secret of spec.storage.secretName {_ELSEWHERE}; keys that last have none",
+    ),
     "QuotaExceeded": "make room in the bucket, or raise its quota",
     "XMinioStorageFull": "make room on the storage",
 }  # fmt: skip
@@ -160,6 +174,11 @@ class Place:
 _WRONG_KEYS: Final = {
     "InvalidAccessKeyId": "the storage does not know the access key id {!r}: {}",
     "SignatureDoesNotMatch": "the secret key does not belong to the access key id {!r}: {}",
+    "ExpiredToken": "the session token of the access key id {!r} has expired: {}",
+    **dict.fromkeys(
+        ["InvalidToken", "InvalidTokenId", "TokenRefreshRequired"],
+        "the session token of the access key id {!r} is not accepted: {}",
+    ),
 }
 
 _LATER = frozenset({"NoSuchUpload", "ConditionalRequestConflict", "OperationAborted", "BadDigest", "IncompleteBody"})

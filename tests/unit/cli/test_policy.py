@@ -57,7 +57,7 @@ def test_acls_of_topics_patterns_and_shadows() -> None:
     topics = ["clicks", "orders"]
     named = accepted({"spec.kafka.topics": topics, "spec.storage.prefix": "raw", "spec.rollout.shadow": SHADOW})
     assert kafka_acls(named, Secrets({})) == [
-        [*common, "--topic", "clicks", "--topic", "orders"],
+        [*common, "--operation", "DescribeConfigs", "--topic", "clicks", "--topic", "orders"],
         [*common, "--group", "clicks-backup"],
         [*common, "--group", "shadow.", "--resource-pattern-type", "prefixed"],
     ]

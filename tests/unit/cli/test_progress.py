@@ -8,12 +8,13 @@ from itertools import pairwise
 import pytest
 
 from logpersister.cli import progress
-from logpersister.cli.progress import ProgressReporter, counted
+from logpersister.cli.progress import Outlook, Pace, ProgressReporter, counted
 from logpersister.ranges import Range, TopicPartition
 from logpersister.report import logs
 from logpersister.report.facts import Identity, Quarantined, RangeWritten, WrittenObject
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.status import MemberState, StatusBoard
+from tests.integration.harness.waiting import eventually
 
 PARTITION = TopicPartition("clicks", 0)
 
@@ -44,7 +45,9 @@ def test_a_line_of_the_log_only_when_something_has_changed(board: StatusBoard) -
     reporter.close()
 
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
-    assert {**lines[-1], "timestamp": ""} == {
+    pace = {"records_per_second": 0, "seconds_left": 0}
+    assert {**lines[-1], "timestamp": "", **pace} == {
+        **pace,
         "timestamp": "",
         "level": "info",
         "event": "member.progress",
@@ -67,6 +70,40 @@ def test_what_is_left_is_said_only_when_it_is_known_of_every_partition(board: St
     assert progress.left(board.snapshot()) is None
     board.assigned([PARTITION])
     assert progress.done(board.snapshot()) == "100 records stored in 1 object (2.0 KiB); 7 left"
+
+
+def test_pace_begins_with_the_run_and_forgets(board: StatusBoard) -> None:
+    now = 0.0
+    pace = Pace(lambda: now)
+    assert pace.look(board.snapshot()) is None
+    now = 1000.0  # it has waited long for a broker
+    board.state(MemberState.RUNNING)
+    assert pace.look(board.snapshot()) is None
+    now = 1010.0
+    store(board, left=300)
+    outlook = pace.look(board.snapshot())
+    assert outlook == Outlook(per_second=10.0, seconds_left=30.0)
+    said = "100 records stored in 1 object (2.0 KiB), 10/s; 300 left, about 30s"
+    assert progress.done(board.snapshot(), outlook) == said
+    now = 1050.0
+    assert pace.look(board.snapshot()) == Outlook(per_second=2.0, seconds_left=150.0)
+    now = 1060.0
+    store(board, left=200)
+    assert pace.look(board.snapshot()) == Outlook(per_second=2.0, seconds_left=100.0)
+
+
+def test_a_line_says_rate_and_time_left(board: StatusBoard) -> None:
+    out = io.StringIO()
+    logs.configure("json", "info", out)
+    with ProgressReporter(out, interval=0.01) as reporter:
+        board.state(MemberState.RUNNING)
+        reporter.watch(board)
+        eventually("the first line", lambda: "member.progress" in out.getvalue())
+        store(board, left=1500)
+        eventually("the second line", lambda: '"left": 1500' in out.getvalue())
+    line = json.loads(out.getvalue().splitlines()[-1])
+    assert line["records_per_second"] > 0
+    assert line["seconds_left"] == pytest.approx(1500 / line["records_per_second"], abs=1)
 
 
 def test_what_is_in_quarantine_is_said_when_there_is_something(board: StatusBoard) -> None:

@@ -57,7 +57,9 @@ class FakeConsumer:
 @pytest.fixture
 def member(monkeypatch: pytest.MonkeyPatch) -> Membership:
     monkeypatch.setattr(membership, "KafkaConsumer", FakeConsumer)
-    settings = MembershipSettings("backup", topics=("a", "b"), instance_id="member-0", revocation_grace_seconds=400.0)
+    settings = MembershipSettings(
+        "backup", topics=("a", "b"), instance_id="member-0", client_id="host-17", revocation_grace_seconds=400.0
+    )
     return Membership({"bootstrap_servers": "127.0.0.1:1"}, settings)
 
 
@@ -65,6 +67,11 @@ def consumer_of(member: Membership) -> FakeConsumer:
     consumer: Any = member._consumer
     assert isinstance(consumer, FakeConsumer)
     return consumer
+
+
+def test_the_member_has_one_name_to_brokers(member: Membership) -> None:
+    config = consumer_of(member).config
+    assert (config["group_instance_id"], config["client_id"]) == ("member-0", "host-17")
 
 
 def assign(member: Membership, *names: str) -> None:

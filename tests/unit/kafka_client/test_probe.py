@@ -16,7 +16,7 @@ from logpersister.kafka_client import KafkaCheckError, check_broker
 from logpersister.kafka_client.causes import SILENT, explain_connection, explain_inquiry
 from logpersister.kafka_client.check import _advertised_problems, _Answers, _authorization_problems
 from logpersister.kafka_client.oauth import TokenError
-from logpersister.kafka_client.probe import probe
+from logpersister.kafka_client.probe import API_VERSIONS, probe
 from logpersister.manifest.kafka import Address, KafkaSpec, SecuritySpec
 from logpersister.manifest.secrets import Secrets
 from tests.stack.ports import free_port
@@ -246,4 +246,4 @@ def test_a_broker_that_stands_still_takes_connections_and_does_not_greet() -> No
     with socket.create_server(("127.0.0.1", 0)) as frozen:
         address = Address("127.0.0.1", frozen.getsockname()[1])
         assert probe([address], None, 0.2) == {}
-        assert probe([address], None, 0.2, greet=True) == {address: SILENT}
+        assert probe([address], None, 0.2, greeting=API_VERSIONS) == {address: SILENT}

@@ -74,6 +74,21 @@ def test_a_key_id_is_a_name_and_no_path_loses_a_word_by_it() -> None:
     assert "correct AWS_ACCESS_KEY_ID" in str(error)
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("ExpiredToken", "the session token of the access key id 'logs' has expired"),
+        ("InvalidToken", "the session token of the access key id 'logs' is not accepted"),
+        ("InvalidTokenId", "the session token of the access key id 'logs' is not accepted"),
+    ],
+)
+def test_a_session_token_that_is_refused_is_said_to_be_it(code: str, words: str) -> None:
+    error = PLACE.error("listing the bucket", None, answer(403, code))
+    assert (error.kind, error.retriable) == ("unauthorized", False)
+    assert words in str(error)
+    assert "AWS_SESSION_TOKEN in the Secret of spec.storage.secretName (without it: " in str(error)
+
+
 def test_an_error_travels_to_other_processes() -> None:
     error = StorageError("rejected", "no", retriable=True, code="NoSuchUpload")
     travelled = pickle.loads(pickle.dumps(error))
