@@ -1,4 +1,4 @@
-"""The pages for contributors name what is there: files, packages, design pages, classes."""
+"""The pages for contributors name what is there: files, packages, design pages."""
 
 import re
 from collections.abc import Iterator
@@ -67,20 +67,6 @@ def test_every_design_page_is_in_the_index() -> None:
         indexed[link] = status
     assert set(indexed) == {page.name for page in DESIGN.glob("*.md")} - {"README.md"}
     assert all(re.fullmatch(r"current|superseded in part: .+", status) for status in indexed.values())
-
-
-def test_names_of_the_code_that_the_glossary_explains_exist() -> None:
-    source = {
-        str(file.relative_to(root)): file.read_text()
-        for root in (*CODE, ROOT)
-        for file in (root if root in CODE else root / "tests").rglob("*.py")
-    }
-    explained = rows(section(GLOSSARY, "Names in the code"))
-    assert len(explained) > 10
-    for names, places, _ in explained:
-        text = "\n".join(source[place] for place in re.findall(r"`([^`]+\.py)`", places))
-        for name in re.findall(r"`(\w+)`", names):
-            assert re.search(rf"^ *(class|def) {name}\b|^{name} = ", text, re.MULTILINE), f"{name} in {places}"
 
 
 def test_no_word_is_explained_twice() -> None:

@@ -18,9 +18,9 @@ from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import RevisionError, resource_of
 from logpersister.manifest.secrets import Secrets
-from logpersister.pipeline.equipment import open_reader
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.rules import other_rules
+from logpersister.pipeline.task_resources import open_reader
 from logpersister.report import logs
 from logpersister.report.human import number, plural, size
 from logpersister.storage.errors import StorageError

@@ -19,14 +19,14 @@ class Advice(Enum):
 
     NOTHING = auto()
     REFRESH = auto()
-    """Ask for fresh metadata; look again when it is here."""
+    """Ask for fresh metadata; compare again when it is here."""
     REJOIN = auto()
     """Ask for a new assignment."""
 
 
 @dataclass(slots=True)
-class Coverage:
-    """Compares, look by look. ``clock`` gives monotonic seconds."""
+class AssignmentCoverage:
+    """Compares, from time to time, what the assignment was computed from. ``clock`` gives monotonic seconds."""
 
     clock: Callable[[], float]
     _refreshed: int | None = None
@@ -34,7 +34,7 @@ class Coverage:
     _retry_at: float = float("-inf")
     _pause: float = SHORTEST_SECONDS
 
-    def look(self, seen: bytes, computed_from: bytes | None, metadata: int) -> Advice:
+    def check(self, seen: bytes, computed_from: bytes | None, metadata: int) -> Advice:
         """Compare digests of partition counts.
 
         Args:

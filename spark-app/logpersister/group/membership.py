@@ -19,7 +19,7 @@ from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
 
 from logpersister.group import internals
 from logpersister.group.assignor import TruthfulAssignor, counts_digest
-from logpersister.group.coverage import Advice, Coverage
+from logpersister.group.coverage import Advice, AssignmentCoverage
 from logpersister.group.ownership import Ownership
 from logpersister.group.register import COMMIT_SECONDS, GroupRegister
 from logpersister.ranges import TopicPartition
@@ -87,7 +87,7 @@ class Membership:
         self._fatal: Exception | None = None
         self._stopping = threading.Event()
         self._assignor = TruthfulAssignor(self._ownership.tokens)
-        self._coverage = Coverage(time.monotonic)
+        self._coverage = AssignmentCoverage(time.monotonic)
         self._consumer = KafkaConsumer(**{**client_config, **_consumer_config(settings, self._assignor)})
         internals.always_tell_losses(self._consumer)
         internals.take_late_answers(self._consumer)
@@ -200,7 +200,7 @@ class Membership:
         """Ask for a new assignment when topics have other partitions than the present one was computed from."""
         seen = counts_digest(internals.partition_counts_of(self._consumer))
         number = internals.metadata_number(self._consumer)
-        match self._coverage.look(seen, self._assignor.computed_from, number):
+        match self._coverage.check(seen, self._assignor.computed_from, number):
             case Advice.REFRESH:
                 internals.ask_for_metadata(self._consumer)
             case Advice.REJOIN:

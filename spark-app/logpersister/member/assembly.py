@@ -19,9 +19,9 @@ from logpersister.member.listener import Listener
 from logpersister.member.ports import Dependencies
 from logpersister.member.sampling import FormatSampler
 from logpersister.member.state_store import BucketStateStore
-from logpersister.pipeline.equipment import open_reader
 from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import start_spark
+from logpersister.pipeline.task_resources import open_reader
 from logpersister.report.health import Probe
 from logpersister.report.status import StatusBoard
 from logpersister.storage.connection import Timeouts

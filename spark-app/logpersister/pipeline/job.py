@@ -7,8 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import structlog
 from pyspark import SparkContext
 
-from logpersister.pipeline.equipment import run
 from logpersister.pipeline.running import RunningJobs
+from logpersister.pipeline.task_resources import run
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
 from logpersister.report.facts import RunningJob
 

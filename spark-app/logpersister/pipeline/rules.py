@@ -3,7 +3,7 @@
 A range must become the same objects whoever executes it. The spec alone does not say which: two builds of one version
 may have other editions of tzdata, other rules for paths, another check of JSON. So each rule that a spec uses has a
 version of its own, noted in the revision's document and thus in its hash. Whoever has other rules than the document
-compares before he writes (`pipeline.rehearsal`).
+compares before he writes (`pipeline.dry_run`).
 
 Not among them: compression and sizes. Where objects end is promised as offsets, so they decide no more than bytes.
 """

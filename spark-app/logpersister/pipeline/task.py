@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from logpersister.formats.base import Format
+from logpersister.pipeline.dry_run import DryRun, OtherRulesError
 from logpersister.pipeline.persist import OpenUpload, RangeWriter
 from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
-from logpersister.pipeline.rehearsal import OtherRulesError, Rehearsal
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
 from logpersister.records.paths import Layout
@@ -30,25 +30,25 @@ class Reading(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Equipment:
+class TaskResources:
     """What the ranges of a revision are written with."""
 
     reader: Reading
     layout: Layout
     file_format: Format
     open_upload: OpenUpload
-    rehearsals: Callable[[Sequence[RangeWork]], Mapping[Range, Rehearsal]] | None = None
-    """Gives those ranges a rehearsal that must be compared before they are written. None: the rules of the revision are
+    dry_runs: Callable[[Sequence[RangeWork]], Mapping[Range, DryRun]] | None = None
+    """Gives those ranges a dry run that must be compared before they are written. None: the rules of the revision are
     those of this build, so that there is nothing to compare."""
 
 
 class Task:
     """One execution of a list of ranges."""
 
-    def __init__(self, work: Sequence[RangeWork], equipment: Equipment) -> None:
-        self._equipment = equipment
+    def __init__(self, work: Sequence[RangeWork], resources: TaskResources) -> None:
+        self._resources = resources
         self._left = {_read_range(item): item for item in work}
-        self._rehearsals: dict[Range, Rehearsal] = {}
+        self._dry_runs: dict[Range, DryRun] = {}
         self._unfinished: deque[RangeWriter] = deque()
 
     def outcomes(self) -> Iterator[RangeOutcome]:
@@ -58,12 +58,12 @@ class Task:
         are those that were compared in the first one.
         """
         try:
-            if self._equipment.rehearsals is not None:
-                self._rehearsals.update(self._equipment.rehearsals(tuple(self._left.values())))
+            if self._resources.dry_runs is not None:
+                self._dry_runs.update(self._resources.dry_runs(tuple(self._left.values())))
             writers = {range_: self._writer(item) for range_, item in self._left.items()}
             while writers:
                 again: dict[Range, RangeWriter] = {}
-                for read in self._equipment.reader.read([_request(writer.work) for writer in writers.values()]):
+                for read in self._resources.reader.read([_request(writer.work) for writer in writers.values()]):
                     writer = writers[read.range]
                     yield from self._one_pass(read, writer, again)
                     yield from self._finished()
@@ -74,13 +74,13 @@ class Task:
                 yield RangeOutcome(item.range, error=work_error(error))
 
     def _writer(self, item: RangeWork) -> RangeWriter:
-        return RangeWriter(item, self._equipment.layout, self._equipment.file_format, self._equipment.open_upload)
+        return RangeWriter(item, self._resources.layout, self._resources.file_format, self._resources.open_upload)
 
     def _one_pass(
         self, read: RangeRead, writer: RangeWriter, again: dict[Range, RangeWriter]
     ) -> Iterator[RangeOutcome]:
         """Take a range through one pass; yields its outcome only when it failed."""
-        target = self._rehearsals.pop(writer.work.range, writer)
+        target = self._dry_runs.pop(writer.work.range, writer)
         try:
             for batch in read.batches():
                 target.write(batch)

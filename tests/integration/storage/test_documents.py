@@ -5,7 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from logpersister.member.shadow.shelf import Shelf, TooManyError, Window
+from logpersister.member.shadow.stored_objects import StoredObjects, TooManyError, Window
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.storage.ahead import first_ahead, newest_folders
@@ -70,14 +70,14 @@ def test_objects_behind_an_offset_are_found_in_the_last_folders(
     """As a shadow looks for them, with little work however much is older."""
     for day, hour, start in [(1, 3, 10), (9, 22, 20), (9, 23, 30), (10, 0, 40), (10, 0, 50), (10, 0, 60)]:
         s3.put_object(Bucket=bucket, Key=key_of(start, path=f"dt=2026-11-{day:02d}/hr={hour:02d}"), Body=b"")
-    shelf = Shelf(store, GROUP, in_folders=True, most=3)
-    folders = shelf.newest("clicks")
+    stored_objects = StoredObjects(store, GROUP, in_folders=True, most=3)
+    folders = stored_objects.newest("clicks")
     assert folders == ["dt=2026-11-09/hr=22", "dt=2026-11-09/hr=23", "dt=2026-11-10/hr=00"]
     partition = TopicPartition("clicks", 0)
     windows = {partition: Window(30, 60)}
     with pytest.raises(TooManyError):
-        shelf.find("clicks", windows, {1})
-    found = shelf.find("clicks", windows, {1, 2}, folders)
+        stored_objects.find("clicks", windows, {1})
+    found = stored_objects.find("clicks", windows, {1, 2}, folders)
     assert sorted(name.start for name, _ in found[partition]) == [30, 40, 50]
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.reader import RangeReadError
-from logpersister.pipeline.rehearsal import Rehearsal
 from logpersister.pipeline.summary import Summary
-from logpersister.pipeline.task import MOST_UNFINISHED, Equipment, Task, work_error
+from logpersister.pipeline.task import MOST_UNFINISHED, Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
 from logpersister.storage.errors import StorageError
@@ -48,15 +48,15 @@ class Bench:
         self.stored: dict[int, Stored] = {}
         """By start of a range: what is there of it, and perhaps of others."""
         self.layout: Any = Modulo(folders)
-        self.equipment = Equipment(self.reader, self.layout, Lines(), self.bucket.open_upload)
+        self.resources = TaskResources(self.reader, self.layout, Lines(), self.bucket.open_upload)
 
     def with_other_rules(self) -> None:
         """Have the revision be of a build with other rules."""
-        self.equipment = replace(self.equipment, rehearsals=self.rehearsals)
+        self.resources = replace(self.resources, dry_runs=self.dry_runs)
 
-    def rehearsals(self, works: Sequence[RangeWork]) -> dict[Range, Rehearsal]:
+    def dry_runs(self, works: Sequence[RangeWork]) -> dict[Range, DryRun]:
         return {
-            item.range: Rehearsal(
+            item.range: DryRun(
                 item, GROUP, self.layout, lambda item, path: f"{path}/{item.range.start}", stored, OTHERS
             )
             for item in works
@@ -64,7 +64,7 @@ class Bench:
         }
 
     def task(self, *items: RangeWork) -> Task:
-        return Task(items, self.equipment)
+        return Task(items, self.resources)
 
     def run(self, *items: RangeWork) -> dict[int, RangeOutcome]:
         outcomes = list(self.task(*items).outcomes())
@@ -185,7 +185,7 @@ def test_what_is_partly_lost_is_read_from_where_it_begins_and_told_of_as_promise
 def test_ranges_are_read_on_while_others_become_durable_up_to_a_limit() -> None:
     bench = Bench()
     waiting = bench.bucket.waiting = []
-    original, most_waiting = bench.equipment.open_upload, 0
+    original, most_waiting = bench.resources.open_upload, 0
 
     def open_upload(item: RangeWork, path: str) -> Any:
         nonlocal most_waiting
@@ -196,7 +196,7 @@ def test_ranges_are_read_on_while_others_become_durable_up_to_a_limit() -> None:
         return original(item, path)
 
     items = [work(10 * index, 10 * index + 3) for index in range(2 * MOST_UNFINISHED)]
-    outcomes = Task(items, Equipment(bench.reader, bench.equipment.layout, Lines(), open_upload)).outcomes()
+    outcomes = Task(items, TaskResources(bench.reader, bench.resources.layout, Lines(), open_upload)).outcomes()
     first = [next(outcomes) for _ in range(MOST_UNFINISHED)]
     assert most_waiting == MOST_UNFINISHED
     for future, stored in waiting:

@@ -1,8 +1,8 @@
 """Which objects of two groups hold the same offsets, though each cut its ranges as it liked. Pure.
 
-Ranges of both sides that overlap belong together. So each *union* ends where neither side has a range that goes on, and
-both must hold the same records between its ends. Offsets that are in no range (transaction markers, aborted records,
-compaction) divide nothing and join nothing.
+Ranges of both sides that overlap belong together. So each *overlap* ends where neither side has a range that goes on,
+and both must hold the same records between its ends. Offsets that are in no range (transaction markers, aborted
+records, compaction) divide nothing and join nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ class Side(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class ComparedObject:
     """One object of one side."""
 
     key: str
@@ -40,14 +40,14 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
+class OverlappingRanges:
     """Offsets ``[start, end)`` between which each side has whole ranges, or none."""
 
     start: Offset
     end: Offset
-    stable: tuple[Stored, ...]
+    stable: tuple[ComparedObject, ...]
     """By rising start."""
-    shadow: tuple[Stored, ...]
+    shadow: tuple[ComparedObject, ...]
 
     @property
     def begins_together(self) -> bool:
@@ -59,40 +59,42 @@ class Union:
 class Alignment:
     """What can be compared now, and where to go on."""
 
-    unions: Sequence[Union]
+    overlaps: Sequence[OverlappingRanges]
     frontier: Offset
-    """Everything before it is in the unions; a boundary of both sides."""
+    """Everything before it is in the overlaps; a boundary of both sides."""
 
 
-def align(stable: Iterable[Stored], shadow: Iterable[Stored], begin: Offset, limit: Offset) -> Alignment:
-    """Return the unions in ``[begin, limit)``.
+def align(
+    stable: Iterable[ComparedObject], shadow: Iterable[ComparedObject], begin: Offset, limit: Offset
+) -> Alignment:
+    """Return the overlaps in ``[begin, limit)``.
 
     Args:
         stable: objects of one side, in any order.
         shadow: those of the other.
         begin: a boundary of both sides; objects that start before it are left out.
-        limit: what both sides have committed: every object before it is there, and a union that goes on behind it is
+        limit: what both sides have committed: every object before it is there, and an overlap that goes on behind it is
             not whole yet.
     """
     of_both = [(one, Side.STABLE) for one in stable] + [(one, Side.SHADOW) for one in shadow]
     inside = [(one, side) for one, side in of_both if begin <= one.start < limit]
     inside.sort(key=lambda each: (each[0].start, each[0].end, each[0].path, each[0].key))
-    unions: list[Union] = []
-    gathered: list[tuple[Stored, Side]] = []
+    overlaps: list[OverlappingRanges] = []
+    gathered: list[tuple[ComparedObject, Side]] = []
     end = begin
     for one, side in inside:
         if gathered and one.start >= end:
-            unions.append(_union(gathered, end))
+            overlaps.append(_overlap(gathered, end))
             gathered = []
         gathered.append((one, side))
         end = max(end, one.end)
     if gathered and end <= limit:
-        unions.append(_union(gathered, end))
+        overlaps.append(_overlap(gathered, end))
         gathered = []
-    return Alignment(unions, gathered[0][0].start if gathered else max(begin, limit))
+    return Alignment(overlaps, gathered[0][0].start if gathered else max(begin, limit))
 
 
-def _union(gathered: Sequence[tuple[Stored, Side]], end: Offset) -> Union:
+def _overlap(gathered: Sequence[tuple[ComparedObject, Side]], end: Offset) -> OverlappingRanges:
     stable = tuple(one for one, side in gathered if side is Side.STABLE)
     shadow = tuple(one for one, side in gathered if side is Side.SHADOW)
-    return Union(gathered[0][0].start, end, stable, shadow)
+    return OverlappingRanges(gathered[0][0].start, end, stable, shadow)

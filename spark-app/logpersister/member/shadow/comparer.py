@@ -1,4 +1,4 @@
-"""Compares, look by look, what the stable group and the shadow have both stored since the shadow began.
+"""Compares, again and again, what the stable group and the shadow have both stored since the shadow began.
 
 Nothing is remembered outside of this process: a partition that comes from another member of the shadow is compared from
 the shadow's begin on, and one that goes takes its figures with it. So the figures of all members together count nothing
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
-from logpersister.member.shadow.alignment import Stored, Union, align
+from logpersister.member.shadow.alignment import ComparedObject, OverlappingRanges, align
 from logpersister.member.shadow.comparison import Verdict, compare
-from logpersister.member.shadow.shelf import Listed, TooManyError, Window, Windows
+from logpersister.member.shadow.stored_objects import Listed, TooManyError, Window, Windows
 from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.shadow import MAX_EXAMPLES, NOTHING, Both, Difference, Figures, ShadowReport
@@ -32,7 +32,7 @@ class Progress(Protocol):
 
 
 class Objects(Protocol):
-    """`shelf.Shelf`."""
+    """`stored_objects.StoredObjects`."""
 
     def find(
         self, topic: str, windows: Windows, generations: Collection[int], folders: Collection[str] | None = None
@@ -40,11 +40,11 @@ class Objects(Protocol):
 
     def newest(self, topic: str) -> Sequence[str]: ...
 
-    def stored(self, found: Iterable[Listed]) -> Iterable[Stored]: ...
+    def stored(self, found: Iterable[Listed]) -> Iterable[ComparedObject]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Party:
+class ComparedGroup:
     """One of the two groups."""
 
     generation: int
@@ -76,8 +76,8 @@ class Comparer:
 
     def __init__(
         self,
-        stable: Party,
-        shadow: Party,
+        stable: ComparedGroup,
+        shadow: ComparedGroup,
         owned: Callable[[], Collection[TopicPartition]],
         *,
         same_layout: bool,
@@ -109,7 +109,7 @@ class Comparer:
         positions = self._stable.progress.committed(partitions)
         return {p: None if committed is None else committed.offset for p, committed in positions.items()}
 
-    def look(
+    def compare_new(
         self,
         aim: Callable[[Mapping[TopicPartition, Offset]], None] = lambda _: None,
         show: Callable[[ShadowReport], None] = lambda _: None,
@@ -197,13 +197,13 @@ class Comparer:
         for partition, window in windows.items():
             state = states[partition]
             found = align(of_stable.get(partition, ()), of_shadow.get(partition, ()), window.begin, window.limit)
-            unions = found.unions if state.frontier is not None else _from_common_begin(found.unions)
-            for union in unions:
-                verdict = compare(union, same_layout=self._same_layout)
+            overlaps = found.overlaps if state.frontier is not None else _from_common_begin(found.overlaps)
+            for overlap in overlaps:
+                verdict = compare(overlap, same_layout=self._same_layout)
                 if verdict.difference is not None and losses is None:
                     losses = [*self._stable.losses(), *self._shadow.losses()]
-                self._count(partition, union, verdict, losses or ())
-            if unions or state.frontier is not None:
+                self._count(partition, overlap, verdict, losses or ())
+            if overlaps or state.frontier is not None:
                 state.frontier = found.frontier
         for partition, limit in limits.items():
             states[partition].limit = limit
@@ -225,24 +225,26 @@ class Comparer:
         folders |= set(self._stable.objects.newest(topic))
         return self._stable.objects.find(topic, windows, generations, sorted(folders))
 
-    def _count(self, partition: TopicPartition, union: Union, verdict: Verdict, losses: Iterable[Loss]) -> None:
+    def _count(
+        self, partition: TopicPartition, overlap: OverlappingRanges, verdict: Verdict, losses: Iterable[Loss]
+    ) -> None:
         state = self._partitions[partition]
         remark = self._remark
         if verdict.difference is not None:
-            lost = any(_overlaps(loss, partition, union) for loss in losses)
+            lost = any(_concerns(loss, partition, overlap) for loss in losses)
             compacted = self._shadow.progress.compacted(partition.topic) if verdict.fewer and not lost else False
             if lost or compacted:  # Kafka had not the same records any more for the one as for the other
                 state.figures += Figures(checksums_impossible=1)
                 return
             if compacted is None:
                 remark += " (Kafka does not tell whether it compacts the topic)"
-        state.figures += _figures(union, verdict)
+        state.figures += _figures(overlap, verdict)
         if verdict.difference is not None and len(state.examples) < MAX_EXAMPLES:
-            state.examples.append(Difference(partition, union.start, union.end, verdict.difference + remark))
+            state.examples.append(Difference(partition, overlap.start, overlap.end, verdict.difference + remark))
 
 
-def _overlaps(loss: Loss, partition: TopicPartition, union: Union) -> bool:
-    return loss.range.partition == partition and loss.range.start < union.end and union.start < loss.range.end
+def _concerns(loss: Loss, partition: TopicPartition, overlap: OverlappingRanges) -> bool:
+    return loss.range.partition == partition and loss.range.start < overlap.end and overlap.start < loss.range.end
 
 
 def _begin(stable: CommittedOffset, shadow: CommittedOffset) -> Offset | None:
@@ -256,34 +258,34 @@ def _first(found: Sequence[Listed]) -> Offset | None:
     return min((name.start for name, _ in found), default=None)
 
 
-def _from_common_begin(unions: Sequence[Union]) -> Sequence[Union]:
+def _from_common_begin(overlaps: Sequence[OverlappingRanges]) -> Sequence[OverlappingRanges]:
     """Leave out what lies before both begin: the shadow's first object says where it began only if that was stored."""
-    for index, union in enumerate(unions):
-        if union.begins_together:
-            return unions[index:]
+    for index, overlap in enumerate(overlaps):
+        if overlap.begins_together:
+            return overlaps[index:]
     return ()
 
 
-def _figures(union: Union, verdict: Verdict) -> Figures:
+def _figures(overlap: OverlappingRanges, verdict: Verdict) -> Figures:
     different = verdict.difference is not None
     return Figures(
-        offsets=union.end - union.start,
-        ranges=len({one.start for one in union.shadow}),
-        records=_both(union, lambda one: one.facts.records),
-        objects=_both(union, lambda _: 1),
-        bytes=_both(union, lambda one: one.size),
+        offsets=overlap.end - overlap.start,
+        ranges=len({one.start for one in overlap.shadow}),
+        records=_both(overlap, lambda one: one.facts.records),
+        objects=_both(overlap, lambda _: 1),
+        bytes=_both(overlap, lambda one: one.size),
         checksums_compared=int(verdict.checksum_compared),
         checksums_impossible=int(not verdict.checksum_compared and not different),
         differences=int(different),
     )
 
 
-def _both(union: Union, value: Callable[[Stored], int]) -> Both:
-    return Both(sum(map(value, union.stable)), sum(map(value, union.shadow)))
+def _both(overlap: OverlappingRanges, value: Callable[[ComparedObject], int]) -> Both:
+    return Both(sum(map(value, overlap.stable)), sum(map(value, overlap.shadow)))
 
 
-def _by_partition(objects: Iterable[Stored]) -> dict[TopicPartition, list[Stored]]:
-    found: dict[TopicPartition, list[Stored]] = {}
+def _by_partition(objects: Iterable[ComparedObject]) -> dict[TopicPartition, list[ComparedObject]]:
+    found: dict[TopicPartition, list[ComparedObject]] = {}
     for one in objects:
         found.setdefault(one.facts.range.partition, []).append(one)
     return found

@@ -1,4 +1,4 @@
-"""Whether the two sides of a union hold the same records, by what their objects say. Pure.
+"""Whether the two sides of an overlap hold the same records, by what their objects say. Pure.
 
 Facts of an object are of the records as they were read, before its format: number, tombstones, checksum of the
 payloads. So another format, compression or delimiter makes no difference here, nor does the size of objects.
@@ -8,16 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from logpersister.member.shadow.alignment import Stored, Union
+from logpersister.member.shadow.alignment import ComparedObject, OverlappingRanges
 from logpersister.plan.intents import same_topic
 from logpersister.records.combination import PayloadSum, payload_sum
 
-ByPath = Mapping[str, Sequence[Stored]]
+ByPath = Mapping[str, Sequence[ComparedObject]]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came out for one union."""
+    """What came out for one overlap."""
 
     difference: str | None
     """What is different; None when nothing is."""
@@ -27,20 +27,20 @@ class Verdict:
     """Whether the shadow has fewer records, which has explanations that are no fault of it."""
 
 
-def compare(union: Union, *, same_layout: bool) -> Verdict:
-    """Compare the two sides of a union.
+def compare(overlap: OverlappingRanges, *, same_layout: bool) -> Verdict:
+    """Compare the two sides of an overlap.
 
     Args:
         same_layout: whether both sides spread records over the same partition paths.
     """
-    stable, shadow = _count(union.stable), _count(union.shadow)
+    stable, shadow = _count(overlap.stable), _count(overlap.shadow)
     if stable != shadow:
         message = f"{_records(stable)} of the stable group, {_records(shadow)} of the shadow"
         return Verdict(message, checksum_compared=False, fewer=shadow < stable)
-    ids = {one.facts.topic_id for one in (*union.stable, *union.shadow)} - {None}
+    ids = {one.facts.topic_id for one in (*overlap.stable, *overlap.shadow)} - {None}
     if not all(same_topic(one, other) for one in ids for other in ids):
         return Verdict("they are of different topics of the same name", checksum_compared=False)
-    of_stable, of_shadow = _by_path(union.stable), _by_path(union.shadow)
+    of_stable, of_shadow = _by_path(overlap.stable), _by_path(overlap.shadow)
     if same_layout:
         for path in sorted(of_stable.keys() | of_shadow.keys()):
             one, other = _count(of_stable.get(path, ())), _count(of_shadow.get(path, ()))
@@ -69,7 +69,7 @@ def _compare_payloads(stable: ByPath, shadow: ByPath) -> Verdict:
     return Verdict(None, checksum_compared=compared)
 
 
-def _sum(objects: Sequence[Stored]) -> PayloadSum | None:
+def _sum(objects: Sequence[ComparedObject]) -> PayloadSum | None:
     """Return what consecutive objects say together; None when that does not follow from what each says."""
     total: PayloadSum | None = None
     for index, one in enumerate(objects):
@@ -83,7 +83,7 @@ def _sum(objects: Sequence[Stored]) -> PayloadSum | None:
     return total
 
 
-def _count(objects: Iterable[Stored]) -> int:
+def _count(objects: Iterable[ComparedObject]) -> int:
     return sum(one.facts.records for one in objects)
 
 
@@ -91,8 +91,8 @@ def _records(count: int) -> str:
     return "1 record" if count == 1 else f"{count:,} records"
 
 
-def _by_path(objects: Iterable[Stored]) -> ByPath:
-    found: defaultdict[str, list[Stored]] = defaultdict(list)
+def _by_path(objects: Iterable[ComparedObject]) -> ByPath:
+    found: defaultdict[str, list[ComparedObject]] = defaultdict(list)
     for one in objects:
         found[one.path].append(one)
     return found

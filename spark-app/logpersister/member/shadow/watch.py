@@ -14,9 +14,9 @@ from logpersister.manifest.output import PartitionRule
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.storage import StorageSpec
-from logpersister.member.shadow.comparer import Comparer, Party
+from logpersister.member.shadow.comparer import ComparedGroup, Comparer
 from logpersister.member.shadow.groups import GroupPositions
-from logpersister.member.shadow.shelf import MOST_LISTED, MOST_LISTED_BLINDLY, Shelf
+from logpersister.member.shadow.stored_objects import MOST_LISTED, MOST_LISTED_BLINDLY, StoredObjects
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.shadow import ShadowReport
 from logpersister.storage.losses import list_losses
@@ -26,13 +26,13 @@ log = structlog.get_logger(__name__)
 
 SHORTEST_SECONDS: Final = 1.0
 LONGEST_SECONDS: Final = 15.0
-"""Between two looks; else they are as often as the member's own."""
+"""Between two comparisons; else comparisons are as often as the member's own requests for end offsets."""
 STOP_SECONDS: Final = 10.0
 """How long the thread may take to end; a request to Kafka or S3 that takes longer is left behind."""
 
 
 class ShadowWatch:
-    """Looks again and again, in a thread of its own, until it is closed."""
+    """Compares again and again, in a thread of its own, until it is closed."""
 
     def __init__(
         self,
@@ -41,17 +41,17 @@ class ShadowWatch:
         aim: Callable[[Mapping[TopicPartition, Offset]], None],
         show: Callable[[ShadowReport], None],
     ) -> None:
-        """`aim` is told how far the shadow should be, `show` what has been compared."""
+        """`aim` gets how far the shadow should be, `show` what has been compared."""
         self._comparer = comparer
         self._seconds = seconds
         self._aim = aim
         self._show = show
         self._stopped = threading.Event()
-        self._told: tuple[int, str | None] = (0, None)
+        self._reported: tuple[int, str | None] = (0, None)
         self._thread = threading.Thread(target=self._run, name="shadow", daemon=True)
 
     def start(self) -> None:
-        self._tell(self._comparer.report())
+        self._report_changes(self._comparer.report())
         self._thread.start()
 
     def close(self) -> None:
@@ -59,24 +59,24 @@ class ShadowWatch:
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)
 
-    def look(self) -> None:
-        """Look once; what prevents that is told, and not raised."""
+    def compare_new(self) -> None:
+        """Compare once; what prevents that is reported, and not raised."""
         try:
-            self._tell(self._comparer.look(self._aim, self._tell))
+            self._report_changes(self._comparer.compare_new(self._aim, self._report_changes))
         except Exception as error:
-            self._tell(self._comparer.report(str(error) or type(error).__name__))
+            self._report_changes(self._comparer.report(str(error) or type(error).__name__))
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self.look()
+            self.compare_new()
             self._stopped.wait(self._seconds)
 
-    def _tell(self, report: ShadowReport) -> None:
+    def _report_changes(self, report: ShadowReport) -> None:
         self._show(report)
-        told = (report.figures.differences, report.error)
-        if told == self._told:
+        state = (report.figures.differences, report.error)
+        if state == self._reported:
             return
-        before, self._told = self._told, told
+        before, self._reported = self._reported, state
         if report.error is not None and report.error != before[1]:
             log.warning("shadow.not_compared", error=report.error)
         if report.figures.differences > before[0]:
@@ -111,8 +111,8 @@ def comparing(
     of_stable = stable_storage(resource.spec.storage, stable.spec.storage)
     with ExitStack() as stack:
         yield Comparer(
-            _party(stable, of_stable, secrets, stack, MOST_LISTED if same_layout else MOST_LISTED_BLINDLY),
-            _party(resource, resource.spec.storage, secrets, stack, MOST_LISTED_BLINDLY),
+            _compared_group(stable, of_stable, secrets, stack, MOST_LISTED if same_layout else MOST_LISTED_BLINDLY),
+            _compared_group(resource, resource.spec.storage, secrets, stack, MOST_LISTED_BLINDLY),
             owned,
             same_layout=same_layout,
             remark=remark_on(resource, stable),
@@ -133,7 +133,7 @@ def remark_on(resource: LogPersister, stable: LogPersister) -> str:
 
 
 def seconds_between(resource: LogPersister) -> float:
-    """Return how long to wait between two looks."""
+    """Return how long to wait between two comparisons."""
     return min(LONGEST_SECONDS, max(SHORTEST_SECONDS, resource.spec.cycle_interval.total_seconds()))
 
 
@@ -142,7 +142,9 @@ def _layout(spec: Spec) -> tuple[tuple[PartitionRule, ...], ParserSpec]:
     return spec.output.partition_by, spec.parser
 
 
-def _party(resource: LogPersister, storage: StorageSpec, secrets: Secrets, stack: ExitStack, most: int) -> Party:
+def _compared_group(
+    resource: LogPersister, storage: StorageSpec, secrets: Secrets, stack: ExitStack, most: int
+) -> ComparedGroup:
     kafka = resource.spec.kafka
     read_committed = kafka.isolation_level == "read_committed"
     progress = GroupPositions(
@@ -151,7 +153,9 @@ def _party(resource: LogPersister, storage: StorageSpec, secrets: Secrets, stack
     stack.callback(progress.close)
     store = stack.enter_context(open_store(storage, secrets))
     partition_by, parser = _layout(resource.spec)
-    shelf = Shelf(
+    stored_objects = StoredObjects(
         store, resource.group_id, in_folders=bool(partition_by), most=most, has_quarantine=parser.has_quarantine
     )
-    return Party(resource.spec.generation, progress, shelf, lambda: list(list_losses(store, resource.group_id)))
+    return ComparedGroup(
+        resource.spec.generation, progress, stored_objects, lambda: list(list_losses(store, resource.group_id))
+    )

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from logpersister.member.shadow.alignment import Stored
-from logpersister.member.shadow.comparer import Party
-from logpersister.member.shadow.shelf import Shelf
+from logpersister.member.shadow.alignment import ComparedObject
+from logpersister.member.shadow.comparer import ComparedGroup
+from logpersister.member.shadow.stored_objects import StoredObjects
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.checksum import PayloadChecksum
@@ -60,26 +60,26 @@ def facts_of(
 
 def objects_of(
     records: Iterable[Row], start: Offset, end: Offset, *, folder: Folder = lambda _: "", group: str = "g"
-) -> list[Stored]:
+) -> list[ComparedObject]:
     """Return the objects of one range, one for each folder."""
     found: dict[str, list[Row]] = {}
     for row in records:
         if start <= row.offset < end:
             found.setdefault(folder(row), []).append(row)
     return [
-        Stored(f"{path}/{start}", path, 10 * len(inside), facts_of(CLICKS, start, end, inside, group=group))
+        ComparedObject(f"{path}/{start}", path, 10 * len(inside), facts_of(CLICKS, start, end, inside, group=group))
         for path, inside in found.items()
     ]
 
 
-def ranges_of(records: Sequence[Row], bounds: Sequence[Offset], folder: Folder = lambda _: "") -> list[Stored]:
+def ranges_of(records: Sequence[Row], bounds: Sequence[Offset], folder: Folder = lambda _: "") -> list[ComparedObject]:
     """Return the objects of the ranges between these boundaries."""
     return [one for start, end in pairwise(bounds) for one in objects_of(records, start, end, folder=folder)]
 
 
 @dataclass
 class FakeStore:
-    """A bucket below one prefix, as far as a shelf asks it."""
+    """A bucket below one prefix, as far as `StoredObjects` asks it."""
 
     prefix: str
     found: dict[str, ObjectFacts] = field(default_factory=dict)
@@ -174,8 +174,10 @@ class FakeGroup:
         return keys
 
 
-def party(group: FakeGroup, *, in_folders: bool, most: int = 1_000, has_quarantine: bool = False) -> Party:
-    """Return a group as the comparison sees it, with a real shelf in front of the fake bucket."""
+def compared_group(
+    group: FakeGroup, *, in_folders: bool, most: int = 1_000, has_quarantine: bool = False
+) -> ComparedGroup:
+    """Return a group as the comparison sees it, with real `StoredObjects` in front of the fake bucket."""
     store: Any = group.store
-    shelf = Shelf(store, group.name, in_folders=in_folders, most=most, has_quarantine=has_quarantine)
-    return Party(1, group.progress, shelf, lambda: group.losses)
+    stored_objects = StoredObjects(store, group.name, in_folders=in_folders, most=most, has_quarantine=has_quarantine)
+    return ComparedGroup(1, group.progress, stored_objects, lambda: group.losses)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.member.shadow.alignment import Union, align
+from logpersister.member.shadow.alignment import OverlappingRanges, align
 from tests.examples import examples
 from tests.unit.member.shadow.samples import objects_of, ranges_of, rows
 
@@ -12,43 +12,45 @@ ALL = rows(*range(60))
 cuts = st.lists(st.integers(1, 59), max_size=8).map(lambda inner: sorted({0, 60, *inner}))
 
 
-def spans(unions: object) -> list[tuple[int, int, int, int]]:
-    assert isinstance(unions, list)
-    return [(one.start, one.end, len(one.stable), len(one.shadow)) for one in unions if isinstance(one, Union)]
+def spans(overlaps: object) -> list[tuple[int, int, int, int]]:
+    assert isinstance(overlaps, list)
+    return [
+        (one.start, one.end, len(one.stable), len(one.shadow)) for one in overlaps if isinstance(one, OverlappingRanges)
+    ]
 
 
 def test_ranges_that_overlap_belong_together() -> None:
     found = align(ranges_of(ALL, [0, 10, 30, 40, 60]), ranges_of(ALL, [0, 20, 30, 50, 60]), 0, 60)
-    assert spans(found.unions) == [(0, 30, 2, 2), (30, 60, 2, 2)]
+    assert spans(found.overlaps) == [(0, 30, 2, 2), (30, 60, 2, 2)]
     assert found.frontier == 60
 
 
 def test_what_is_not_whole_yet_waits_and_is_where_it_goes_on() -> None:
     stable, shadow = ranges_of(ALL, [0, 10, 40]), ranges_of(ALL, [0, 10, 20])
     first = align(stable, shadow, 0, 20)
-    assert (spans(first.unions), first.frontier) == ([(0, 10, 1, 1)], 10)
+    assert (spans(first.overlaps), first.frontier) == ([(0, 10, 1, 1)], 10)
     shadow += ranges_of(ALL, [20, 40])
     second = align(stable, shadow, first.frontier, 40)
-    assert (spans(second.unions), second.frontier) == ([(10, 40, 1, 2)], 40)
+    assert (spans(second.overlaps), second.frontier) == ([(10, 40, 1, 2)], 40)
 
 
 def test_what_one_side_has_alone_is_a_union_too() -> None:
     found = align(ranges_of(ALL, [0, 10, 20]), ranges_of(ALL, [0, 10]), 0, 20)
-    assert spans(found.unions) == [(0, 10, 1, 1), (10, 20, 1, 0)]
-    assert not found.unions[1].begins_together
+    assert spans(found.overlaps) == [(0, 10, 1, 1), (10, 20, 1, 0)]
+    assert not found.overlaps[1].begins_together
 
 
 def test_ranges_without_records_divide_and_join_nothing() -> None:
     gaps = rows(0, 1, 2, 20, 21)
     found = align(ranges_of(gaps, [0, 10, 30]), ranges_of(gaps, [0, 5, 15, 30]), 0, 30)
-    assert spans(found.unions) == [(0, 10, 1, 1), (10, 30, 1, 1)]
+    assert spans(found.overlaps) == [(0, 10, 1, 1), (10, 30, 1, 1)]
     assert align([], [], 5, 30).frontier == 30
 
 
 def test_a_range_of_several_folders_is_one() -> None:
     stable = objects_of(ALL, 0, 10, folder=lambda row: f"p={row.offset % 2}")
     found = align(stable, ranges_of(ALL, [0, 5, 10]), 0, 10)
-    assert spans(found.unions) == [(0, 10, 2, 2)]
+    assert spans(found.overlaps) == [(0, 10, 2, 2)]
 
 
 @SETTINGS
@@ -58,14 +60,14 @@ def test_however_it_is_cut_and_looked_at_every_object_is_in_one_union(
 ) -> None:
     stable, shadow = ranges_of(ALL, one), ranges_of(ALL, other)
     frontier = 0
-    unions: list[Union] = []
+    overlaps: list[OverlappingRanges] = []
     for limit in [*looks, 60]:
         found = align(stable, shadow, frontier, limit)
         assert frontier <= found.frontier <= max(frontier, limit)
         frontier = found.frontier
-        unions += found.unions
+        overlaps += found.overlaps
     assert frontier == 60
-    assert [each for union in unions for each in union.stable] == stable
-    assert [each for union in unions for each in union.shadow] == shadow
-    inner = {union.start for union in unions}
+    assert [each for overlap in overlaps for each in overlap.stable] == stable
+    assert [each for overlap in overlaps for each in overlap.shadow] == shadow
+    inner = {overlap.start for overlap in overlaps}
     assert inner == set(one) & set(other) - {60}

@@ -1,4 +1,4 @@
-"""Look by look: what is new on both sides is compared, once, and work does not grow with what is older."""
+"""Step by step: what is new on both sides is compared, once, and work does not grow with what is older."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,12 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from logpersister.member.shadow.comparer import Comparer
-from logpersister.member.shadow.shelf import Shelf
+from logpersister.member.shadow.stored_objects import StoredObjects
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.report.shadow import Both, ShadowReport
 from logpersister.storage.losses import Loss
 from tests.examples import examples
-from tests.unit.member.shadow.samples import CLICKS, NOW, FakeGroup, FakeStore, Row, party, rows
+from tests.unit.member.shadow.samples import CLICKS, NOW, FakeGroup, FakeStore, Row, compared_group, rows
 
 ORDERS = TopicPartition("orders", 3)
 ALL = rows(*range(100))
@@ -45,29 +45,29 @@ class Scene:
         self.targets: Mapping[TopicPartition, Offset] = {}
         self.shown: list[ShadowReport] = []
         self.comparer = Comparer(
-            party(self.stable, in_folders=in_folders, most=most, has_quarantine=has_quarantine),
-            party(self.shadow, in_folders=in_folders, has_quarantine=has_quarantine),
+            compared_group(self.stable, in_folders=in_folders, most=most, has_quarantine=has_quarantine),
+            compared_group(self.shadow, in_folders=in_folders, has_quarantine=has_quarantine),
             lambda: self.owned,
             same_layout=same_layout,
             remark=remark,
             now=lambda: NOW,
         )
 
-    def look(self) -> ShadowReport:
+    def compare_new(self) -> ShadowReport:
         def aim(targets: Mapping[TopicPartition, Offset]) -> None:
             self.targets = targets
 
-        return self.comparer.look(aim, self.shown.append)
+        return self.comparer.compare_new(aim, self.shown.append)
 
 
 @pytest.mark.parametrize("in_folders", [False, True])
 def test_what_is_new_is_compared_look_by_look(in_folders: bool) -> None:
     scene = Scene(in_folders=in_folders)
-    assert scene.look() == ShadowReport(NOW)
+    assert scene.compare_new() == ShadowReport(NOW)
     scene.stable.persist(ALL, 10, 40, 50, since=0)
-    assert scene.look() == ShadowReport(NOW)
+    assert scene.compare_new() == ShadowReport(NOW)
     scene.shadow.persist(ALL, 10, 20, 30, 40, since=10)
-    first = scene.look()
+    first = scene.compare_new()
     folders = 2 if in_folders else 1
     assert (first.partitions, first.figures.offsets, first.figures.ranges) == (1, 30, 3)
     assert first.figures.records == Both(30, 30)
@@ -75,10 +75,10 @@ def test_what_is_new_is_compared_look_by_look(in_folders: bool) -> None:
     assert first.figures.bytes == Both(300, 300)
     assert (first.figures.checksums_compared, first.figures.checksums_impossible) == (1, 0)
     assert (first.figures.differences, first.examples, first.error) == (0, (), None)
-    assert scene.look() == first
+    assert scene.compare_new() == first
 
     scene.shadow.persist(ALL, 40, 50, since=10)
-    assert scene.look().figures.records == Both(40, 40)
+    assert scene.compare_new().figures.records == Both(40, 40)
     assert scene.shown[-1] == scene.comparer.report()
 
 
@@ -94,14 +94,14 @@ def test_what_is_in_quarantine_is_compared_with_the_rest(in_folders: bool, most:
     scene.stable.folder = scene.shadow.folder = folder
     scene.stable.persist(ALL, 0, 10, 20, 30, 40)
     scene.shadow.persist(ALL, 0, 20, 40)
-    report = scene.look()
+    report = scene.compare_new()
     assert (report.error, report.figures.differences) == (None, 0)
     assert report.figures.records == Both(40, 40)
 
     scene.stable.persist(ALL, 40, 50)
     scene.shadow.folder = beside
     scene.shadow.persist(ALL, 40, 50)
-    report = scene.look()
+    report = scene.compare_new()
     assert report.figures.differences == 1
     assert "of the stable group" in report.examples[0].message
 
@@ -110,21 +110,21 @@ def test_what_is_in_quarantine_is_compared_with_the_rest(in_folders: bool, most:
 def test_a_parser_that_comes_or_goes_makes_no_difference(refusing: str) -> None:
     """Only one side looks for a quarantine, and has one: ranges of good and bad records, of good and of bad ones."""
     scene = Scene(same_layout=False)
-    stable = party(scene.stable, in_folders=False, has_quarantine=refusing == "stable")
-    shadow = party(scene.shadow, in_folders=False, has_quarantine=refusing == "shadow")
+    stable = compared_group(scene.stable, in_folders=False, has_quarantine=refusing == "stable")
+    shadow = compared_group(scene.shadow, in_folders=False, has_quarantine=refusing == "shadow")
     scene.comparer = Comparer(stable, shadow, lambda: scene.owned, same_layout=False)
     group = scene.stable if refusing == "stable" else scene.shadow
     group.folder = lambda row: "_quarantine" if row.offset in {3, 7, *range(20, 30)} else ""
     for one in (scene.stable, scene.shadow):
         one.persist(ALL, 0, 10, 20, 30, since=0)
-    report = scene.look()
+    report = scene.compare_new()
     assert (report.error, report.figures.differences) == (None, 0)
     assert report.figures.records == Both(30, 30)
     assert report.figures.objects == (Both(4, 3) if refusing == "stable" else Both(3, 4))
 
     scene.stable.persist(ALL, 30, 40, since=0)
     scene.shadow.persist([row for row in ALL if row.offset != 35], 30, 40, since=0)
-    assert scene.look().figures.differences == 1
+    assert scene.compare_new().figures.differences == 1
 
 
 def test_the_shadow_begins_where_the_stable_group_is_and_goes_as_far() -> None:
@@ -132,11 +132,11 @@ def test_the_shadow_begins_where_the_stable_group_is_and_goes_as_far() -> None:
     scene.stable.persist(ALL, 0, 40)
     assert scene.comparer.begin_at([CLICKS, ORDERS]) == {CLICKS: 40, ORDERS: None}
     scene.stable.progress.log_ends = {ORDERS: 7}
-    scene.look()
+    scene.compare_new()
     assert scene.targets == {CLICKS: 40, ORDERS: 7}
     scene.stable.persist(ALL, 40, 60)
     scene.stable.progress.log_ends = {ORDERS: 9}
-    scene.look()
+    scene.compare_new()
     assert scene.targets == {CLICKS: 60, ORDERS: 7}, "what the stable group does not store is stored once"
 
 
@@ -148,7 +148,7 @@ def test_a_target_stays_until_it_is_reached() -> None:
     for shadow, stable, target in ((0, 40, 40), (30, 60, 40), (40, 70, 70), (65, 90, 70)):
         scene.stable.progress.commit(CLICKS, stable)
         scene.shadow.progress.commit(CLICKS, shadow)
-        scene.look()
+        scene.compare_new()
         assert scene.targets[CLICKS] == target
 
 
@@ -169,8 +169,8 @@ def test_whenever_it_looks_everything_is_compared_once(
         group = (scene.stable, scene.shadow)[turn]
         if left[turn]:
             group.persist(records[turn], *left[turn].pop(0))
-            scene.look()
-    figures = scene.look().figures
+            scene.compare_new()
+    figures = scene.compare_new().figures
     assert figures.records == Both(100, 100 if without is None else 99)
     assert figures.offsets == 100
     stored = [(start, end) for start, end in pairwise(other) if (start, end) != (without, start + 1)]
@@ -183,7 +183,7 @@ def test_a_difference_is_told_once_with_an_example() -> None:
     scene.stable.persist(ALL, 0, 10, 20, 30)
     scene.shadow.persist([row for row in ALL if row.offset != 15], 0, 10, 20, 30)
     for _ in range(2):
-        report = scene.look()
+        report = scene.compare_new()
         (example,) = report.examples
         assert (example.partition, example.start, example.end) == (CLICKS, 10, 20)
         assert example.message == "10 records of the stable group, 9 records of the shadow (so it is)"
@@ -197,7 +197,7 @@ def test_a_range_that_the_shadow_lost_is_a_difference() -> None:
     scene.stable.persist(ALL, 0, 10, 20)
     lost = scene.shadow.persist(ALL, 0, 10, 20)[0]
     del scene.shadow.store.found[lost]
-    (example,) = scene.look().examples
+    (example,) = scene.compare_new().examples
     assert example.message == "10 records of the stable group, 0 records of the shadow"
 
 
@@ -208,7 +208,7 @@ def test_offsets_that_kafka_lost_between_the_two_are_left_out() -> None:
         scene.shadow.persist(ALL[:12], 0, 10, 20)
         loss = Loss(Range(CLICKS, 12, 20), "id", "lost", 1, "abcdef123456")
         getattr(scene, losers).losses.append(loss)
-        figures = scene.look().figures
+        figures = scene.compare_new().figures
         assert (figures.differences, figures.checksums_impossible, figures.records) == (0, 1, Both(10, 10))
 
 
@@ -218,25 +218,25 @@ def test_records_that_compaction_took_meanwhile_are_left_out(compacts: bool | No
     scene.shadow.progress.compacts = compacts
     scene.stable.persist(ALL, 0, 10)
     scene.shadow.persist(ALL[5:], 0, 10)
-    report = scene.look()
+    report = scene.compare_new()
     assert report.figures.differences == differences
     assert [example.message.partition("(")[2] for example in report.examples] == (
         [] if compacts else [""] if compacts is False else ["Kafka does not tell whether it compacts the topic)"]
     )
     scene.stable.persist(ALL[15:], 10, 20)
     scene.shadow.persist(ALL, 10, 20)
-    assert scene.look().figures.differences == differences + 1, "compaction takes records, it brings none"
+    assert scene.compare_new().figures.differences == differences + 1, "compaction takes records, it brings none"
 
 
 def test_what_is_older_than_the_shadow_is_neither_listed_nor_asked() -> None:
     scene = Scene()
     scene.stable.persist(rows(*range(1_000)), *range(0, 1_001, 5), since=0)
     scene.shadow.persist([], 900, 900, since=900)
-    report = scene.look()
+    report = scene.compare_new()
     for end in (950, 1_000):
         scene.shadow.persist(rows(*range(1_000)), end - 50, end, since=900)
         scene.stable.store.listed = 0
-        report = scene.look()
+        report = scene.compare_new()
         assert scene.stable.store.listed <= 11
     assert report.figures.records == Both(100, 100)
     assert report.figures.objects == Both(20, 2)
@@ -247,7 +247,7 @@ def test_among_too_many_folders_those_of_the_shadow_are_looked_at() -> None:
         scene = Scene(in_folders=True, same_layout=same_layout, most=20)
         scene.stable.persist(rows(*range(1_000)), *range(0, 1_001, 5), since=0)
         scene.shadow.persist(rows(*range(1_000)), 900, 1_000, since=900)
-        report = scene.look()
+        report = scene.compare_new()
         assert report.figures.records == (Both(100, 100) if same_layout else Both())
         assert (report.error is None) == same_layout
         if report.error:
@@ -259,7 +259,7 @@ def test_a_shadow_that_stores_nothing_is_found_out_among_too_many_folders() -> N
     scene.stable.folder = lambda row: f"dt=2026-11-{row.offset // 50 + 1:02d}/hr={row.offset // 10 % 5}"
     scene.stable.persist(rows(*range(1_000)), *range(0, 1_001, 5), since=0)
     scene.shadow.persist([], 985, 1_000, since=985)
-    report = scene.look()
+    report = scene.compare_new()
     assert (report.figures.records, report.figures.differences) == (Both(15, 0), 3)
     assert scene.stable.store.listed < 30
 
@@ -269,7 +269,7 @@ def test_the_last_folders_are_those_of_the_largest_numbers() -> None:
     group.folder = lambda row: f"offset={row.offset // 4 * 4}"
     group.persist(rows(*range(15)), 0, 15)
     everything: Any = group.store
-    assert Shelf(everything, "backup", in_folders=True, most=0).newest("clicks") == ["offset=8", "offset=12"]
+    assert StoredObjects(everything, "backup", in_folders=True, most=0).newest("clicks") == ["offset=8", "offset=12"]
 
 
 def test_a_topic_that_cannot_be_looked_at_does_not_hinder_others() -> None:
@@ -280,11 +280,11 @@ def test_a_topic_that_cannot_be_looked_at_does_not_hinder_others() -> None:
     (damaged,) = scene.shadow.persist(ALL, 0, 10)
     whole = scene.shadow.store.found[damaged]
     scene.shadow.store.found[damaged] = replace(whole, checksum="damaged")
-    report = scene.look()
+    report = scene.compare_new()
     assert report.error == f"topic clicks: object {damaged!r} is not whole"
     assert (report.partitions, report.figures.records) == (1, Both(10, 10))
     scene.shadow.store.found[damaged] = whole
-    report = scene.look()
+    report = scene.compare_new()
     assert (report.error, report.partitions, report.figures.records) == (None, 2, Both(20, 20))
 
 
@@ -293,23 +293,23 @@ def test_partitions_take_their_figures_with_them_and_bring_them_back() -> None:
     scene = Scene()
     scene.stable.persist(ALL, 0, 10, 20, 30, since=0)
     scene.shadow.persist([row for row in ALL if row.offset != 15], 10, 20, 30, since=10)
-    before = scene.look()
+    before = scene.compare_new()
     assert before.figures.differences == 1
     scene.owned = {ORDERS}
-    assert scene.look() == ShadowReport(NOW)
+    assert scene.compare_new() == ShadowReport(NOW)
     scene.owned = {CLICKS}
-    assert scene.look() == before
+    assert scene.compare_new() == before
 
 
 def test_where_the_stable_group_began_later_both_are_compared_from_a_common_begin() -> None:
     scene = Scene()
     scene.shadow.persist(ALL, 0, 10, 25, 40, since=0)
     scene.stable.persist(ALL, 10, 20, 40, since=10)
-    report = scene.look()
+    report = scene.compare_new()
     assert (report.figures.records, report.figures.differences) == (Both(30, 30), 0)
     scene.shadow.persist(ALL, 40, 50, since=0)
     scene.stable.persist(ALL[:45], 40, 50, since=10)
-    assert scene.look().figures.differences == 1
+    assert scene.compare_new().figures.differences == 1
 
 
 def test_foreign_objects_and_other_generations_do_not_count() -> None:
@@ -318,7 +318,7 @@ def test_foreign_objects_and_other_generations_do_not_count() -> None:
     scene.shadow.persist(ALL, 0, 10)
     FakeGroup("somebody", scene.stable.store).persist(ALL[:3], 2, 10)
     FakeGroup("backup", scene.stable.store).persist(ALL, 0, 10, generation=7)
-    report = scene.look()
+    report = scene.compare_new()
     assert (report.figures.records, report.figures.differences) == (Both(10, 10), 0)
 
 
@@ -326,4 +326,4 @@ def test_what_an_earlier_generation_promised_counts_until_it_is_stored() -> None
     scene = Scene()
     scene.stable.persist(ALL, 0, 10, generation=7)
     scene.shadow.persist(ALL, 0, 10)
-    assert scene.look().figures.records == Both(10, 10)
+    assert scene.compare_new().figures.records == Both(10, 10)

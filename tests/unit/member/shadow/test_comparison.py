@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.member.shadow.alignment import Stored, Union
+from logpersister.member.shadow.alignment import ComparedObject, OverlappingRanges
 from logpersister.member.shadow.comparison import Verdict, compare
 from tests.examples import examples
 from tests.unit.member.shadow.samples import Row, objects_of, ranges_of, rows
@@ -17,8 +17,8 @@ EQUAL = Verdict(None, checksum_compared=True)
 UNPROVEN = Verdict(None, checksum_compared=False)
 
 
-def verdict(stable: list[Stored], shadow: list[Stored], *, same_layout: bool = True) -> Verdict:
-    return compare(Union(0, 20, tuple(stable), tuple(shadow)), same_layout=same_layout)
+def verdict(stable: list[ComparedObject], shadow: list[ComparedObject], *, same_layout: bool = True) -> Verdict:
+    return compare(OverlappingRanges(0, 20, tuple(stable), tuple(shadow)), same_layout=same_layout)
 
 
 def parity(row: Row) -> str:
@@ -73,7 +73,7 @@ def test_other_folders_do_not_matter_where_each_side_has_one() -> None:
     assert verdict(ranges_of(ALL, [0, 7, 20]), elsewhere, same_layout=False) == EQUAL
 
 
-def silent(objects: list[Stored]) -> list[Stored]:
+def silent(objects: list[ComparedObject]) -> list[ComparedObject]:
     """Return objects of a release that did not say how large their payloads are."""
     return [replace(one, facts=replace(one.facts, payload=None)) for one in objects]
 

@@ -1,4 +1,4 @@
-"""What prevents a look is told and not raised; where and how the old revision's bucket is read."""
+"""What prevents a comparison is reported and not raised; where and how the old revision's bucket is read."""
 
 import threading
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from logpersister.member.shadow.watch import ShadowWatch, remark_on, seconds_bet
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.shadow import ShadowReport
 from tests.unit.manifest.documents import accepted
-from tests.unit.member.shadow.samples import CLICKS, FakeGroup, FakeStore, party, rows
+from tests.unit.member.shadow.samples import CLICKS, FakeGroup, FakeStore, compared_group, rows
 
 S = "spec.storage."
 
@@ -23,8 +23,8 @@ class Watched:
         self.stable, self.shadow = FakeGroup("g", FakeStore("raw")), FakeGroup("s", FakeStore("shadow"))
         self.shown: list[ShadowReport] = []
         self.looked = threading.Event()
-        parties = party(self.stable, in_folders=False), party(self.shadow, in_folders=False)
-        comparer = Comparer(parties[0], parties[1], lambda: {CLICKS}, same_layout=True)
+        groups = compared_group(self.stable, in_folders=False), compared_group(self.shadow, in_folders=False)
+        comparer = Comparer(groups[0], groups[1], lambda: {CLICKS}, same_layout=True)
         self.watch = ShadowWatch(comparer, 0.01, self._aim, self.shown.append)
 
     def _aim(self, targets: Mapping[TopicPartition, Offset]) -> None:
@@ -35,11 +35,11 @@ def test_what_prevents_a_look_is_told_until_it_has_gone() -> None:
     watched = Watched()
     watched.stable.progress.error = OSError("no broker")
     with structlog.testing.capture_logs() as logs:
-        watched.watch.look()
-        watched.watch.look()
+        watched.watch.compare_new()
+        watched.watch.compare_new()
     told = watched.shown[-1]
     watched.stable.progress.error = None
-    watched.watch.look()
+    watched.watch.compare_new()
     assert (told.error, watched.shown[-1].error) == ("no broker", None)
     assert [entry["event"] for entry in logs] == ["shadow.not_compared"]
 
@@ -49,8 +49,8 @@ def test_a_difference_is_logged_once() -> None:
     watched.stable.persist(rows(*range(10)), 0, 10)
     watched.shadow.persist(rows(*range(9)), 0, 10)
     with structlog.testing.capture_logs() as logs:
-        watched.watch.look()
-        watched.watch.look()
+        watched.watch.compare_new()
+        watched.watch.compare_new()
     (entry,) = logs
     assert (entry["event"], entry["partition"], entry["start"], entry["end"]) == ("shadow.differs", 0, 0, 10)
 
@@ -58,7 +58,7 @@ def test_a_difference_is_logged_once() -> None:
 def test_it_looks_until_it_is_closed() -> None:
     watched = Watched()
     watched.watch.start()
-    assert watched.shown[0].figures.offsets == 0, "who asks before the first look sees that it is a shadow"
+    assert watched.shown[0].figures.offsets == 0, "who asks before the first comparison sees that it is a shadow"
     for _ in range(2):
         assert watched.looked.wait(60)
         watched.looked.clear()

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from logpersister.member.shadow.alignment import Stored
+from logpersister.member.shadow.alignment import ComparedObject
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.storage import names
@@ -21,7 +21,7 @@ from logpersister.storage.names import ObjectName
 from logpersister.storage.store import ListedObject, ObjectStore
 
 MOST_LISTED: Final = 20_000
-"""Names of a topic that are listed at each look, 20 requests, where the paths can be known otherwise."""
+"""Names of a topic that are listed at each comparison, 20 requests, where the paths can be known otherwise."""
 MOST_LISTED_BLINDLY: Final = 200_000
 """The same where they cannot."""
 
@@ -43,13 +43,13 @@ class Window:
 Windows = Mapping[TopicPartition, Window]
 
 
-class Shelf:
-    """What one group stores in the generations that are looked at."""
+class StoredObjects:
+    """The objects of one group in the generations that are compared."""
 
     def __init__(
         self, store: ObjectStore, group: str, *, in_folders: bool, most: int, has_quarantine: bool = False
     ) -> None:
-        """Look at the objects of one group.
+        """Find the objects of one group.
 
         Args:
             store: where they are.
@@ -95,7 +95,7 @@ class Shelf:
         """Return the last partition paths of a topic, a few of each level; quarantine, which has no end, as well."""
         return [*newest_folders(self._store, topic), *self._quarantine]
 
-    def stored(self, found: Iterable[Listed]) -> Iterator[Stored]:
+    def stored(self, found: Iterable[Listed]) -> Iterator[ComparedObject]:
         """Ask the bucket what the objects say of themselves; those of other groups are left out.
 
         Raises ForeignObjectError for what is not whole, StorageError.
@@ -104,9 +104,9 @@ class Shelf:
             if one is not None and one.facts.group == self._group:
                 yield one
 
-    def _ask(self, name: ObjectName, listed: ListedObject) -> Stored | None:
+    def _ask(self, name: ObjectName, listed: ListedObject) -> ComparedObject | None:
         facts = self._store.facts(listed.key)
-        return None if facts is None else Stored(listed.key, name.path, listed.size, facts)
+        return None if facts is None else ComparedObject(listed.key, name.path, listed.size, facts)
 
     def _all(self, topic: str) -> Iterator[Listed]:
         if topic in self._too_many:

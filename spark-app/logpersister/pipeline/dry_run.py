@@ -27,7 +27,7 @@ class OtherRulesError(Exception):
     """What is stored of a range is not what this build would write; nothing was written."""
 
 
-class Rehearsal:
+class DryRun:
     """One pass over a range in which nothing is written; used like `persist.RangeWriter`."""
 
     def __init__(self, work: RangeWork, group: str, layout: Layout, key_of: KeyOf, stored: Stored, others: str) -> None:

@@ -12,12 +12,12 @@ from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import original_of, resource_of
 from logpersister.manifest.secrets import Secrets
+from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.persist import Upload
 from logpersister.pipeline.reader import KafkaReader, ReaderSettings
-from logpersister.pipeline.rehearsal import Rehearsal
 from logpersister.pipeline.retries import RetryTally
 from logpersister.pipeline.rules import begun_by_others
-from logpersister.pipeline.task import Equipment, Task, work_error
+from logpersister.pipeline.task import Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
@@ -36,12 +36,12 @@ def run(spec: TaskSpec) -> Iterator[RangeOutcome]:
     """Execute a task in this process; yields one outcome for each range, whatever happens."""
     _log_as_json()
     try:
-        equipment = _equipment(spec.group, spec.revision, json.dumps(spec.revision_document))
+        resources = _task_resources(spec.group, spec.revision, json.dumps(spec.revision_document))
     except Exception as error:  # a worker that cannot even start says so for each of its ranges
         for work in spec.work:
             yield RangeOutcome(work.range, error=work_error(error))
         return
-    for outcome in Task(spec.work, equipment).outcomes():
+    for outcome in Task(spec.work, resources).outcomes():
         yield replace(outcome, retries=_retries.take())
 
 
@@ -68,7 +68,7 @@ def _log_as_json() -> None:
 
 
 @lru_cache(maxsize=MOST_REVISIONS)
-def _equipment(group: str, revision: str, document: str) -> Equipment:
+def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     parsed = json.loads(document)
     resource = resource_of(parsed)
     secrets = Secrets()
@@ -79,8 +79,8 @@ def _equipment(group: str, revision: str, document: str) -> Equipment:
     layout = layout_of(resource.spec.output, resource.spec.parser)
     objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
     others = begun_by_others(parsed, resource)
-    return Equipment(
-        reader, layout, file_format, objects.begin, partial(objects.rehearsals, others) if others else None
+    return TaskResources(
+        reader, layout, file_format, objects.begin, partial(objects.dry_runs, others) if others else None
     )
 
 
@@ -128,11 +128,11 @@ class _Objects:
             sweep=work.again,
         )
 
-    def rehearsals(self, others: str, works: Sequence[RangeWork]) -> Mapping[Range, Rehearsal]:
-        """Return a rehearsal for each range of which something is stored, perhaps by others."""
+    def dry_runs(self, others: str, works: Sequence[RangeWork]) -> Mapping[Range, DryRun]:
+        """Return a dry run for each range of which something is stored, perhaps by others."""
         sought = {Sought(work.range.partition, work.generation, work.range.start): work for work in works}
         paths = None if self.resource.spec.output.partition_by else ("", QUARANTINE)
         return {
-            sought[one].range: Rehearsal(sought[one], self.group, self.layout, self.key, stored, others)
+            sought[one].range: DryRun(sought[one], self.group, self.layout, self.key, stored, others)
             for one, stored in objects_of(self.store, sought, paths).items()
         }
