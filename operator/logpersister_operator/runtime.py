@@ -1,64 +1,40 @@
 """The running operator: what is observed of each resource, and who is woken when it changes."""
 
-import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-import structlog
 from kubernetes.client import ApiClient
 
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain
-from logpersister_operator.act.reconciler import Reconciler, Reconciliation
+from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.cluster.client import ApiServer, Cluster
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.health.departed_members import known_names
-from logpersister_operator.decide.validity import check
+from logpersister_operator.decide.validity import Validity, check
+from logpersister_operator.managed_resources import ManagedResource, ManagedResources
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, Watches
 from logpersister_operator.observe.groups import Groups
-from logpersister_operator.observe.lag import GroupLag, lag_depends_on
-from logpersister_operator.observe.members import MemberReader, UnansweredSince
+from logpersister_operator.observe.lag import GroupLag
+from logpersister_operator.observe.members import MemberReader
 from logpersister_operator.observe.polling_pool import PollingPool
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
-from logpersister_operator.observe.uploads import UploadTally
 from logpersister_operator.observed_state import Claim, KnownLag, MemberReport, ObservedState, ResourceKey, UnknownLag
 from logpersister_operator.render.application import MEMBER, SHADOW, secret_names
 from logpersister_operator.settings import Settings
 
-log = structlog.get_logger(__name__)
-
 RESYNC_SECONDS: Final = 300.0
-"""The longest pause between two rounds about a resource, whatever happens or does not."""
+"""The longest pause between two reconciliations of a resource, whatever happens."""
 UNSETTLED_SECONDS: Final = 15.0
 """The longest one while time alone may change a verdict: a pod that waits for a node, a failure that passes."""
-INQUIRY_THREADS: Final = 32
-MISSING_SECRET_SECONDS: Final = 5.0
-"""How soon a Secret that is missing is looked for again: somebody is about to create it."""
-
-
-@dataclass(slots=True)
-class _Subject:
-    """What is kept of a resource between rounds."""
-
-    wake: Callable[[], None] | None = None
-    """None while nobody looks after the resource."""
-    tally: UploadTally = field(default_factory=UploadTally)
-    silences: UnansweredSince = field(default_factory=UnansweredSince)
-    names: frozenset[str] = frozenset()
-    """Of members that the resource was seen to have."""
-    secrets: SecretsRead | None = None
-    secrets_of: tuple[str, ...] = ()
-    secrets_until: float = 0.0
-    group: GroupLag | None = None
-    group_of: object = None
-    """What the group was made from."""
+POLLING_THREADS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +61,7 @@ class Operator:
         self._lags: PollingPool[ResourceKey, KnownLag | UnknownLag] = PollingPool(
             "lag",
             seconds=settings.lag_seconds,
-            threads=INQUIRY_THREADS,
+            threads=POLLING_THREADS,
             on_answer=self.wake,
             is_failure=lambda answer: isinstance(answer, UnknownLag),
             essence=lambda answer: answer.essence if isinstance(answer, KnownLag) else answer,
@@ -93,16 +69,13 @@ class Operator:
         self._reports: PollingPool[ResourceKey, _Reports] = PollingPool(
             "reports",
             seconds=settings.report_seconds,
-            threads=INQUIRY_THREADS,
+            threads=POLLING_THREADS,
             on_answer=self.wake,
             is_failure=lambda _: False,
             essence=lambda answer: {name: one.essence for name, one in (answer.members | answer.shadows).items()},
         )
-        self._departures = Departures(INQUIRY_THREADS)
-        self._subjects: dict[ResourceKey, _Subject] = {}
-        self._rounds: dict[ResourceKey, Reconciliation] = {}
-        """The last one about each resource."""
-        self._lock = threading.Lock()
+        self._departures = Departures(POLLING_THREADS)
+        self._managed = ManagedResources(self._stop_polling)
 
     def start(self) -> None:
         """Begin to watch."""
@@ -115,91 +88,79 @@ class Operator:
         self._reader.close()
         self._departures.close()
 
-    # who is woken
+    # the actors of resources
 
     def register(self, key: ResourceKey, wake: Callable[[], None]) -> None:
         """Call ``wake``, from any thread, whenever something about a resource changes."""
-        self._forget(key)
-        with self._lock:
-            self._subjects[key] = _Subject(wake)
+        self._managed.register(key, wake)
         self._reports.put(key, lambda: self._ask_members(key))
 
     def unregister(self, key: ResourceKey, wake: Callable[[], None]) -> None:
         """Forget a resource, unless another one of that name is registered by now."""
-        with self._lock:
-            subject = self._subjects.get(key)
-        if subject is not None and subject.wake is wake:
-            self._forget(key)
+        if self._managed.unregister(key, wake):
             self._count_resources()
 
-    def _forget(self, key: ResourceKey) -> None:
+    def wake(self, key: ResourceKey) -> None:
+        self._managed.wake(key)
+
+    def _stop_polling(self, key: ResourceKey) -> None:
         self._reports.remove(key)
         self._lags.remove(key)
         self._departures.forget(key)
-        with self._lock:
-            self._rounds.pop(key, None)
-            subject = self._subjects.pop(key, None)
-        if subject is not None and subject.group is not None:
-            subject.group.close()
 
-    def wake(self, key: ResourceKey) -> None:
-        with self._lock:
-            subject = self._subjects.get(key)
-        if subject is not None and subject.wake is not None:
-            subject.wake()
-
-    # rounds
+    # reconciliations
 
     def reconcile(self, resource: Document) -> float:
-        """Do one round about a resource; return in how many seconds the next one must be at the latest.
+        """Reconcile a resource once; return in how many seconds the next reconciliation must begin at the latest.
 
         Raises ClusterError and OutdatedError: then it should be soon.
         """
-        observed = self.observe(resource)
+        observed, validity = self.observe(resource)
+        managed = self._managed.get(observed.key)
         began = time.monotonic()
         outcome = "failed"
         try:
-            done = self._reconciler.reconcile(observed)
+            done = self._reconciler.reconcile(observed, validity)
             outcome = "refused" if self._reconciler.refusals(observed.key) else "done"
         finally:
             self.metrics.reconciled(outcome, time.monotonic() - began)
-        self._let_leave(observed, done.leave)
-        with self._lock:
-            self._rounds[observed.key] = done
+        if done.leave and validity.runs is not None and managed.secrets.latest is not None:
+            self._departures.begin(observed.key, validity.runs, managed.secrets.latest.secrets(), done.leave)
+        managed.last = done
         self._count_resources()
-        pauses = [RESYNC_SECONDS if is_settled(done.status) else UNSETTLED_SECONDS, self._until_secrets(observed.key)]
+        pauses = [RESYNC_SECONDS if is_settled(done.status) else UNSETTLED_SECONDS, managed.secrets.seconds_left]
         return min(pauses if done.again_seconds is None else [*pauses, done.again_seconds])
 
-    def observe(self, resource: Document) -> ObservedState:
-        """Gather everything that is known of a resource.
+    def observe(self, resource: Document) -> tuple[ObservedState, Validity]:
+        """Gather everything that is known of a resource; return it with the spec that is to run.
 
         Raises NotListedError before all children are known, ClusterError when its Secrets, or other resources that
         want its group, cannot be read.
         """
         observed = self._with_children(resource)
         key = observed.key
-        with self._lock:
-            subject = self._subjects.setdefault(key, _Subject())
+        managed = self._managed.get(key)
         answer = self._reports.answer(key)
         reports = None if answer is None else answer.members
         observed = replace(
             observed,
-            silent=subject.silences.observe(reports or {}, observed.now),
+            silent=managed.unanswered.observe(reports or {}, observed.now),
             lag=self._lags.answer(key),
             reports=reports,
             shadow_reports={} if answer is None else answer.shadows,
-            stored=None if reports is None else subject.tally.observe(reports, observed.status, observed.now),
+            stored=None if reports is None else managed.uploads.observe(reports, observed.status, observed.now),
             refusals=self._reconciler.refusals(key),
             rivals=self._rivals(resource),
         )
-        subject.names = known_names(subject.names, observed)
-        observed = replace(observed, names=subject.names)
-        runs = check(observed).runs
-        if runs is None:
-            return observed
-        secrets = self._secrets(subject, key, tuple(secret_names(runs.spec)))
-        self._watch_lag(subject, key, runs, secrets)
-        return replace(observed, secrets=secrets.seen)
+        managed.member_names = known_names(managed.member_names, observed)
+        observed = replace(observed, names=managed.member_names)
+        validity = check(observed)
+        if validity.runs is None:
+            return observed, validity
+        names = secret_names(validity.runs.spec)
+        secrets = managed.secrets.read(self._cluster, key.namespace, names, self.settings.secret_seconds)
+        self._poll_lag(managed, key, validity.runs, secrets)
+        return replace(observed, secrets=secrets.seen), validity
 
     def drain(self, resource: Document) -> Drain:
         """Return what lets the members of a resource that is being deleted leave."""
@@ -217,14 +178,6 @@ class Operator:
         """Forget a resource that is gone."""
         self._reconciler.forget(resource)
 
-    def _let_leave(self, observed: ObservedState, names: Sequence[str]) -> None:
-        """Take members out of the group that will not come back."""
-        runs = check(observed).runs
-        with self._lock:
-            subject = self._subjects.get(observed.key)
-        if names and runs is not None and subject is not None and subject.secrets is not None:
-            self._departures.begin(observed.key, runs, subject.secrets.secrets(), names)
-
     # questions
 
     def _with_children(self, resource: Document) -> ObservedState:
@@ -241,32 +194,16 @@ class Operator:
                 self.groups.seen(found)
         return self.groups.rivals(resource)
 
-    def _secrets(self, subject: _Subject, key: ResourceKey, names: tuple[str, ...]) -> SecretsRead:
-        now = time.monotonic()
-        if subject.secrets is None or subject.secrets_of != names or now >= subject.secrets_until:
-            subject.secrets = read_secrets(self._cluster, key.namespace, names)
-            seconds = MISSING_SECRET_SECONDS if subject.secrets.seen.missing else self.settings.secret_seconds
-            subject.secrets_of, subject.secrets_until = names, now + seconds
-        return subject.secrets
-
-    def _until_secrets(self, key: ResourceKey) -> float:
-        """Return in how many seconds the Secrets of a resource must be looked at again."""
-        with self._lock:
-            subject = self._subjects.get(key)
-        if subject is None or not subject.secrets_of:
-            return RESYNC_SECONDS
-        return max(0.0, subject.secrets_until - time.monotonic())
-
-    def _watch_lag(self, subject: _Subject, key: ResourceKey, resource: LogPersister, secrets: SecretsRead) -> None:
-        made_from = lag_depends_on(resource, secrets.seen)
-        if subject.group_of == made_from:
+    def _poll_lag(
+        self, managed: ManagedResource, key: ResourceKey, resource: LogPersister, secrets: SecretsRead
+    ) -> None:
+        replaced = managed.group
+        group = managed.group_of(resource, secrets)
+        if group is replaced:
             return
-        before = subject.group
-        known = None if before is None else before.no_progress
-        subject.group, subject.group_of = GroupLag(resource, secrets.secrets(), known), made_from
-        self._lags.put(key, _asking(subject.group, self.metrics))
-        if before is not None:
-            before.close()
+        self._lags.put(key, _asking(group, self.metrics))
+        if replaced is not None:
+            replaced.close()
 
     def _ask_members(self, key: ResourceKey) -> _Reports:
         observed = ObservedState(datetime.now(UTC), {"metadata": {}}, "", self.children.of(key))
@@ -277,11 +214,10 @@ class Operator:
         return _Reports({name: reports[name] for name in members}, {name: reports[name] for name in shadows})
 
     def _count_resources(self) -> None:
-        with self._lock:
-            rounds = dict(self._rounds)
-        self.metrics.resources({key: one.status for key, one in rounds.items()})
-        self.metrics.targets({key: one.target_seconds for key, one in rounds.items() if one.target_seconds is not None})
-        self.metrics.rollouts({key: one.progress for key, one in rounds.items() if one.progress is not None})
+        last = self._managed.reconciliations()
+        self.metrics.resources({key: one.status for key, one in last.items()})
+        self.metrics.targets({key: one.target_seconds for key, one in last.items() if one.target_seconds is not None})
+        self.metrics.rollouts({key: one.progress for key, one in last.items() if one.progress is not None})
 
 
 def _asking(group: GroupLag, metrics: Metrics) -> Callable[[], KnownLag | UnknownLag]:

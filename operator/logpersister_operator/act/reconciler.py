@@ -22,6 +22,7 @@ from logpersister_operator.cluster.kinds import (
     owners,
 )
 from logpersister_operator.decide.decision import decide
+from logpersister_operator.decide.validity import Validity
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children
 from logpersister_operator.observed_state import ObservedState, Refusal, ResourceKey
@@ -89,19 +90,19 @@ class Reconciler:
         """Return what could not be made or changed in the last reconciliation."""
         return self._refusals.get(key, {})
 
-    def reconcile(self, observed: ObservedState) -> Reconciliation:
+    def reconcile(self, observed: ObservedState, validity: Validity) -> Reconciliation:
         """Reconcile once. Raises ClusterError when the API server does not answer, OutdatedError when it is too late.
 
         What the API server refuses becomes part of the status: the decision is made once more with the refusal.
         """
-        plan = decide(observed)
+        plan = decide(observed, validity)
         again = self._write(observed, plan)
         self._metrics.rollouts_ended(plan.ended)
         self._tell(observed, plan.events)
         refusals = self._refusals[observed.key] = self._act(observed, plan)
         if refusals != observed.refusals:
             informed = replace(observed, resource={**observed.resource, "status": plan.status}, refusals=refusals)
-            plan = decide(informed)
+            plan = decide(informed, validity)
             again = self._write(observed, plan)
             self._metrics.rollouts_ended(plan.ended)
             self._tell(informed, plan.events)

@@ -18,7 +18,7 @@ from logpersister_operator.decide.revisions.rollout_plan import RolloutPlan, pla
 from logpersister_operator.decide.status import fields, verdicts
 from logpersister_operator.decide.status.generations import generations
 from logpersister_operator.decide.status.transition_events import transitions
-from logpersister_operator.decide.validity import Validity, check
+from logpersister_operator.decide.validity import Validity
 from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.plan import Plan
 from logpersister_operator.render.application import Application
@@ -26,9 +26,9 @@ from logpersister_operator.render.application import Application
 PAUSED_ANNOTATION: Final = "logpersister.dev/paused"
 
 
-def decide(observed: ObservedState) -> Plan:
+def decide(observed: ObservedState, validity: Validity) -> Plan:
     """Decide what is to be done now: what is there decides, and the record of the rollout in the status."""
-    validity, paused = check(observed), is_paused(observed)
+    paused = is_paused(observed)
     application = None if validity.runs is None else _application(observed, validity.runs)
     shared = sharing(observed, None if application is None else application.revision)
     held = shared.holder is not None

@@ -9,7 +9,8 @@ from typing import Any
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.cluster.kinds import Document, Reference
-from logpersister_operator.decide.decision import decide
+from logpersister_operator.decide import decision
+from logpersister_operator.decide.validity import check
 from logpersister_operator.observe.uploads import UploadTally
 from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, SecretsSeen
 from logpersister_operator.plan import Plan
@@ -52,6 +53,11 @@ def observed(document: Document | None = None, **known: Any) -> ObservedState:
     if found.reports is None or found.stored is not None:
         return found
     return replace(found, stored=UploadTally().observe(found.reports, found.status, NOW))
+
+
+def decide(known: ObservedState) -> Plan:
+    """Return the decision from what is known of a resource."""
+    return decision.decide(known, check(known))
 
 
 def lag(records: int = 0, seconds: float = 0.0, **facts: Any) -> KnownLag:

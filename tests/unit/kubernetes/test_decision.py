@@ -9,7 +9,6 @@ from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.crd.status import Status
 from logpersister_operator.decide.conditions import is_settled
-from logpersister_operator.decide.decision import decide
 from logpersister_operator.observed_state import (
     KnownLag,
     MemberReport,
@@ -24,6 +23,7 @@ from tests.unit.kubernetes.samples import (
     Life,
     by_reference,
     condition,
+    decide,
     failure,
     lag,
     observed,

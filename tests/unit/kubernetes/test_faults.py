@@ -10,6 +10,7 @@ import pytest
 
 from logpersister_operator.act.reconciler import OutdatedError, Reconciler
 from logpersister_operator.cluster.kinds import Document, Reference
+from logpersister_operator.decide.validity import check
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, NotListedError
 from logpersister_operator.observed_state import ObservedState, ResourceKey, SecretsSeen
@@ -68,7 +69,7 @@ class Play:
         quiet = 0
         for _ in range(MOST_ROUNDS):
             before = self.cluster.writes
-            self._round()
+            self._reconcile()
             if self.cluster.children is not None and not self.cluster.children.listed:
                 quiet = 0
             elif self.cluster.writes == before:
@@ -82,13 +83,14 @@ class Play:
                 return
         pytest.fail("it never comes to rest")
 
-    def _round(self) -> None:
+    def _reconcile(self) -> None:
         assert self.cluster.children is not None
         if not self.cluster.children.listed:
             self._list_one_more(self.cluster.children)
         writes, listed = self.cluster.writes, self.cluster.children.listed
         try:
-            self.reconciler.reconcile(self._observed(self.cluster.children))
+            observed = self._observed(self.cluster.children)
+            self.reconciler.reconcile(observed, check(observed))
         except Crash:
             self._start()
         except (OutdatedError, NotListedError):
@@ -242,7 +244,7 @@ def test_old_news(undisturbed: Undisturbed, delay: int) -> None:
 def test_at_rest_nothing_is_written(undisturbed: Undisturbed) -> None:
     before = undisturbed.cluster.writes
     for _ in range(5):
-        undisturbed._round()
+        undisturbed._reconcile()
     assert undisturbed.cluster.writes == before
 
 
@@ -269,5 +271,5 @@ def test_nothing_is_made_for_a_resource_that_is_about_to_go() -> None:
     play.cluster.objects[RESOURCE]["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z"
     observed = ObservedState(NOW, stale, IMAGE, secrets=SecretsSeen("0123"))
     with pytest.raises(OutdatedError):
-        play.reconciler.reconcile(observed)
+        play.reconciler.reconcile(observed, check(observed))
     assert {reference.kind for reference in play.cluster.objects} == {"LogPersister"}

@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from logpersister_operator.cluster.kinds import Document, Reference
-from logpersister_operator.decide.decision import decide
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.rollout.progress import Ended, Ending, RolloutProgress
 from logpersister_operator.rollout.transitions import Phase
-from tests.unit.kubernetes.samples import NOW, Life, by_reference, lag, observed, pod, resource, waiting
+from tests.unit.kubernetes.samples import NOW, Life, by_reference, decide, lag, observed, pod, resource, waiting
 
 KEY = ResourceKey("logs", "clicks-backup")
 CHANGED: dict[str, Any] = {"output": {"compression": "zstd"}}

@@ -1,4 +1,4 @@
-"""What the operator remembers of resources between rounds."""
+"""What the operator keeps of resources between two reconciliations."""
 
 import threading
 from collections.abc import Collection, Iterator
@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from kubernetes.client import ApiClient
 
+from logpersister import manifest
 from logpersister.group.answers import GroupDescription, GroupMember
-from logpersister_operator import runtime
+from logpersister.manifest import LogPersister
+from logpersister_operator import managed_resources, runtime
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
+from logpersister_operator.decide import validity
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observed_state import KnownLag, ResourceKey, UnknownLag
 from logpersister_operator.runtime import Operator
@@ -41,7 +44,7 @@ class Group:
 @pytest.fixture
 def operator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Operator]:
     Group.made, Group.answer = [], UnknownLag("not today")
-    monkeypatch.setattr(runtime, "GroupLag", Group)
+    monkeypatch.setattr(managed_resources, "GroupLag", Group)
     monkeypatch.setattr(runtime, "Departures", Leaving)
     operator = Operator(ApiClient(), Settings(IMAGE), FakeCluster())
     operator.register(KEY, lambda: None)
@@ -133,7 +136,23 @@ def test_a_rival_whose_end_no_watch_has_told_of_holds_no_group(operator: Operato
     operator.groups.seen(rival)
     cluster: Any = operator._cluster
     cluster.put_resource(rival)
-    assert [one.key.namespace for one in operator.observe(document).rivals] == ["web"]
+    assert [one.key.namespace for one in operator.observe(document)[0].rivals] == ["web"]
     cluster.objects.clear()
-    assert operator.observe(document).rivals == ()
+    assert operator.observe(document)[0].rivals == ()
     assert operator.groups.rivals(document) == ()
+
+
+def test_a_spec_is_parsed_once_for_each_reconciliation(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def parse(document: dict[str, Any]) -> LogPersister:
+        parsed.append(document["metadata"]["name"])
+        return manifest.parse(document)
+
+    monkeypatch.setattr(validity, "parse", parse)
+    cluster: Any = operator._cluster
+    cluster.children = operator.children
+    cluster.put_resource(resource(storage={"bucket": "logs"}))
+    document = cluster.get(LOGPERSISTER, KEY.namespace, KEY.name)
+    operator.reconcile(document)
+    assert parsed == [KEY.name]

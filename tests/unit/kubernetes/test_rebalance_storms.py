@@ -7,9 +7,8 @@ from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import Rebalance
 from logpersister_operator.decide.conditions import Verdict
-from logpersister_operator.decide.decision import decide
 from logpersister_operator.decide.health.rebalance_storms import EACH, MOST, WINDOW, counted, group_stable
-from tests.unit.kubernetes.samples import NOW, by_reference, lag, observed, pod, report, resource
+from tests.unit.kubernetes.samples import NOW, by_reference, decide, lag, observed, pod, report, resource
 
 MANY = MOST + EACH + 1
 """Of one member."""

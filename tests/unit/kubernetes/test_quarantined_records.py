@@ -9,7 +9,6 @@ from logpersister.manifest import parse
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import MOST_QUARANTINED, Status
 from logpersister_operator.crd.status_rollout import record_of
-from logpersister_operator.decide.decision import decide
 from logpersister_operator.decide.health.quarantined_records import refuse_alike
 from logpersister_operator.observed_state import MemberReport
 from logpersister_operator.plan import Plan
@@ -22,14 +21,15 @@ from tests.unit.kubernetes.samples import (
     Life,
     by_reference,
     condition,
+    decide,
     observed,
     pod,
     report,
     resource,
     verdict,
 )
-from tests.unit.kubernetes.test_rolling import Rollout
-from tests.unit.kubernetes.test_shadows import Shadowed
+from tests.unit.kubernetes.test_observed_shadow import Shadowed
+from tests.unit.kubernetes.test_rollout_plan import Rollout
 
 SILENT = MemberReport(None, "ConnectTimeout")
 

@@ -10,12 +10,11 @@ from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act import drain
 from logpersister_operator.act.drain import Drain
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.decide.decision import decide
 from logpersister_operator.decide.health.group_sharing import claim_of, own_names, share
 from logpersister_operator.observe.groups import Groups
 from logpersister_operator.observed_state import Claim, ResourceKey
 from tests.unit.kubernetes.fake_cluster import FakeCluster
-from tests.unit.kubernetes.samples import Life, condition, lag, observed, resource, verdict
+from tests.unit.kubernetes.samples import Life, condition, decide, lag, observed, resource, verdict
 
 
 def made(

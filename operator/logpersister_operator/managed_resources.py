@@ -1,0 +1,92 @@
+"""The registry of managed resources: what the operator keeps of each resource between two reconciliations."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from logpersister.manifest import LogPersister
+from logpersister_operator.act.reconciler import Reconciliation
+from logpersister_operator.observe.lag import GroupLag, lag_depends_on
+from logpersister_operator.observe.members import UnansweredSince
+from logpersister_operator.observe.secrets import SecretCache, SecretsRead
+from logpersister_operator.observe.uploads import UploadTally
+from logpersister_operator.observed_state import ResourceKey
+
+
+@dataclass(slots=True)
+class ManagedResource:
+    """What the operator keeps of one resource. Only the thread that reconciles the resource changes it."""
+
+    wake: Callable[[], None] | None = None
+    """Wakes the actor that reconciles the resource; None while the resource has no actor."""
+    uploads: UploadTally = field(default_factory=UploadTally)
+    unanswered: UnansweredSince = field(default_factory=UnansweredSince)
+    member_names: frozenset[str] = frozenset()
+    """Names of all members that the resource was seen to have."""
+    secrets: SecretCache = field(default_factory=SecretCache)
+    group: GroupLag | None = None
+    last: Reconciliation | None = None
+    """The last reconciliation; None before the first one has ended."""
+    _group_depends_on: object = None
+
+    def group_of(self, resource: LogPersister, secrets: SecretsRead) -> GroupLag:
+        """Return the connection to the group; a new one when the settings have changed. The caller closes the old one.
+
+        The new connection goes on with what the old one knows about partitions that make no progress.
+        """
+        depends_on = lag_depends_on(resource, secrets.seen)
+        if self.group is None or self._group_depends_on != depends_on:
+            known = None if self.group is None else self.group.no_progress
+            self.group, self._group_depends_on = GroupLag(resource, secrets.secrets(), known), depends_on
+        return self.group
+
+
+class ManagedResources:
+    """All managed resources. Thread-safe."""
+
+    def __init__(self, on_forget: Callable[[ResourceKey], None]) -> None:
+        """Begin with no resource; ``on_forget`` is called with each key whose resource is forgotten."""
+        self._on_forget = on_forget
+        self._resources: dict[ResourceKey, ManagedResource] = {}
+        self._lock = threading.Lock()
+
+    def register(self, key: ResourceKey, wake: Callable[[], None]) -> None:
+        """Begin to manage a resource; what is kept of an earlier one of the same name is forgotten."""
+        self._forget(key)
+        with self._lock:
+            self._resources[key] = ManagedResource(wake)
+
+    def unregister(self, key: ResourceKey, wake: Callable[[], None]) -> bool:
+        """Forget a resource; return False when another actor has registered a resource of that name meanwhile."""
+        managed = self.find(key)
+        if managed is None or managed.wake is not wake:
+            return False
+        self._forget(key)
+        return True
+
+    def wake(self, key: ResourceKey) -> None:
+        """Wake the actor of a resource, if there is one."""
+        managed = self.find(key)
+        if managed is not None and managed.wake is not None:
+            managed.wake()
+
+    def find(self, key: ResourceKey) -> ManagedResource | None:
+        with self._lock:
+            return self._resources.get(key)
+
+    def get(self, key: ResourceKey) -> ManagedResource:
+        """Return what is kept of a resource, which need not be registered."""
+        with self._lock:
+            return self._resources.setdefault(key, ManagedResource())
+
+    def reconciliations(self) -> dict[ResourceKey, Reconciliation]:
+        """Return the last reconciliation of each resource that has one."""
+        with self._lock:
+            return {key: one.last for key, one in self._resources.items() if one.last is not None}
+
+    def _forget(self, key: ResourceKey) -> None:
+        self._on_forget(key)
+        with self._lock:
+            managed = self._resources.pop(key, None)
+        if managed is not None and managed.group is not None:
+            managed.group.close()

@@ -1,0 +1,49 @@
+"""What is kept of a resource ends with the actor that reconciles it."""
+
+from logpersister_operator.act.reconciler import Reconciliation
+from logpersister_operator.managed_resources import ManagedResources
+from logpersister_operator.observed_state import ResourceKey
+
+KEY = ResourceKey("logs", "clicks-backup")
+OTHER = ResourceKey("logs", "orders-backup")
+
+
+def nobody() -> None:
+    """Wake no actor."""
+
+
+def test_a_resource_is_woken_by_its_last_actor() -> None:
+    managed, woken = ManagedResources(lambda _: None), list[str]()
+    managed.wake(KEY)
+    managed.get(KEY)
+    managed.wake(KEY)
+    assert woken == []
+    managed.register(KEY, lambda: woken.append("first"))
+    managed.register(KEY, lambda: woken.append("second"))
+    managed.wake(KEY)
+    assert woken == ["second"]
+
+
+def test_an_actor_that_was_replaced_forgets_nothing() -> None:
+    forgotten: list[ResourceKey] = []
+    managed = ManagedResources(forgotten.append)
+    managed.register(KEY, nobody)
+    forgotten.clear()
+    assert not managed.unregister(KEY, lambda: None)
+    assert not managed.unregister(OTHER, nobody)
+    assert forgotten == []
+    assert managed.unregister(KEY, nobody)
+    assert forgotten == [KEY]
+    assert managed.find(KEY) is None
+
+
+def test_what_is_kept_of_a_resource_ends_with_its_name_being_registered_anew() -> None:
+    managed = ManagedResources(lambda _: None)
+    managed.register(KEY, nobody)
+    managed.get(KEY).member_names = frozenset({"clicks-backup-0a1b2c3d4e5f-0"})
+    managed.get(KEY).last = Reconciliation({"revision": "0a1b2c3d4e5f"})
+    managed.get(OTHER)
+    assert list(managed.reconciliations()) == [KEY], "the other one was never reconciled"
+    managed.register(KEY, nobody)
+    assert managed.get(KEY).member_names == frozenset()
+    assert managed.reconciliations() == {}
