@@ -153,7 +153,7 @@ def _forget_intents_that_fail() -> list[Any]:
         if found is None or found.token != token or found.attempts.running:
             return
         if isinstance(found.state, Pending):
-            found.state = Idle(_without_promise(found.state.value), looked=True)
+            found.state = Idle(_without_promise(found.state.value), looked_ahead=True)
 
     return [patch.object(PartitionStates, "failed", failed)]
 

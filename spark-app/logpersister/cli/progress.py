@@ -19,11 +19,11 @@ Item = TypeVar("Item")
 
 TERMINAL_SECONDS = 0.5
 LINES_SECONDS = 5.0
-PACE_SECONDS = 30.0
+RATE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class RateEstimate:
     """How fast it goes, and how long it will take."""
 
     per_second: float
@@ -32,27 +32,27 @@ class Outlook:
     """None while it is not known how many are left."""
 
 
-class Pace:
+class RateMeter:
     """How fast records are stored, over half a minute or since the last but one change, whichever is longer."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._seen: deque[tuple[float, int]] = deque()
 
-    def look(self, status: Status) -> Outlook | None:
+    def estimate(self, status: Status) -> RateEstimate | None:
         """Take note of what is stored now; return None before the member runs and has stored something."""
         if not self._seen and status.state is not MemberState.RUNNING:
             return None
         now, records = self._clock(), status.totals.records
         if not self._seen or records != self._seen[-1][1]:
             self._seen.append((now, records))
-        while len(self._seen) > 2 and now - self._seen[1][0] >= PACE_SECONDS:
+        while len(self._seen) > 2 and now - self._seen[1][0] >= RATE_SECONDS:
             self._seen.popleft()
         began, before = self._seen[0]
         if records == before or now == began:
             return None
         per_second, remaining = (records - before) / (now - began), left(status)
-        return Outlook(per_second, None if remaining is None else remaining / per_second)
+        return RateEstimate(per_second, None if remaining is None else remaining / per_second)
 
 
 def left(status: Status) -> int | None:
@@ -63,7 +63,7 @@ def left(status: Status) -> int | None:
     return lag.records
 
 
-def done(status: Status, outlook: Outlook | None = None) -> str:
+def done(status: Status, estimate: RateEstimate | None = None) -> str:
     """Say in one line how far the member is."""
     totals = status.totals
     objects = f"{plural(totals.objects, 'object')} ({size(totals.bytes)})"
@@ -71,11 +71,11 @@ def done(status: Status, outlook: Outlook | None = None) -> str:
     if totals.quarantined:
         stored += f", {totals.quarantined:,} of them in quarantine"
     remaining = left(status)
-    if outlook is not None:
-        stored += f", {outlook.per_second:,.0f}/s"
+    if estimate is not None:
+        stored += f", {estimate.per_second:,.0f}/s"
     if remaining is None:
         return stored
-    time_left = f", about {duration(outlook.seconds_left)}" if remaining and outlook is not None else ""
+    time_left = f", about {duration(estimate.seconds_left)}" if remaining and estimate is not None else ""
     return f"{stored}; {remaining:,} left{time_left}"
 
 
@@ -144,10 +144,10 @@ class _Lines:
 
     def __init__(self) -> None:
         self._last: dict[str, object] = {}
-        self._pace = Pace()
+        self._rate_meter = RateMeter()
 
     def show(self, status: Status) -> None:
-        totals, outlook = status.totals, self._pace.look(status)
+        totals, estimate = status.totals, self._rate_meter.estimate(status)
         fields: dict[str, object] = {
             "state": str(status.state),
             "records": totals.records,
@@ -159,18 +159,18 @@ class _Lines:
             fields["quarantined"] = totals.quarantined
         if fields != self._last:
             self._last = fields
-            log.info("member.progress", **fields, **_outlook_fields(outlook))
+            log.info("member.progress", **fields, **_estimate_fields(estimate))
 
     def close(self) -> None:
         """Nothing to put back."""
 
 
-def _outlook_fields(outlook: Outlook | None) -> dict[str, object]:
-    if outlook is None:
+def _estimate_fields(estimate: RateEstimate | None) -> dict[str, object]:
+    if estimate is None:
         return {}
-    seconds = outlook.seconds_left
+    seconds = estimate.seconds_left
     return {
-        "records_per_second": round(outlook.per_second),
+        "records_per_second": round(estimate.per_second),
         **({} if seconds is None else {"seconds_left": round(seconds)}),
     }
 
@@ -198,7 +198,7 @@ class _Bar:
             console=Console(file=out),
             redirect_stdout=False,
         )
-        self._pace = Pace()
+        self._rate_meter = RateMeter()
         self._task = self._progress.add_task("starting", total=None)
         self._progress.start()
 
@@ -208,7 +208,7 @@ class _Bar:
         total = None if remaining is None else max(1, stored + remaining)
         completed = total if remaining == 0 else stored
         self._progress.update(
-            self._task, description=done(status, self._pace.look(status)), total=total, completed=completed
+            self._task, description=done(status, self._rate_meter.estimate(status)), total=total, completed=completed
         )
 
     def close(self) -> None:

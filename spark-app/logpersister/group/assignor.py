@@ -14,10 +14,10 @@ from logpersister.ranges import TopicPartition
 class TruthfulAssignor(CooperativeStickyAssignor):  # type: ignore[misc]  # kafka-python has no types
     """Claims, when it joins, exactly what this member owns now; says with each assignment what it was computed from.
 
-    A partition moves in two rounds: whoever claims it gives it up in the first, the next owner has it in the second.
+    A partition moves in two generations: its owner gives it up in the first, the next owner gets it in the second.
     That rests on the claims. kafka-python claims what was *assigned* last, also after the group has expelled the member
     and given it all to others. A process that was paused and wakes up would claim what others own, and the leader may
-    give it such a partition in the first round, while its owner is still committing for it in the same group
+    give it such a partition at once, while its owner is still committing for it in the same group
     generation, where the broker does not refuse it.
 
     Only the leader watches for new partitions, and a leader that restarts as a static member is not told that it leads

@@ -162,14 +162,14 @@ class Membership:
         return self._ownership.tokens()
 
     def retain(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-        """Tell that ranges of these partitions are about to be executed; return those that may be.
+        """Note that ranges of these partitions are about to be executed; return those that may be.
 
         A revocation waits for them, up to the grace, until `release` is called.
         """
         return self._ownership.retain(partitions)
 
     def release(self, partitions: Iterable[TopicPartition]) -> None:
-        """Tell that nothing of these partitions is being executed, and what was stored is committed."""
+        """Note that nothing of these partitions is being executed, and what was stored is committed."""
         self._ownership.release(partitions)
 
     # the poll thread
@@ -183,10 +183,10 @@ class Membership:
                 self._consumer.poll(timeout_ms=int(POLL_SECONDS * 1000))
                 self._on_poll()
                 self._listener.compare_with_assignment()
-                self._listener.look_for_an_empty_share()
+                self._listener.handle_empty_assignment()
                 pause = POLL_SECONDS
                 if self.joined and not joining:
-                    self._look_for_new_partitions()
+                    self._check_for_new_partitions()
                     self._stopping.wait(IDLE_SECONDS)
             except kafka.errors.FencedInstanceIdError:
                 self._end_fenced()
@@ -196,7 +196,7 @@ class Membership:
                 self._stopping.wait(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
-    def _look_for_new_partitions(self) -> None:
+    def _check_for_new_partitions(self) -> None:
         """Ask for a new assignment when topics have other partitions than the present one was computed from."""
         seen = counts_digest(internals.partition_counts_of(self._consumer))
         number = internals.metadata_number(self._consumer)
@@ -303,7 +303,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-
             self._take(missing)
             self._changed("group.found", _ours(missing))
 
-    def look_for_an_empty_share(self) -> None:
+    def handle_empty_assignment(self) -> None:
         """Notice that the group has answered, or has expelled this member, although it has no partitions.
 
         To be called between polls, when no callback runs.

@@ -39,14 +39,14 @@ class Ownership:
     # work
 
     def retain(self, partitions: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-        """Tell that ranges of these partitions are about to be executed; return those that may be."""
+        """Note that ranges of these partitions are about to be executed; return those that may be."""
         with self._lock:
             allowed = {p for p, token in partitions.items() if self._tokens.get(p) == token and p not in self._revoking}
             self._busy |= allowed
             return allowed
 
     def release(self, partitions: Iterable[TopicPartition]) -> None:
-        """Tell that nothing of these partitions is being executed, and what was stored is committed."""
+        """Note that nothing of these partitions is being executed, and what was stored is committed."""
         with self._lock:
             self._busy -= set(partitions)
 

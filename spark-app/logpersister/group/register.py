@@ -78,7 +78,7 @@ class GroupRegister:
         try:
             found = internals.read_fenced(self._consumer, map(_kafka, asked), READ_SECONDS)
         except Exception as error:
-            self._look_whether_fenced(error)
+            self._check_fenced(error)
             topics = sorted({partition.topic for partition in asked})
             if isinstance(error, _OF_THE_GROUP) or not isinstance(error, kafka.errors.KafkaError):
                 raise
@@ -127,11 +127,11 @@ class GroupRegister:
         try:
             self._consumer.commit(offsets, timeout_ms=int(COMMIT_SECONDS * 1000))
         except Exception as error:
-            self._look_whether_fenced(error)
+            self._check_fenced(error)
             return error
         return None
 
-    def _look_whether_fenced(self, error: Exception) -> None:
+    def _check_fenced(self, error: Exception) -> None:
         if isinstance(error, kafka.errors.FencedInstanceIdError):
             self._on_fenced()
 

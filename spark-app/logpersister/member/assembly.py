@@ -64,7 +64,7 @@ def assemble(
         member: how this process is named to the group.
         instance_id: name for static membership.
         cores: tasks at once when Spark runs inside this process; all cores unless given.
-        listener: is told what happens.
+        listener: gets the events of the member.
         wake: set whenever the cycle has something to do.
         on_poll: called after each successful poll of the group.
     """

@@ -65,7 +65,7 @@ class Cycle:
             resource: the manifest.
             revision: its revision.
             dependencies: Kafka, S3 and Spark, as ports.
-            listener: is told what happens.
+            listener: gets the events of the member.
             wake: set when a job has ended.
             clock: monotonic seconds.
             now: seconds since the epoch.
@@ -103,51 +103,51 @@ class Cycle:
         )
         self._outcomes: dict[Range, RangeOutcome] = {}
         self._record_at = float("-inf")
-        self._looked_at = float("-inf")
-        self._look_soon = True
-        self._told_held: set[TopicPartition] = set()
+        self._refreshed_at = float("-inf")
+        self._refresh_soon = True
+        self._logged_holds: set[TopicPartition] = set()
         self.targets: Mapping[TopicPartition, Offset] | None = None
         """With ``--until-current``: where each partition's work ends; everything before it is due at once."""
 
     def turn(self, *, promising: bool = True) -> None:
         """Do one turn. Without ``promising`` nothing new begins: what runs is only taken in and committed."""
         try:
-            self._own()
+            self._update_ownership()
             self._take_ended()
-            self._keep()
+            self._commit_progress()
             if promising:
-                self._look_soon |= self.resolver.resolve()
+                self._refresh_soon |= self.resolver.resolve()
                 self._record()
-                if self._clock() - self._looked_at >= self._look_interval():
-                    self._look()
+                if self._clock() - self._refreshed_at >= self._refresh_interval():
+                    self._refresh_end_offsets()
                     self._promise(self._plan())
                 self.execution.start(self.resolver.snapshots.documents)
         finally:
-            self._tell_holds()
+            self._log_holds()
 
     def seconds_to_next(self) -> float:
         """Return how long nothing needs to be done, unless a job ends."""
-        until_look = self._looked_at + self._look_interval() - self._clock()
+        until_refresh = self._refreshed_at + self._refresh_interval() - self._clock()
         unfinished = self.states.unresolved() or self.states.pending()
-        return max(0.0, min(until_look, 1.0) if unfinished else until_look)
+        return max(0.0, min(until_refresh, 1.0) if unfinished else until_refresh)
 
-    def _look_interval(self) -> float:
-        return BUSY_SECONDS if self._look_soon else self._resource.spec.cycle_interval.total_seconds()
+    def _refresh_interval(self) -> float:
+        return BUSY_SECONDS if self._refresh_soon else self._resource.spec.cycle_interval.total_seconds()
 
     # own, take in, commit
 
-    def _own(self) -> None:
+    def _update_ownership(self) -> None:
         tokens = self._dependencies.group.ownership()
         if tokens.keys() - set(self.states.owned()):
-            self._look_soon = True
+            self._refresh_soon = True
         gone = set(self.states.own(tokens))
         if not gone:
             return
         for partition in gone:
             self.end_offsets.forget(partition)
-        self._told_held -= gone
+        self._logged_holds -= gone
         self._outcomes = {r: outcome for r, outcome in self._outcomes.items() if r.partition not in gone}
-        self._look_soon = True
+        self._refresh_soon = True
 
     def _take_ended(self) -> None:
         failed: list[tuple[Ended, WorkError]] = []
@@ -192,17 +192,17 @@ class Cycle:
             snapshots.give_up(promise.intent, error.message)
             self.states.step(partition, Reconsider())
 
-    def _keep(self) -> None:
+    def _commit_progress(self) -> None:
         """Commit how far partitions are."""
         commits = self.states.writes()
         if not commits:
             return
-        kept = self.writer.keep(commits)
-        self._tell_stored({partition: commits[partition].committed.offset for partition in kept})
+        kept = self.writer.commit_progress(commits)
+        self._report_stored({partition: commits[partition].committed.offset for partition in kept})
         self._release(except_for=self.states.writes())
-        self._look_soon = True
+        self._refresh_soon = True
 
-    def _tell_stored(self, positions: Mapping[TopicPartition, Offset]) -> None:
+    def _report_stored(self, positions: Mapping[TopicPartition, Offset]) -> None:
         final = sorted(r for r in self._outcomes if r.end <= positions.get(r.partition, 0))
         self._listener.stored([self._outcomes.pop(range_) for range_ in final])
 
@@ -212,19 +212,19 @@ class Cycle:
             p for p in self.states.owned() if p not in except_for and not self.states.running([p])
         )
 
-    def _tell_holds(self) -> None:
+    def _log_holds(self) -> None:
         held = self.states.held()
-        for partition in sorted(held.keys() - self._told_held):
+        for partition in sorted(held.keys() - self._logged_holds):
             hold = held[partition]
             where = {"topic": partition.topic, "partition": partition.partition}
             log.error("partition.held", **where, reason=hold.reason, message=hold.message)
-        self._told_held = set(held)
+        self._logged_holds = set(held)
 
-    # look, plan, promise
+    # end offsets, plan, promise
 
-    def _look(self) -> None:
-        self._looked_at = self._clock()
-        self._look_soon = False
+    def _refresh_end_offsets(self) -> None:
+        self._refreshed_at = self._clock()
+        self._refresh_soon = False
         for partition, hold in self.end_offsets.refresh(ages=self.targets is None).items():
             self.states.hold(partition, hold)
 
@@ -237,7 +237,7 @@ class Cycle:
         planned: dict[TopicPartition, tuple[Offset, ...]] = {}
         for partition in behind:
             if room <= 0:
-                self._look_soon = True
+                self._refresh_soon = True
                 break
             ends = self._due(partition, idle[partition], min(PLANNED_RANGES, room))
             if ends:
@@ -269,7 +269,7 @@ class Cycle:
         """Return the partitions behind whose position nothing is stored; ask the bucket where it was not asked yet."""
         wanted = list(partitions)
         idle = self.states.idle()
-        unknown = {partition: idle[partition] for partition in wanted if not self.states.looked(partition)}
+        unknown = {partition: idle[partition] for partition in wanted if not self.states.looked_ahead(partition)}
         found = self._dependencies.state_store.ahead(unknown, self._resource.spec.generation) if unknown else {}
         suspicious = {
             partition: self.states.value(partition) for partition, start in found.items() if start is not None
@@ -280,7 +280,7 @@ class Cycle:
                 log.warning("partition.not_looked_at", topic=partition.topic, error=str(start))
             elif start is None or partition in unmoved:
                 self.states.step(partition, LookedAhead(start))
-        return [partition for partition in wanted if self.states.looked(partition)]
+        return [partition for partition in wanted if self.states.looked_ahead(partition)]
 
     def _with_first_record(self, planned: Mapping[TopicPartition, tuple[Offset, ...]]) -> list[Intent]:
         """Make intents of planned ends where Kafka still has the first record; elsewhere, of what is lost."""
@@ -325,7 +325,7 @@ class Cycle:
             self.writer.promise({partition: value} if value is not None else {})
         except StorageError as error:  # the range fails again, and others have nothing to do with it
             log.warning("loss.not_promised", topic=partition.topic, partition=partition.partition, error=str(error))
-        self._look_soon = True
+        self._refresh_soon = True
 
     def _find_stored(self, intent: Intent) -> None:
         """Look for ranges of an intent that somebody before us has stored as a whole: those are not lost."""
@@ -355,14 +355,14 @@ class Cycle:
         for intent in self.states.unrecorded():
             try:
                 self._find_stored(intent)
-                self._record_gap(intent)
+                self._record_unstored(intent)
             except StorageError as error:
                 where = {"topic": intent.partition.topic, "partition": intent.partition.partition}
                 log.warning("loss.not_recorded", **where, error=str(error))
                 self._record_at = self._clock() + RECORD_AGAIN_SECONDS * random.uniform(0.5, 1.5)
-            self._look_soon = True
+            self._refresh_soon = True
 
-    def _record_gap(self, intent: Intent) -> None:
+    def _record_unstored(self, intent: Intent) -> None:
         partition = intent.partition
         record = self.states.record_of(partition)
         if record is None:

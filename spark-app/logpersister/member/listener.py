@@ -1,4 +1,4 @@
-"""Whom a member tells what happens."""
+"""The events of a member, for whoever reports them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from logpersister.storage.errors import StorageError
 
 
 class Listener:
-    """By default nobody listens."""
+    """Handlers of events. By default they do nothing."""
 
     def stored(self, outcomes: Sequence[RangeOutcome]) -> None:
         """Ranges are durable and committed, in one batch of commits."""

@@ -42,13 +42,13 @@ log = structlog.get_logger(__name__)
 SPARK_LIMIT = timedelta(seconds=90)
 GROUP_LIMIT = timedelta(seconds=60)
 CYCLE_LIMIT = timedelta(minutes=5)
-"""A round asks Kafka and S3, each with a deadline; many topics that time out take a while."""
+"""A turn asks Kafka and S3, each with a deadline; many topics that time out take a while."""
 START_LIMIT = timedelta(minutes=3)
 WARM_UP_SECONDS = 60.0
 """How long a member waits for Spark before it joins: executors may have to wait for a node."""
 RETRY_SECONDS = 1.0
 SHOW_SECONDS = 2.0
-"""How often the state of all partitions is summed up for reports; a busy member has many rounds a second."""
+"""How often the state of all partitions is summed up for reports; a busy member has many turns a second."""
 
 
 class ExitCode(IntEnum):
@@ -258,16 +258,16 @@ class Member:
         return ExitCode.DONE
 
     def _turn(self, *, promising: bool = True) -> ExitCode | None:
-        """Do one round; return the exit code when ``--until-current`` is over."""
+        """Do one turn; return the exit code when ``--until-current`` is over."""
         self._group.raise_if_fatal()
         started = time.perf_counter()
         code: ExitCode | None = None
         try:
             self._cycle.turn(promising=promising)
             code = self._current(self._targets) if promising and self._targets is not None else None
-        except Exception as error:  # Kafka or S3 is away; nothing was decided, so the next round may try again
+        except Exception as error:  # Kafka or S3 is away; nothing was decided, so the next turn may try again
             away = next(iter(self._outages.values()), None)
-            if away is None:  # else it is told already, and in better words
+            if away is None:  # else it is logged already, and in better words
                 log.warning("cycle.failed", error=repr(error), retry_seconds=RETRY_SECONDS)
             self._board.lag_unknown(f"{type(error).__name__}: {error}" if away is None else str(away))
             self._metrics.lag_unknown()
@@ -318,7 +318,7 @@ class Member:
         left = behind(targets.ends, cycle.states, self._group.register)
         if not left:
             return ExitCode.DONE
-        targets.look_for_topics({partition.topic for partition in left}, self._assembly.offsets)
+        targets.find_deleted_topics({partition.topic for partition in left}, self._assembly.offsets)
         reasons = {p: "topic-deleted" for p in left if p.topic in targets.deleted}
         reasons |= {p: hold.reason for p, hold in cycle.states.held().items() if p in left}
         if reasons.keys() != left.keys():

@@ -1,4 +1,4 @@
-"""Tells metrics and the status board what a member does."""
+"""Reports what a member does: to logs, metrics and the status board."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -127,7 +127,7 @@ class Reports(Listener):
             self._metrics.committed(step, seconds)
 
     def show(self, cycle: Cycle, group: MembershipState) -> None:
-        """Show where the member stands after a round."""
+        """Show where the member stands after a turn."""
         self._metrics.jobs(cycle.execution.jobs_in_flight, cycle.execution.ranges_in_flight)
         owned = cycle.states.owned()
         self._metrics.assigned(len(owned))

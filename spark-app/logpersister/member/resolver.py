@@ -1,4 +1,4 @@
-"""Finds out how to go on with partitions: one fenced look at the register, if need be one at the bucket."""
+"""Decides how to go on with partitions: by one fenced read of the register, and one of the bucket where needed."""
 
 import random
 import time

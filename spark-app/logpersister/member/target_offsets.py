@@ -30,7 +30,7 @@ class TargetOffsets:
     deleted: set[str] = field(default_factory=set)
     """Topics that were deleted since, or made again."""
 
-    def look_for_topics(self, topics: Collection[str], offsets: Offsets) -> None:
+    def find_deleted_topics(self, topics: Collection[str], offsets: Offsets) -> None:
         """Ask, now and then, whether topics that are behind still exist; raises KafkaError."""
         if not topics or self.clock() - self._described_at < DESCRIBE_SECONDS:
             return

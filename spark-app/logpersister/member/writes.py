@@ -51,12 +51,12 @@ class Writer:
         }
         return self._send(commits, "promise")
 
-    def keep(self, commits: Mapping[TopicPartition, Commit]) -> set[TopicPartition]:
+    def commit_progress(self, commits: Mapping[TopicPartition, Commit]) -> set[TopicPartition]:
         """Write how far partitions are; return where it was done."""
         return self._send(commits, "keep")
 
     def _prepared(self, values: Mapping[TopicPartition, CommittedOffset]) -> Mapping[TopicPartition, CommittedOffset]:
-        """Claim topics and store our snapshot before the first promise; leave out what has to wait or is held."""
+        """Bind topics and store our snapshot before the first promise; leave out what has to wait or is held."""
         intents = [intent for partition, value in values.items() if (intent := value.intent(partition)) is not None]
         ours = [intent for intent in intents if intent.generation == self._generation]
         allowed, found = self._topic_bindings.judge(ours)

@@ -25,7 +25,7 @@ from logpersister.records.paths import Layout
 from logpersister.records.quarantine import layout_of
 from logpersister.report import logs
 from logpersister.storage.names import object_key
-from logpersister.storage.ranges import Sought, objects_of
+from logpersister.storage.ranges import SoughtRange, objects_of
 from logpersister.storage.store import ObjectStore, open_store
 
 MOST_REVISIONS = 4
@@ -130,7 +130,7 @@ class _Objects:
 
     def dry_runs(self, others: str, works: Sequence[RangeWork]) -> Mapping[Range, DryRun]:
         """Return a dry run for each range of which something is stored, perhaps by others."""
-        sought = {Sought(work.range.partition, work.generation, work.range.start): work for work in works}
+        sought = {SoughtRange(work.range.partition, work.generation, work.range.start): work for work in works}
         paths = None if self.resource.spec.output.partition_by else ("", QUARANTINE)
         return {
             sought[one].range: DryRun(sought[one], self.group, self.layout, self.key, stored, others)

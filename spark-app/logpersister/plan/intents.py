@@ -66,7 +66,7 @@ class Intent:
     """Hash of the revision under which the ranges are written, whoever writes them."""
     generation: int
     place: str | None = None
-    """Bucket and prefix of the revision; None in promises of releases that did not tell."""
+    """Bucket and prefix of the revision; None in promises of releases that did not note it."""
     unstored: UnstoredPrefix | None = None
     """What is given up of the first ranges; at most all of them."""
 
@@ -199,7 +199,7 @@ def parse(offset: Offset, metadata: str) -> CommittedOffset:
         return CommittedOffset(offset, None)
     try:
         fields = dict(field.split("=", 1) for field in rest.split(";"))
-        written_beside = int(fields.get("o", offset))  # older releases did not tell
+        written_beside = int(fields.get("o", offset))  # older releases did not write it
         committed = CommittedOffset(written_beside, _metadata(fields))
         committed.intent(TopicPartition("check", 0))
     except (KeyError, ValueError) as error:

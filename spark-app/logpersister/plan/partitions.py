@@ -134,10 +134,10 @@ class PartitionStates:
         """Return the partitions that may be planned, with their positions."""
         return {p: it.state.value.offset for p, it in self._partitions.items() if isinstance(it.state, Idle)}
 
-    def looked(self, partition: TopicPartition) -> bool:
+    def looked_ahead(self, partition: TopicPartition) -> bool:
         """Whether the bucket was asked that nothing is stored behind the position of an idle partition."""
         state = self._partitions[partition].state
-        return isinstance(state, Idle) and state.looked
+        return isinstance(state, Idle) and state.looked_ahead
 
     def positions(self) -> dict[TopicPartition, Offset]:
         """Return the committed position of every partition where it is known, of held ones too."""

@@ -27,9 +27,9 @@ bucket, and the register moves on only over what has taken effect::
    object, or recorded as lost or skipped, and behind it only objects of the one pending promise can be.
 5. What a fenced read cannot exclude is that Kafka itself shows an older value than it has acknowledged: an unclean
    election, a restored cluster, or a coordinator that has not heard of its successor, in the very group generation that
-   this member is in. Three looks catch that: an answer that is older than what this process has seen acknowledged is
+   this member is in. Three checks catch that: an answer that is older than what this process has seen acknowledged is
    not taken (`is_stale`); metadata counts only beside the offset that it was written with (`plan/intents.py`); and
-   nothing new is promised before the bucket was looked at for objects at or behind the offset (`LookedAhead`).
+   nothing new is promised before the bucket was asked for objects at or behind the offset (`LookedAhead`).
 
 `_check_write` asserts 1, 2 and 4 for every value before it is sent and after it was acknowledged, in production too: a
 partition that would break them is held. The model (tests/model) runs this module against a hostile world.
@@ -65,7 +65,7 @@ class Idle:
     """Everything before the offset is settled, and nothing is promised."""
 
     value: CommittedOffset
-    looked: bool = False
+    looked_ahead: bool = False
     """Whether the bucket was asked that nothing is stored behind the offset."""
 
 
@@ -79,7 +79,7 @@ class Pending:
     """Ranges that are stored, as far as this process knows."""
     recorded: bool = False
     """Whether the record of the intent's unstored prefix is in the bucket, as far as this process knows."""
-    looked: bool = False
+    looked_ahead: bool = False
 
     def settled(self) -> Offset:
         """Return the boundary up to which nothing is left to do."""
@@ -210,19 +210,19 @@ class Block:
 
 Event = Resolved | LookedAhead | Due | Gone | Acknowledged | Unanswered | Stored | Recorded | Reconsider | Block
 
-# What it wants of the world. Effects may be repeated; one that was not possible is asked for again by `owed`.
+# What a state asks for. Effects may be repeated; one that was not possible is asked for again by `owed`.
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Send a value to the register; tell `Acknowledged` or `Unanswered`, or nothing when it was not sent."""
+    """Send a value to the register; then comes `Acknowledged` or `Unanswered`, or nothing when it was not sent."""
 
     value: CommittedOffset
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Note in the bucket that these offsets are in no object; then tell `Recorded`."""
+    """Note in the bucket that these offsets are in no object; then comes `Recorded`."""
 
     intent: Intent
     unstored: UnstoredPrefix
@@ -277,10 +277,10 @@ class Protocol:
             case InDoubt(before=Pending() as before), Stored(range_):
                 return replace(state, before=_with_done(before, {range_})), None
             case Idle(), LookedAhead(None):
-                return replace(state, looked=True), None
+                return replace(state, looked_ahead=True), None
             case Idle(value), LookedAhead(int(found)):
                 return Held(holds.offset_went_back(self.partition, value.offset, found, self.generation), value), None
-            case Idle(value, looked=True), Due(intent):
+            case Idle(value, looked_ahead=True), Due(intent):
                 return state, self._checked(state, promised(intent, _since(value, intent)))
             case Pending(), Gone():
                 return self._lost_in_promise(state, event)
@@ -290,7 +290,7 @@ class Protocol:
                 return replace(state, recorded=True), None
             case Pending(value), Reconsider():
                 return InDoubt(frozenset({value}), state), None
-            case ((Idle(looked=False) | Pending() | InDoubt() | Unresolved()), Due(intent)):
+            case ((Idle(looked_ahead=False) | Pending() | InDoubt() | Unresolved()), Due(intent)):
                 raise ProtocolError(f"{intent} is promised while {self.partition} is {state}")
         return state, None
 
@@ -314,18 +314,18 @@ class Protocol:
     def _adopt(self, value: CommittedOffset, before: State) -> State:
         """Return the state that a value means. What this process knows of the same intent stays known."""
         known = before.before if isinstance(before, InDoubt) else before
-        looked = isinstance(known, Idle | Pending) and known.looked
+        looked_ahead = isinstance(known, Idle | Pending) and known.looked_ahead
         intent = value.intent(self.partition)
         if intent is None:
-            idle = Idle(value, looked)
+            idle = Idle(value, looked_ahead)
             theirs = value.metadata is not None and value.metadata.generation > self.generation
             # A higher generation may be replaying what ours has stored: the bucket tells whether we may go on.
             return InDoubt(frozenset({value}), idle) if theirs else idle
         if isinstance(known, Pending) and _continues(known.intent, intent):
             recorded = known.recorded and known.intent.unstored == intent.unstored
             kept = known.done & set(intent.ranges())
-            return Pending(value, intent, kept, recorded, looked)
-        return Pending(value, intent, looked=looked)
+            return Pending(value, intent, kept, recorded, looked_ahead)
+        return Pending(value, intent, looked_ahead=looked_ahead)
 
     def _acknowledged(self, state: State, value: CommittedOffset) -> State:
         known = value_of(state)

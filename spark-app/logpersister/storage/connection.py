@@ -19,7 +19,7 @@ from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.secrets import StorageCredentials
 from logpersister.manifest.storage import StorageSpec
 from logpersister.storage.errors import Place, StorageError, classify
-from logpersister.storage.lean import Lean, Route
+from logpersister.storage.lean import LeanClient, Route
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -73,10 +73,10 @@ class Connection:
         self._credentials: StorageCredentials | None = None
         self._place = Place(storage.endpoint or "AWS S3", storage.bucket)
         self._pid = os.getpid()
-        self._lean: Lean | None = None
+        self._lean: LeanClient | None = None
 
     @property
-    def lean(self) -> Lean | None:
+    def lean(self) -> LeanClient | None:
         """The short way for small requests, once botocore has shown it."""
         return self._lean if self._pid == os.getpid() else None
 
@@ -165,7 +165,7 @@ class Connection:
             route = Route.of(request, self.storage.bucket) if self._lean is None else None
             if route is not None and client is self._client:
                 sign = self.storage.checksums != "when_supported"
-                self._lean = Lean(route, found.get_frozen_credentials, sockets, sign_payload=sign)
+                self._lean = LeanClient(route, found.get_frozen_credentials, sockets, sign_payload=sign)
 
         for kind in ("PutObject", "ListObjectsV2"):
             client.meta.events.register_last(f"before-send.s3.{kind}", learn)

@@ -55,7 +55,7 @@ class Route:
         return cls(f"{url.scheme}://{url.netloc}/{bucket}/", scope[2]) if path_style else None
 
 
-class Lean:
+class LeanClient:
     """Makes requests on one route. Thread-safe."""
 
     def __init__(

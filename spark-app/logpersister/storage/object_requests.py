@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from logpersister.manifest.storage import StorageSpec
 from logpersister.storage.connection import Connection
 from logpersister.storage.errors import StorageError
-from logpersister.storage.lean import LIMIT, Lean
+from logpersister.storage.lean import LIMIT, LeanClient
 from logpersister.storage.names import decode_metadata, encode_metadata
 from logpersister.storage.parts import PartBody
 
@@ -106,7 +106,7 @@ class Requests:
             page = client.list_objects_v2(Bucket=self._bucket, Prefix=prefix, StartAfter=start_after, MaxKeys=most)
         return [item["Key"] for item in page.get("Contents", ())]
 
-    def _on_short_way(self, ask: Callable[[Lean], tuple[int, Value]], *accepted: int) -> Value | None:
+    def _on_short_way(self, ask: Callable[[LeanClient], tuple[int, Value]], *accepted: int) -> Value | None:
         """Try the short way; None: botocore has to do it, or say why not.
 
         Args:

@@ -15,7 +15,7 @@ Stored = Mapping[str, ObjectFacts | ForeignObjectError]
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class SoughtRange:
     """A range by what the names of its objects say of it."""
 
     partition: TopicPartition
@@ -23,22 +23,24 @@ class Sought:
     start: Offset
 
 
-def objects_of(store: ObjectStore, sought: Collection[Sought], paths: Sequence[str] | None) -> Mapping[Sought, Stored]:
+def objects_of(
+    store: ObjectStore, sought: Collection[SoughtRange], paths: Sequence[str] | None
+) -> Mapping[SoughtRange, Stored]:
     """Return what is stored of each range; ranges of which nothing is are left out.
 
     Args:
         paths: the only ones that objects of these ranges can have. None: any, so whole topics are listed.
     """
     keys = _in_folders(store, sought, paths) if paths is not None else _anywhere(store, sought)
-    found: defaultdict[Sought, dict[str, ObjectFacts | ForeignObjectError]] = defaultdict(dict)
+    found: defaultdict[SoughtRange, dict[str, ObjectFacts | ForeignObjectError]] = defaultdict(dict)
     for key, facts in ask_each(lambda key: (key, _facts(store, key)), keys):
         if facts is not None:
             found[keys[key]][key] = facts
     return found
 
 
-def _in_folders(store: ObjectStore, sought: Collection[Sought], paths: Sequence[str]) -> dict[str, Sought]:
-    keys: dict[str, Sought] = {}
+def _in_folders(store: ObjectStore, sought: Collection[SoughtRange], paths: Sequence[str]) -> dict[str, SoughtRange]:
+    keys: dict[str, SoughtRange] = {}
     for one in sought:
         for path in paths:
             partition = one.partition
@@ -49,13 +51,13 @@ def _in_folders(store: ObjectStore, sought: Collection[Sought], paths: Sequence[
     return {key: one for key, one in keys.items() if names.parse_object_key(store.prefix, key) is not None}
 
 
-def _anywhere(store: ObjectStore, sought: Collection[Sought]) -> dict[str, Sought]:
+def _anywhere(store: ObjectStore, sought: Collection[SoughtRange]) -> dict[str, SoughtRange]:
     wanted = set(sought)
     return {
         listed.key: one
         for topic in sorted({one.partition.topic for one in sought})
         for name, listed in store.inventory(topic)
-        if (one := Sought(name.topic_partition, name.generation, name.start)) in wanted
+        if (one := SoughtRange(name.topic_partition, name.generation, name.start)) in wanted
     }
 
 

@@ -20,7 +20,7 @@ from logpersister.storage.facts import ObjectFacts, facts_document, parse_facts
 from logpersister.storage.names import ObjectName
 from logpersister.storage.object_requests import ObjectRequest, Requests, StoredObject
 from logpersister.storage.parts import Part
-from logpersister.storage.writer import ObjectWriter, Workshop
+from logpersister.storage.writer import ObjectWriter, WriterResources
 
 __all__ = ["ListedObject", "ObjectStore", "ObjectWriter", "StoredObject", "open_store"]
 
@@ -95,7 +95,7 @@ class ObjectStore:
         )
         self._requests = Requests(self._connection)
         self._lock = threading.Lock()
-        self._workshop: Workshop | None = None
+        self._resources: WriterResources | None = None
         self._pid = os.getpid()
 
     def __reduce__(self) -> NoReturn:
@@ -130,7 +130,7 @@ class ObjectStore:
         request = ObjectRequest(key, metadata, content_type, content_encoding, if_absent)
         names.encode_metadata(metadata)  # both find now what S3 would not take
         names.facts_key(self.prefix, metadata["group"], key, request.attempt)
-        return ObjectWriter(self._shop(), request, sweep=sweep)
+        return ObjectWriter(self._writer_resources(), request, sweep=sweep)
 
     def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> StoredObject:
         """Store a document: the same document gives the same bytes. Raises StorageError."""
@@ -262,19 +262,19 @@ class ObjectStore:
     def close(self) -> None:
         """Wait for what is on its way, then close all connections. The store may be used again afterwards."""
         with self._lock:
-            workshop, self._workshop = self._workshop, None
-        if workshop is not None and self._pid == os.getpid():
-            workshop.finishers.shutdown()
-            workshop.senders.shutdown()
+            resources, self._resources = self._resources, None
+        if resources is not None and self._pid == os.getpid():
+            resources.finishers.shutdown()
+            resources.senders.shutdown()
         self._connection.close()
 
-    def _shop(self) -> Workshop:
+    def _writer_resources(self) -> WriterResources:
         if self._pid != os.getpid():  # forked: the threads stayed behind
-            self._lock, self._workshop, self._pid = threading.Lock(), None, os.getpid()
+            self._lock, self._resources, self._pid = threading.Lock(), None, os.getpid()
         with self._lock:
-            if self._workshop is None:
+            if self._resources is None:
                 part = self.storage.part_size
-                self._workshop = Workshop(
+                self._resources = WriterResources(
                     requests=self._requests,
                     senders=ThreadPoolExecutor(SENDERS, thread_name_prefix="send"),
                     finishers=ThreadPoolExecutor(FINISHERS, thread_name_prefix="finish"),
@@ -284,7 +284,7 @@ class ObjectStore:
                     drop_facts=self._drop_facts,
                     first_part=part,
                 )
-            return self._workshop
+            return self._resources
 
     def _put_facts(self, request: ObjectRequest, facts: Mapping[str, str]) -> None:
         self.put_json(self._facts_key(request), facts_document(request.metadata, facts))

@@ -20,7 +20,7 @@ PARTS_IN_FLIGHT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class WriterResources:
     """What all writers of a process share."""
 
     requests: Requests
@@ -45,12 +45,12 @@ class ObjectWriter:
     Memory: one part being gathered, at most `PARTS_IN_FLIGHT` on their way.
     """
 
-    def __init__(self, workshop: Workshop, request: ObjectRequest, *, sweep: bool) -> None:
+    def __init__(self, resources: WriterResources, request: ObjectRequest, *, sweep: bool) -> None:
         """Begin an object; nothing is sent yet. `sweep`: afterwards abort other uploads of the same key."""
-        self._shop = workshop
+        self._resources = resources
         self._request = request
         self._sweep = sweep
-        self._part = Part(workshop.first_part)
+        self._part = Part(resources.first_part)
         self._slots = threading.Semaphore(PARTS_IN_FLIGHT)
         self._sent: list[Future[SentPart]] = []
         self._failed: BaseException | None = None
@@ -90,7 +90,7 @@ class ObjectWriter:
         else:
             if self._part.length:
                 self._send_part()
-            future = self._shop.finishers.submit(self._complete, dict(facts))
+            future = self._resources.finishers.submit(self._complete, dict(facts))
         self._ended = True
         return future
 
@@ -101,37 +101,37 @@ class ObjectWriter:
         self._ended = True
         self._part = Part(0)
         if self._upload is not None:
-            self._shop.finishers.submit(self._abandon)
+            self._resources.finishers.submit(self._abandon)
 
     def _put(self, facts: Mapping[str, str]) -> Future[StoredObject]:
         body, self._part = self._part.body(), Part(0)
-        self._shop.budget.take(len(body))
-        future = self._shop.senders.submit(self._shop.requests.put, self._request, body, dict(facts))
-        future.add_done_callback(lambda _: self._shop.budget.give_back(len(body)))
+        self._resources.budget.take(len(body))
+        future = self._resources.senders.submit(self._resources.requests.put, self._request, body, dict(facts))
+        future.add_done_callback(lambda _: self._resources.budget.give_back(len(body)))
         if self._sweep:
-            return self._shop.finishers.submit(self._sweep_after, future)
+            return self._resources.finishers.submit(self._sweep_after, future)
         return future
 
     def _send_part(self) -> None:
         """Hand the gathered part to the senders."""
         number = len(self._sent) + 1
-        next_size = part_size(number + 1, self._shop.first_part)
+        next_size = part_size(number + 1, self._resources.first_part)
         if self._upload is None:
-            self._upload, repeated = self._shop.requests.create(self._request)
+            self._upload, repeated = self._resources.requests.create(self._request)
             self._sweep = self._sweep or repeated
         self._slots.acquire()
         if self._failed is not None:
             self._slots.release()
             self._check_open()
         body, self._part = self._part.body(), Part(next_size)
-        self._shop.budget.take(len(body))
-        send: Callable[[], SentPart] = partial(self._shop.requests.send, self.key, self._upload, number, body)
-        future = self._shop.senders.submit(send)
+        self._resources.budget.take(len(body))
+        send: Callable[[], SentPart] = partial(self._resources.requests.send, self.key, self._upload, number, body)
+        future = self._resources.senders.submit(send)
         self._sent.append(future)
         future.add_done_callback(partial(self._part_done, len(body)))
 
     def _part_done(self, size: int, future: Future[SentPart]) -> None:
-        self._shop.budget.give_back(size)
+        self._resources.budget.give_back(size)
         if not future.cancelled() and future.exception() is not None:
             self._failed = self._failed or future.exception()
         self._slots.release()
@@ -142,20 +142,20 @@ class ObjectWriter:
         try:
             parts = [future.result() for future in self._sent]
             # Before the object can be seen, so that whoever sees it finds its facts.
-            self._shop.put_facts(self._request, facts)
-            stored = self._shop.requests.complete(self._request, self._upload, parts, self.bytes)
+            self._resources.put_facts(self._request, facts)
+            stored = self._resources.requests.complete(self._request, self._upload, parts, self.bytes)
         except BaseException:
             self._abandon()
             raise
         if stored.existing:
-            self._shop.drop_facts(self._request)
+            self._resources.drop_facts(self._request)
         if self._sweep:
-            self._shop.sweep(self._request, self._upload)
+            self._resources.sweep(self._request, self._upload)
         return stored
 
     def _sweep_after(self, put: Future[StoredObject]) -> StoredObject:
         stored = put.result()
-        self._shop.sweep(self._request, "")
+        self._resources.sweep(self._request, "")
         return stored
 
     def _abandon(self) -> None:
@@ -165,7 +165,7 @@ class ObjectWriter:
             if not future.cancel():
                 future.exception()
         try:
-            self._shop.requests.abort(self.key, self._upload)
+            self._resources.requests.abort(self.key, self._upload)
         except Exception as error:  # noqa: BLE001 - the next execution sweeps; the first error is the news
             log.warning("upload.abort_failed", key=self.key, error=str(error))
 

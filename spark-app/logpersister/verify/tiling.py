@@ -84,7 +84,7 @@ def examine(evidence: PartitionEvidence) -> Examination:
     settled = {number: _settled(number, generation, result) for number, generation in tiles.items()}
     for number, found in settled.items():
         result.missing += filter(None, (_unexplained(tile, number) for tile in found))
-    _find_gaps({number: [tile.span for tile in found] for number, found in settled.items() if found}, result)
+    _find_missing({number: [tile.span for tile in found] for number, found in settled.items() if found}, result)
     if not result.has_begun:
         _note_what_waits(evidence, result)
     return result
@@ -232,7 +232,7 @@ def _settled(generation: int, tiles: Sequence[Tile], result: Examination) -> lis
     return settled
 
 
-def _find_gaps(spans: dict[int, list[Span]], result: Examination) -> None:
+def _find_missing(spans: dict[int, list[Span]], result: Examination) -> None:
     """Find the offsets without an object: in each generation, and in all of them together."""
     evidence = result.evidence
     if evidence.before is None and spans:
@@ -242,7 +242,7 @@ def _find_gaps(spans: dict[int, list[Span]], result: Examination) -> None:
         result.add(Kind.UNCOMMITTED, whole, message)
     committed = evidence.before.offset if evidence.before else 0
     losses = _losses(result)
-    union_gaps = _union_gaps(spans, committed, losses, result)
+    missing_in_all = _missing_in_all(spans, committed, losses, result)
     for number, own in spans.items():
         end = max(stop for _, stop in own)
         if number == evidence.current_generation:
@@ -255,12 +255,14 @@ def _find_gaps(spans: dict[int, list[Span]], result: Examination) -> None:
             if other != number and (other > number or not common(own, theirs))
             for span in theirs
         ]
-        explained = [*own, *losses, *others, *union_gaps]
+        explained = [*own, *losses, *others, *missing_in_all]
         result.missing += [MissingOffsets(span, number) for span in minus([(min(own)[0], end)], explained)]
     result.missing.sort(key=lambda missing: missing.span)
 
 
-def _union_gaps(spans: dict[int, list[Span]], committed: Offset, losses: list[Span], result: Examination) -> list[Span]:
+def _missing_in_all(
+    spans: dict[int, list[Span]], committed: Offset, losses: list[Span], result: Examination
+) -> list[Span]:
     evidence = result.evidence
     everything = union(span for found in spans.values() for span in found)
     begin = everything[0][0] if everything else committed

@@ -7,7 +7,7 @@ import pytest
 from logpersister.ranges import TopicPartition
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.names import object_key
-from logpersister.storage.ranges import Sought, objects_of
+from logpersister.storage.ranges import SoughtRange, objects_of
 from logpersister.storage.store import ObjectStore
 from tests.integration.storage.writing import facts_of, metadata_of
 
@@ -30,12 +30,12 @@ def test_the_objects_of_a_range_are_found_by_their_names(store: ObjectStore, pat
     put(store, 0, partition=1)
     put(store, 0, generation=2)
     store.put_json("raw/clicks/1_0_00000000000000000000.txt.mine/x", {})
-    found = objects_of(store, [Sought(CLICKS, 1, start) for start in (0, 200, 300)], paths)
+    found = objects_of(store, [SoughtRange(CLICKS, 1, start) for start in (0, 200, 300)], paths)
     assert {sought.start: set(stored) for sought, stored in found.items()} == {
         0: both | (set() if paths else {elsewhere}),
         200: {one},
     }
-    facts = found[Sought(CLICKS, 1, 200)][one]
+    facts = found[SoughtRange(CLICKS, 1, 200)][one]
     assert not isinstance(facts, ForeignObjectError)
     assert (facts.first, facts.range.start) == (200, 200)
 
@@ -43,5 +43,5 @@ def test_the_objects_of_a_range_are_found_by_their_names(store: ObjectStore, pat
 def test_an_object_that_does_not_say_what_it_holds_is_found_too(store: ObjectStore) -> None:
     key = object_key("raw", "clicks", "", 1, 0, 0, ".txt")
     store.put_json(key, {})
-    (stored,) = objects_of(store, [Sought(CLICKS, 1, 0)], ("",)).values()
+    (stored,) = objects_of(store, [SoughtRange(CLICKS, 1, 0)], ("",)).values()
     assert "was not written by logpersister" in str(stored[key])

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from logpersister.cli import progress
-from logpersister.cli.progress import Outlook, Pace, ProgressReporter, counted
+from logpersister.cli.progress import ProgressReporter, RateEstimate, RateMeter, counted
 from logpersister.ranges import Range, TopicPartition
 from logpersister.report import logs
 from logpersister.report.facts import Identity, Quarantined, RangeWritten, WrittenObject
@@ -45,9 +45,9 @@ def test_a_line_of_the_log_only_when_something_has_changed(board: StatusBoard) -
     reporter.close()
 
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
-    pace = {"records_per_second": 0, "seconds_left": 0}
-    assert {**lines[-1], "timestamp": "", **pace} == {
-        **pace,
+    meter = {"records_per_second": 0, "seconds_left": 0}
+    assert {**lines[-1], "timestamp": "", **meter} == {
+        **meter,
         "timestamp": "",
         "level": "info",
         "event": "member.progress",
@@ -74,22 +74,22 @@ def test_what_is_left_is_said_only_when_it_is_known_of_every_partition(board: St
 
 def test_pace_begins_with_the_run_and_forgets(board: StatusBoard) -> None:
     now = 0.0
-    pace = Pace(lambda: now)
-    assert pace.look(board.snapshot()) is None
+    meter = RateMeter(lambda: now)
+    assert meter.estimate(board.snapshot()) is None
     now = 1000.0  # it has waited long for a broker
     board.state(MemberState.RUNNING)
-    assert pace.look(board.snapshot()) is None
+    assert meter.estimate(board.snapshot()) is None
     now = 1010.0
     store(board, left=300)
-    outlook = pace.look(board.snapshot())
-    assert outlook == Outlook(per_second=10.0, seconds_left=30.0)
+    estimate = meter.estimate(board.snapshot())
+    assert estimate == RateEstimate(per_second=10.0, seconds_left=30.0)
     said = "100 records stored in 1 object (2.0 KiB), 10/s; 300 left, about 30s"
-    assert progress.done(board.snapshot(), outlook) == said
+    assert progress.done(board.snapshot(), estimate) == said
     now = 1050.0
-    assert pace.look(board.snapshot()) == Outlook(per_second=2.0, seconds_left=150.0)
+    assert meter.estimate(board.snapshot()) == RateEstimate(per_second=2.0, seconds_left=150.0)
     now = 1060.0
     store(board, left=200)
-    assert pace.look(board.snapshot()) == Outlook(per_second=2.0, seconds_left=100.0)
+    assert meter.estimate(board.snapshot()) == RateEstimate(per_second=2.0, seconds_left=100.0)
 
 
 def test_a_line_says_rate_and_time_left(board: StatusBoard) -> None:

@@ -66,7 +66,7 @@ def test_our_own_partitions_first_then_those_of_other_members(fakes: FakeDepende
 def test_a_topic_that_is_deleted_meanwhile_is_not_waited_for(fakes: FakeDependencies, *, made_again: bool) -> None:
     resource, _ = manifest()
     targets = target_offsets_of(resource.spec.kafka, fakes.offsets, fakes.clock)
-    targets.look_for_topics(["clicks", "orders"], fakes.offsets)
+    targets.find_deleted_topics(["clicks", "orders"], fakes.offsets)
     if made_again:
         fakes.offsets.ids["orders"] = "B" * 22
     else:
@@ -74,9 +74,9 @@ def test_a_topic_that_is_deleted_meanwhile_is_not_waited_for(fakes: FakeDependen
     for _ in range(2):
         assert targets.deleted == set(), "it may be a broker that has just started"
         fakes.time += DESCRIBE_SECONDS
-        targets.look_for_topics(["clicks", "orders"], fakes.offsets)
+        targets.find_deleted_topics(["clicks", "orders"], fakes.offsets)
     assert targets.deleted == {"orders"}
     fakes.offsets.ids["orders"] = TOPIC_ID
     asked = fakes.offsets.asked
-    targets.look_for_topics(["clicks", "orders"], fakes.offsets)
+    targets.find_deleted_topics(["clicks", "orders"], fakes.offsets)
     assert fakes.offsets.asked == asked, "not in every round"

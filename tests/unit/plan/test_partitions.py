@@ -89,7 +89,7 @@ def test_commits_say_how_far_unbroken_ranges_reach(states: PartitionStates) -> N
     assert last.committed == stored(30, "id", 1, revision="rev")
     states.acknowledged(CLICKS, last)
     assert states.idle() == {CLICKS: 30}
-    assert states.looked(CLICKS)
+    assert states.looked_ahead(CLICKS)
     assert states.writes() == {}
 
 

@@ -38,7 +38,7 @@ from logpersister.ranges import Range, TopicPartition
 CLICKS = TopicPartition("clicks", 0)
 PROTOCOL = Protocol(CLICKS, generation=1)
 AT_0 = stored(0, "id", 1, since=0)
-IDLE = Idle(AT_0, looked=True)
+IDLE = Idle(AT_0, looked_ahead=True)
 
 
 def intent(*ends: int, start: int = 0, revision: str = "rev", unstored: UnstoredPrefix | None = None) -> Intent:
@@ -47,7 +47,7 @@ def intent(*ends: int, start: int = 0, revision: str = "rev", unstored: Unstored
 
 def promise_of(*ends: int, start: int = 0, unstored: UnstoredPrefix | None = None) -> Pending:
     made = intent(*ends, start=start, unstored=unstored)
-    return Pending(promised(made, 0), made, looked=True)
+    return Pending(promised(made, 0), made, looked_ahead=True)
 
 
 def play(state: State, *events: Event) -> State:
@@ -81,11 +81,11 @@ def test_the_offset_moves_over_unbroken_ranges_only() -> None:
     last = play(both, Stored(Range(CLICKS, 0, 10)), Acknowledged(value), Stored(Range(CLICKS, 20, 30)))
     (write,) = PROTOCOL.owed(last)
     assert write == Write(stored(30, "id", 1, revision="rev", since=0))
-    assert play(last, Acknowledged(write.value)) == Idle(write.value, looked=True)
+    assert play(last, Acknowledged(write.value)) == Idle(write.value, looked_ahead=True)
 
 
 def test_a_new_generation_says_where_it_began() -> None:
-    theirs = Idle(stored(40, "id", 1, since=5), looked=True)
+    theirs = Idle(stored(40, "id", 1, since=5), looked_ahead=True)
     raised = Protocol(CLICKS, generation=2)
     _, (write,) = raised.step(theirs, Due(replace(intent(50, start=40), generation=2)))
     assert isinstance(write, Write)

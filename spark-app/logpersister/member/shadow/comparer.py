@@ -66,7 +66,7 @@ class _Partition:
     frontier: Offset | None
     """Everything before it is compared; None: it is not known where the shadow began."""
     limit: Offset = 0
-    """How far both groups were when it was looked at last."""
+    """How far both groups were at the last comparison."""
     figures: Figures = NOTHING
     examples: list[Difference] = field(default_factory=list)
 
@@ -117,15 +117,15 @@ class Comparer:
         """Compare what is new; return what has been compared by now.
 
         Args:
-            aim: is told how far the shadow should be.
-            show: is told what has been compared, topic by topic.
+            aim: gets how far the shadow should be.
+            show: gets what has been compared, topic by topic.
         """
         owned = set(self._owned())
         self._partitions = {p: state for p, state in self._partitions.items() if p in owned}
         stable, shadow = self._stable.progress.committed(owned), self._shadow.progress.committed(owned)
         aim(self._aimed(stable, shadow))
         errors: list[str] = []
-        for topic, limits in self._news(stable, shadow).items():
+        for topic, limits in self._comparable_offsets(stable, shadow).items():
             try:
                 self._compare(topic, limits, stable, shadow)
             except Exception as error:  # the other topics go on
@@ -164,9 +164,9 @@ class Comparer:
         self._targets = targets
         return targets
 
-    def _news(self, stable: Positions, shadow: Positions) -> dict[str, dict[TopicPartition, Offset]]:
+    def _comparable_offsets(self, stable: Positions, shadow: Positions) -> dict[str, dict[TopicPartition, Offset]]:
         """Return, by topic, how far the partitions can be compared in which that is further than before."""
-        news: dict[str, dict[TopicPartition, Offset]] = {}
+        comparable: dict[str, dict[TopicPartition, Offset]] = {}
         for partition in sorted(stable.keys() & shadow.keys()):
             one, other = stable[partition], shadow[partition]
             if one is None or other is None:
@@ -176,8 +176,8 @@ class Comparer:
                 state = self._partitions[partition] = _Partition(_begin(one, other))
             limit = min(one.offset, other.offset)
             if limit > max(state.limit, state.frontier or 0):
-                news.setdefault(partition.topic, {})[partition] = limit
-        return news
+                comparable.setdefault(partition.topic, {})[partition] = limit
+        return comparable
 
     def _compare(
         self, topic: str, limits: Mapping[TopicPartition, Offset], stable: Positions, shadow: Positions
