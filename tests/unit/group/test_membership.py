@@ -188,7 +188,7 @@ def test_a_loss_waits_for_commits_in_flight_only(member: Membership) -> None:
 def test_a_member_without_partitions_is_one(member: Membership) -> None:
     """kafka-python calls no listener when nothing is assigned."""
     coordinator = consumer_of(member)._coordinator
-    look = member._listener.look_for_an_empty_share
+    look = member._listener.handle_empty_assignment
 
     def answered(*, stable: bool, lost: bool) -> bool:
         coordinator.stable = lambda: stable
