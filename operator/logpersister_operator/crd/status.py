@@ -153,7 +153,7 @@ class Uploads(Model):
     """Those of the last hour."""
 
     last_failure: UploadFailure | None = None
-    """The last of them, kept when uploads succeed again."""
+    """The last of them, kept when uploads succeed again. One of a range goes before newer ones of documents."""
 
 
 class QuarantinedRange(Model):

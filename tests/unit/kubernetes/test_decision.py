@@ -326,6 +326,20 @@ def test_a_bucket_that_refuses_documents_of_ours_is_told_without_a_place() -> No
     assert "topic" not in plan.status["uploads"]["lastFailure"]
 
 
+def test_a_refused_document_does_not_hide_which_topic_fails() -> None:
+    newer = "2026-11-21T11:59:40.000Z"
+    nowhere = failure(newer) | dict.fromkeys(("topic", "partition", "start", "end"))
+    life = Life()
+    plan = life.step(reports={"a": report([failure()]), "b": report([nowhere])})
+    assert "clicks partition 3" in condition(plan, "UploadsSucceeding")["message"]
+    assert plan.status["uploads"]["lastFailure"]["topic"] == "clicks"
+    plan = life.step(reports={"b": report([nowhere])})
+    assert plan.status["uploads"]["lastFailure"]["topic"] == "clicks", "nor when the member that said so has ended"
+    minutes_ago = failure("2026-11-21T11:50:00.000Z")
+    plan = decide(observed(reports={"a": report([minutes_ago, nowhere])}))
+    assert "topic" not in plan.status["uploads"]["lastFailure"], "the topic does not fail any more"
+
+
 def test_a_new_operator_tells_nothing_new_before_it_has_asked() -> None:
     life = Life()
     life.step()

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
 
 from logpersister.report.human import duration, number, size
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd import status as crd
-from logpersister_operator.decide.conditions import Verdict, shortened
+from logpersister_operator.decide.conditions import Verdict
 from logpersister_operator.decide.health import rebalance_storms
 from logpersister_operator.decide.health.pod_failures import is_ready
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.decide.status.verdicts import newest_failure
+from logpersister_operator.decide.status import upload_failures
 from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, UnknownLag, documents
 from logpersister_operator.render.application import REVISION_LABEL
 
@@ -51,13 +50,12 @@ def uploads(observed: ObservedState) -> crd.Uploads | None:
     stored = observed.stored
     if stored is None:
         return before
-    newest = newest_failure(observed.reports)
     last = [one["uploads"]["last"] for one in documents(observed.reports)]
     times = [datetime.fromisoformat(time) for time in last if time is not None]
-    failures = [] if newest is None else [_failure(newest)]
+    failed = upload_failures.remembered(observed.reports)
     if before is not None:
         times += [] if before.last is None else [before.last]
-        failures += [] if before.last_failure is None else [before.last_failure]
+        failed += [] if before.last_failure is None else [before.last_failure]
     return crd.Uploads(
         objects=stored.objects,
         bytes=stored.bytes,
@@ -65,7 +63,7 @@ def uploads(observed: ObservedState) -> crd.Uploads | None:
         last=max(times, default=None),
         failures=stored.failures,
         failures_last_hour=stored.failures_last_hour,
-        last_failure=max(failures, key=lambda failure: failure.time, default=None),
+        last_failure=upload_failures.told(failed),
     )
 
 
@@ -149,18 +147,6 @@ def _member(pod: Document, reports: Mapping[str, MemberReport], before: Mapping[
         partitions=partitions,
         executors=executors,
         revision=pod["metadata"]["labels"].get(REVISION_LABEL),
-    )
-
-
-def _failure(error: Mapping[str, Any]) -> crd.UploadFailure:
-    return crd.UploadFailure(
-        reason=error["kind"],
-        message=shortened(error["message"]),
-        topic=error["topic"],
-        partition=error["partition"],
-        start=error["start"],
-        end=error["end"],
-        time=datetime.fromisoformat(error["time"]),
     )
 
 

@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import duration, number, plural
 from logpersister_operator.cluster.kinds import Reference
 from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, no, previous_verdict, unknown, yes
 from logpersister_operator.decide.reasons import Reason, upload_reason
+from logpersister_operator.decide.status import upload_failures
 from logpersister_operator.decide.validity import Validity
 from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, Refusal, UnknownLag, documents
-from logpersister_operator.rollout.analysis import RECENT
 
 _ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED, Reason.NAME_TAKEN, Reason.GROUP_SHARED})
 """With these, members that are ready run something else than the spec says."""
@@ -125,12 +124,12 @@ def uploads_succeeding(observed: ObservedState, *, is_paused: bool) -> Verdict:
     if not found:
         silent = next((f"{name}: {report.error}" for name, report in sorted(reports.items())), "no member runs")
         return unknown(aspect, Reason.NO_MEMBER_ANSWERS, silent)
-    failure = present_failure(reports, observed.now)
+    failure = upload_failures.present(reports, observed.now)
     if failure is None:
         return yes(aspect, Reason.SUCCEEDING, "no upload has failed in the last minutes")
     hour = sum(document["uploads"]["failuresLastHour"] for document in found)
-    told = f"{failure['message']} ({_place(failure)}; {plural(hour, 'failure')} in the last hour); it is tried again"
-    return no(aspect, upload_reason(failure["kind"]), told)
+    where = f"{upload_failures.place(failure)}; {plural(hour, 'failure')} in the last hour"
+    return no(aspect, upload_reason(failure.reason), f"{failure.message} ({where}); it is tried again")
 
 
 def lag_within_target(observed: ObservedState, *, is_paused: bool) -> Verdict:
@@ -170,26 +169,6 @@ def _owner(partition: TopicPartition, reports: Mapping[str, MemberReport]) -> st
         if str(partition) in ((report.document or {}).get("assignment") or {}).get("partitions", ()):
             return f" of member {name}"
     return ""
-
-
-def newest_failure(reports: Mapping[str, MemberReport] | None) -> Mapping[str, Any] | None:
-    """Return the newest failure of an upload that any member remembers."""
-    failures = [error for one in documents(reports) for error in one["errors"]["recent"] if error["upload"]]
-    return max(failures, key=lambda error: str(error["time"]), default=None)
-
-
-def present_failure(reports: Mapping[str, MemberReport], now: datetime) -> Mapping[str, Any] | None:
-    """Return the newest failure of an upload, if it is so new that the next attempt may not have come yet."""
-    newest = newest_failure(reports)
-    if newest is None or now - datetime.fromisoformat(newest["time"]) > RECENT:
-        return None
-    return newest
-
-
-def _place(failure: Mapping[str, Any]) -> str:
-    if failure["topic"] is None:
-        return "a document below _logpersister/"
-    return f"{failure['topic']} partition {failure['partition']} offsets {failure['start']} to {failure['end']}"
 
 
 def _as_before(observed: ObservedState, otherwise: Verdict) -> Verdict:
