@@ -39,7 +39,7 @@ def main() -> int:
         return 2
 
     logs.configure(cast("logs.LogFormat", settings.log_format), cast("logs.LogLevel", settings.log_level))
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # a broker that is away is told in the status
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # the status reports a broker that is away
     load_credentials()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

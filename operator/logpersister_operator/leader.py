@@ -107,15 +107,15 @@ class Candidacy:
     def lead(self, stop: threading.Event) -> Iterator[Leadership | None]:
         """Wait to become the leader, and lead as long as the block runs; None when ``stop`` comes first."""
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # which ends the process
-        told = ""
+        last_error = ""
         while not stop.is_set():
             try:
                 if self._candidate.attempt():
                     break
             except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
-                if str(error) != told:
+                if str(error) != last_error:
                     log.warning("leader.not_elected", error=str(error))
-                told = str(error)
+                last_error = str(error)
             stop.wait(self._terms.retry * random.uniform(1.0, 1.2))
         else:
             yield None

@@ -145,9 +145,9 @@ class _ByResource(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         yield from self._of_rollouts()
         members = _family("members", "Members of a resource, of whatever revision", "state")
-        for key, told in self.members.items():
-            members.add_metric([*_labels(key), "ready"], told["ready"])
-            members.add_metric([*_labels(key), "wanted"], told["desired"])
+        for key, section in self.members.items():
+            members.add_metric([*_labels(key), "ready"], section["ready"])
+            members.add_metric([*_labels(key), "wanted"], section["desired"])
         yield members
         conditions = _family("condition", "1 for the status that a condition of a resource has", "type", "status")
         for key, of_one in self.conditions.items():

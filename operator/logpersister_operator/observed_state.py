@@ -1,4 +1,4 @@
-"""What the operator knows of one resource at one moment: the input of every decision. Pure."""
+"""The observed state of one resource at one moment: the input of every decision. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +36,7 @@ class Claim:
     key: ResourceKey
     uid: str
     created: str
-    """When the resource was made; empty for one that the API server has not told of."""
+    """When the resource was made; empty for one that the API server does not have yet."""
     group: str
     brokers: frozenset[str]
     """Bootstrap servers, spelt alike in every namespace."""
@@ -72,7 +72,7 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class KnownLag:
-    """The lag of the whole group, as Kafka told it."""
+    """The lag of the whole group, as Kafka reports it."""
 
     summary: LagSummary
     stuck: tuple[StuckPartition, ...] = ()
@@ -83,7 +83,7 @@ class KnownLag:
     generations: tuple[GenerationShare, ...] = ()
     """The generations that partitions are in."""
     group: GroupDescription | None = None
-    """Who is in the group; None when its coordinator did not tell."""
+    """Who is in the group; None when its coordinator does not answer."""
     flow: Flow | None = None
     overdue: Mapping[TopicPartition, float] = field(default_factory=dict)
     """All partitions that stand still though their records should have been stored, and for how many seconds since."""
@@ -142,7 +142,7 @@ class SecretsSeen:
     """The Secrets that the resource names."""
 
     digest: str = ""
-    """Changes with their content, and tells nothing of it."""
+    """Changes with their content, and reveals nothing of it."""
     missing: tuple[str, ...] = ()
     """What is missing, in words: ``Secret clicks-kafka``, ``key password of Secret clicks-kafka``."""
 
@@ -172,7 +172,7 @@ class ObservedState:
     """Every object with the resource's label, pods included."""
     secrets: SecretsSeen = SecretsSeen()
     lag: KnownLag | UnknownLag | None = None
-    """None as long as this process has not asked: what was told before goes on to hold."""
+    """None as long as this process has not asked: the previous status goes on to hold."""
     reports: Mapping[str, MemberReport] | None = None
     """By the name of the member's pod; None as long as this process has not asked."""
     silent: Mapping[str, datetime] = field(default_factory=dict)

@@ -18,7 +18,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done: the output of every decision, executed in this order."""
+    """What is to be done, in this order."""
 
     status: Document
     """The whole status."""
@@ -33,7 +33,7 @@ class Plan:
     """StatefulSets as they were seen, but with the number of members that they shall have: nothing else of them
     changes."""
     restart: Sequence[Document] = ()
-    """Pods of members that hang, as they were seen: deleted, they come back. The status has them counted already."""
+    """Pods of stalled members, as observed: a deleted pod comes back. The status has counted the restarts already."""
     again_seconds: float | None = None
     """When to look again at the latest, though nothing changes."""
     target_seconds: float | None = None

@@ -1,4 +1,4 @@
-"""The running operator: what is observed of each resource, and who is woken when it changes."""
+"""The running operator: it observes each resource, reconciles it, and wakes its actor when something changes."""
 
 import time
 from collections.abc import Callable

@@ -47,6 +47,12 @@ def test_every_package_has_its_row() -> None:
     assert folders - named == set()
 
 
+def test_each_module_of_the_operator_has_a_name_of_its_own() -> None:
+    names = [file.stem for file in (ROOT / "operator").rglob("*.py") if not file.stem.startswith("__")]
+    assert len(names) > 50
+    assert sorted(set(names)) == sorted(names)
+
+
 def test_ten_changes() -> None:
     changes = rows(section(ARCHITECTURE, "Ten changes and where they go"))
     assert len({change for change, _ in changes}) == len(changes) == 10

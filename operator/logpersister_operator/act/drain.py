@@ -42,7 +42,7 @@ class Drain:
 
         Args:
             cluster: where the members are.
-            observe: tells what is there; raises NotListedError when that is not known yet.
+            observe: returns what is there; raises NotListedError when that is not known yet.
             secrets: reads the Secrets of a manifest; raises ClusterError.
             clock: monotonic seconds.
         """

@@ -14,7 +14,7 @@ LONGEST_MESSAGE: Final = 1024
 
 
 def event_document(resource: Document, event: Event, now: datetime) -> Document:
-    """Return the Event to create; its name is made of what it tells, so that none is written twice."""
+    """Return the Event to create; its name is made of its content, so that no Event is written twice."""
     metadata = resource["metadata"]
     time = instant(now)
     identity = f"{metadata['uid']} {event.reason} {event.message} {time}"

@@ -78,12 +78,12 @@ class Reconciler:
         self._writer = StatusWriter(cluster, metrics, clock)
         self._refusals: dict[ResourceKey, dict[Reference, Refusal]] = {}
         self._restarted: dict[ResourceKey, set[str]] = {}
-        """Pods, by uid, that were deleted: a watch may not have told of it yet."""
+        """Pods, by uid, that were deleted: a watch may not have reported it yet."""
         self._without_status: set[str] = set()
-        """Resources, by uid, whose status was refused, and of which that was told."""
+        """Resources, by uid, whose status was refused, and that have an Event about it."""
 
     def with_latest_status(self, resource: Document) -> Document:
-        """Return the resource with the status that was written last: a watch may not have told of it yet."""
+        """Return the resource with the status that was written last: a watch may not have reported it yet."""
         return {**resource, "status": self._writer.latest(resource)}
 
     def refusals(self, key: ResourceKey) -> dict[Reference, Refusal]:
@@ -98,14 +98,14 @@ class Reconciler:
         plan = decide(observed, validity)
         again = self._write(observed, plan)
         self._metrics.rollouts_ended(plan.ended)
-        self._tell(observed, plan.events)
+        self._post_events(observed, plan.events)
         refusals = self._refusals[observed.key] = self._act(observed, plan)
         if refusals != observed.refusals:
             informed = replace(observed, resource={**observed.resource, "status": plan.status}, refusals=refusals)
             plan = decide(informed, validity)
             again = self._write(observed, plan)
             self._metrics.rollouts_ended(plan.ended)
-            self._tell(informed, plan.events)
+            self._post_events(informed, plan.events)
         again = _soonest(again, plan.again_seconds)
         return Reconciliation(plan.status, again, plan.leave, plan.progress, plan.target_seconds)
 
@@ -118,7 +118,7 @@ class Reconciler:
         self._restarted.pop(key, None)
 
     def _write(self, observed: ObservedState, plan: Plan) -> float | None:
-        """Write the status; that it is refused cannot be told by it, so an Event does, once."""
+        """Write the status; a refused status cannot report that itself, so an Event does, once."""
         uid = observed.resource["metadata"]["uid"]
         try:
             again = self._writer.write(observed.resource, plan.status)
@@ -128,7 +128,7 @@ class Reconciler:
         except StatusRefusedError as error:
             if uid not in self._without_status:
                 self._without_status.add(uid)
-                self._tell(observed, [Event(STATUS_REFUSED, str(error), warning=True)])
+                self._post_events(observed, [Event(STATUS_REFUSED, str(error), warning=True)])
             raise
         self._without_status.discard(uid)
         return again
@@ -234,7 +234,7 @@ class Reconciler:
             self._writer.forget(observed.resource)
             raise OutdatedError(f"the rollout of {key} has gone on meanwhile, or another member was restarted")
 
-    def _tell(self, observed: ObservedState, events: Iterable[Event]) -> None:
+    def _post_events(self, observed: ObservedState, events: Iterable[Event]) -> None:
         for event in events:
             try:
                 self._cluster.post_event(event_document(observed.resource, event, observed.now))

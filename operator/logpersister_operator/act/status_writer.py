@@ -11,7 +11,7 @@ from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.metrics import Metrics
 
 PAUSE_SECONDS: Final = 15.0
-"""Least time between two writes that only tell new numbers."""
+"""Least time between two writes of which only numbers are new."""
 _CONFLICT: Final = 409
 _REFUSALS: Final = frozenset({400, 422})
 _BROKEN: Final = 500

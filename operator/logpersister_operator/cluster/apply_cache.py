@@ -1,4 +1,4 @@
-"""What was applied, so that nothing is sent when nothing has changed."""
+"""A cache of server-side applies, so that nothing is sent when nothing has changed."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ class ApplyCache:
 
     An object needs no apply when the same document was sent before and nobody has changed the object since. The API
     server raises ``metadata.generation`` with every change of a spec, and not for a change of a status; for kinds
-    without a generation the resource version tells. Labels, annotations and owners have no generation: they are
+    without a generation the resource version counts. Labels, annotations and owners have no generation: they are
     compared themselves.
     """
 

@@ -36,14 +36,14 @@ def wait_until_served(api: client.ApiClient, stop: threading.Event) -> bool:
 
     It asks discovery, which everybody may: so the operator needs no right to read definitions.
     """
-    told = ""
+    last_reason = ""
     while not stop.is_set():
         missing = _missing(api)
         if missing is None:
             return True
-        if missing != told:
+        if missing != last_reason:
             log.warning("definition.awaited", reason=missing)
-            told = missing
+            last_reason = missing
         stop.wait(LOOK_SECONDS)
     return False
 

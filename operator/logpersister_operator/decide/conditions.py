@@ -85,18 +85,18 @@ def conditions(
 
 
 def previous_verdict(before: Sequence[Mapping[str, Any]], aspect: Aspect) -> Verdict | None:
-    """Return what was told of an aspect before; None when nothing was."""
-    for told in before:
-        if told["type"] == aspect:
-            return Verdict(aspect, told["status"], told["reason"], told["message"])
+    """Return the verdict on an aspect that the previous status has; None when it has none."""
+    for condition in before:
+        if condition["type"] == aspect:
+            return Verdict(aspect, condition["status"], condition["reason"], condition["message"])
     return None
 
 
 def is_settled(status: Mapping[str, Any]) -> bool:
-    """Whether time alone changes nothing: members are ready or not wanted, no upload failed, and none of them hangs."""
-    told = {one["type"]: one["status"] for one in status.get("conditions", [])}
-    rests = "True" in (told.get(Aspect.READY), told.get(Aspect.PAUSED))
-    return rests and "False" not in (told.get(Aspect.UPLOADS_SUCCEEDING), told.get(Aspect.MEMBERS_PROGRESSING))
+    """Whether time alone changes nothing: members are ready or not wanted, no upload fails, no member is stalled."""
+    statuses = {one["type"]: one["status"] for one in status.get("conditions", [])}
+    rests = "True" in (statuses.get(Aspect.READY), statuses.get(Aspect.PAUSED))
+    return rests and "False" not in (statuses.get(Aspect.UPLOADS_SUCCEEDING), statuses.get(Aspect.MEMBERS_PROGRESSING))
 
 
 def shortened(message: str) -> str:

@@ -70,7 +70,7 @@ def surplus(observed: ObservedState, rollout: RolloutPlan, needed: Sequence[Docu
 
 
 def _restored(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
-    """Return what somebody deleted of the stable revision while another one is let in."""
+    """Return the children of the stable revision that somebody deleted during a rollout."""
     stable: Application | None = None
     revision = rollout.step.record.stable
     number = rollout.step.members.get(revision or "", 0)

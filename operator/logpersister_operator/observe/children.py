@@ -29,7 +29,7 @@ class NotListedError(Exception):
 
 
 class Children:
-    """What is known of the children, and who is told when one changes. Thread-safe."""
+    """What is known of the children, and who is notified when one changes. Thread-safe."""
 
     def __init__(self, on_change: Callable[[ResourceKey], None]) -> None:
         self._on_change = on_change
@@ -43,7 +43,7 @@ class Children:
         return self._listed
 
     def complete(self) -> None:
-        """Take in that everything was told that was there at the start."""
+        """Take in that the first lists are complete."""
         self._listed = True
 
     def of(self, key: ResourceKey) -> Mapping[Reference, Document]:

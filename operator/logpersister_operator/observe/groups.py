@@ -9,7 +9,7 @@ from logpersister_operator.observed_state import Claim, ResourceKey
 
 
 class Groups:
-    """What is known of the groups of all resources, and who is told when that of a rival changes."""
+    """What is known of the groups of all resources, and who is notified when the group of a rival changes."""
 
     def __init__(self, on_change: Callable[[ResourceKey], None]) -> None:
         self._on_change = on_change

@@ -1,4 +1,4 @@
-"""Asks one question about many subjects, each in its own time: one that takes long never delays another."""
+"""Polls many subjects, each on a schedule of its own: a slow answer never delays another subject."""
 
 import heapq
 import itertools
@@ -54,7 +54,7 @@ class PollingPool(Generic[Key, Answer]):
             name: of the threads.
             seconds: between two questions about the same subject.
             threads: how many may be asked at once.
-            on_answer: is told of each answer whose essence differs from that of the one before.
+            on_answer: is called after each answer whose essence has changed.
             is_failure: whether an answer says that the subject could not be asked: it is asked soon again, then less.
             essence: what of an answer somebody may act on; all of it unless given.
         """

@@ -60,19 +60,19 @@ class UploadTally:
         self._processes: dict[str, _Process] = {}
         self._failed_before_end: list[tuple[datetime, int]] = []
 
-    def observe(self, reports: Mapping[str, MemberReport], told: Mapping[str, Any], now: datetime) -> Stored | None:
+    def observe(self, reports: Mapping[str, MemberReport], status: Mapping[str, Any], now: datetime) -> Stored | None:
         """Take in what members say, by the names of their pods; return the sums, None when nothing was ever said.
 
         Args:
             reports: of all pods of members that there are.
-            told: the status as it was written last.
+            status: the status as it was written last.
             now: the time.
         """
         answers = {name: report.document for name, report in reports.items() if report.document is not None}
         if self._began is None:
-            if "uploads" not in told and not answers:
+            if "uploads" not in status and not answers:
                 return None
-            self._began, self._ended = now, _Counts.of(told)
+            self._began, self._ended = now, _Counts.of(status)
         for name in self._processes.keys() - reports.keys():
             self._end(self._processes.pop(name))
         for name, document in answers.items():
@@ -86,7 +86,7 @@ class UploadTally:
         if known is not None and known.started != started:
             self._end(known)
         elif known is None and self._began is not None and started < self._began:
-            self._ended = self._ended.minus(process.counts)  # it is part of what was told before this began
+            self._ended = self._ended.minus(process.counts)  # the status had it before this began
         self._processes[name] = process
 
     def _end(self, process: _Process) -> None:

@@ -12,12 +12,12 @@ from logpersister_operator.render.workload import config_map, stateful_set
 
 STABLE_DIRECTORY: Final = "/etc/logpersister-stable"
 GROUP_ANNOTATION: Final = "logpersister.dev/shadow-group"
-"""Of a shadow's pods: the group tells of which try they are."""
+"""On a shadow's pods: the group says to which shadow deployment they belong."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShadowDeployment:
-    """One try of a revision, whose group and prefix nobody has used before."""
+    """One attempt at the shadow of a revision, with a group and a prefix that nobody has used before."""
 
     app: Application
     """As it runs in the shadow."""
@@ -25,11 +25,11 @@ class ShadowDeployment:
 
     @classmethod
     def of(cls, app: Application, since: datetime, begun: tuple[str, str] = ("", "")) -> Self | None:
-        """Return the try that began at a time; None when the spec wants no shadow.
+        """Return the shadow deployment that began at a time; None when the spec wants no shadow.
 
         Args:
-            begun: group and prefix of a try before. If it is this one it keeps them, whatever the spec says by now:
-                what it has stored, and how far it is, is there.
+            begun: group and prefix of an earlier reconciliation. The same deployment keeps them, whatever the spec
+                says by now: its objects and its committed offsets are there.
         """
         spec = app.resource.spec
         wanted = spec.rollout.shadow

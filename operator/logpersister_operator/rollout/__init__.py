@@ -1,5 +1,5 @@
 """How the members of a new revision take over from those of the old one: a state machine. Pure.
 
-`step.step` is the one way in: what is remembered and what is seen, and out come what is to be remembered and how many
-members each revision shall have. docs/design/rollout.md tells why it is as it is.
+`step.next_step` is the entry point. Its inputs are the record and what is observed; its outputs are the next record and
+the number of members of each revision. docs/design/rollout.md has the reasons.
 """

@@ -1,4 +1,4 @@
-"""Which phase follows: the way of a record through `TRANSITIONS`, as far as it leads at one moment."""
+"""The next phase: the way of a record through `TRANSITIONS`, as far as it leads at one moment."""
 
 from dataclasses import replace
 from typing import Final
@@ -90,7 +90,7 @@ def _proven(record: RolloutRecord, inputs: RolloutInputs) -> str | None:
 
 
 def _begin(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
-    """Let the revision of the spec in, beside or after the stable one."""
+    """Begin to roll out the revision of the spec."""
     joining = Phase.SHADOWING if shadow_analysis.is_wanted(record, inputs) else Phase.CANARY
     phase = Phase.RECREATING if inputs.policy.recreate else joining
     return RolloutRecord(
@@ -115,7 +115,7 @@ def _proceed(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
 
 
 def _roll_out(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
-    """Let members of the candidate follow as those before them are good."""
+    """Add members of the candidate as long as those before them are good."""
     record = replace(record, step=min(record.step, inputs.policy.last_step))
     found = analysis.watch(record, inputs)
     if found.verdict == "failed":
@@ -143,7 +143,7 @@ def _compare_shadow(record: RolloutRecord, inputs: RolloutInputs) -> RolloutReco
 
 
 def _join(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
-    """Let the first members of a revision into the group that was compared, or need not be."""
+    """Start the canary, after the shadow or without one."""
     return replace(_enter(record, Phase.CANARY, inputs), began=record.began)
 
 
@@ -179,7 +179,7 @@ def _fail(record: RolloutRecord, cause: str, inputs: RolloutInputs) -> RolloutRe
 
 
 def _settle(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
-    """Return what follows a phase in which no revision is let in."""
+    """Return what follows a phase without a rollout."""
     candidate = inputs.fleet(record.candidate)
     if record.phase is Phase.STARTING and candidate.ready >= inputs.members:
         return _complete(record, inputs)

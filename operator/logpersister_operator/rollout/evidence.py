@@ -1,4 +1,4 @@
-"""What members of one revision have done, as they tell it themselves."""
+"""What members of one revision have done, by their own reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -55,12 +55,12 @@ class Tally:
     quarantined: int = 0
     """Records among those that the parser refused."""
     told: tuple[ReportedCounters, ...] = ()
-    """What each member told last, at most `MOST_COUNTED`."""
+    """The last counters of each member, at most `MOST_COUNTED`."""
 
-    def after(self, told: Sequence[ReportedCounters], began: datetime | None) -> "Tally":
-        """Return the tally after another look; ``began`` is when the rollout did."""
+    def after(self, reported: Sequence[ReportedCounters], began: datetime | None) -> "Tally":
+        """Return the tally after another report; ``began`` is the start of the rollout."""
         known = {one.member: one for one in self.told}
-        counted = sorted(told, key=lambda one: (one.member not in known, one.member))[:MOST_COUNTED]
+        counted = sorted(reported, key=lambda one: (one.member not in known, one.member))[:MOST_COUNTED]
         looks = [(one, _before(one, known.get(one.member), began)) for one in counted]
         silent = [one for one in self.told if one.member not in {other.member for other in counted}]
         return Tally(
@@ -71,9 +71,9 @@ class Tally:
 
 
 def _before(now: ReportedCounters, last: ReportedCounters | None, began: datetime | None) -> ReportedCounters:
-    """Return what a member had told before; of one that is asked for the first time only what is of this rollout.
+    """Return the previous counters of a member; of a new member only what it counted since the rollout began.
 
-    That one has restarted is known without its clock, which may be behind ours.
+    A restart is known without the member's clock, which may be behind the operator's.
     """
     if last is not None and last.started == now.started:
         return last
@@ -83,7 +83,7 @@ def _before(now: ReportedCounters, last: ReportedCounters | None, began: datetim
 
 @dataclass(frozen=True, slots=True)
 class GroupLag:
-    """How far the whole group is behind, as Kafka tells it."""
+    """How far the whole group is behind, as Kafka reports it."""
 
     records: int
     over_target: bool = False

@@ -1,4 +1,4 @@
-"""The members of one revision, as Kubernetes tells of them."""
+"""The members of one revision, as Kubernetes reports them."""
 
 from dataclasses import dataclass
 

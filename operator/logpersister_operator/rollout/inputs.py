@@ -1,4 +1,4 @@
-"""Everything that a decision about a rollout depends on, but for the record."""
+"""The inputs of the rollout's state machine, without the record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from logpersister_operator.rollout.shadow_evidence import UNSEEN, Shadow
 
 @dataclass(frozen=True, slots=True)
 class RolloutInputs:
-    """What is wanted and what is seen, at one moment."""
+    """What is wanted and what is observed, at one moment."""
 
     now: datetime
     revision: str

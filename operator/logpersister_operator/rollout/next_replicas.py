@@ -1,7 +1,7 @@
-"""The next safe change of members: those that are no longer needed leave, and into the room that is left others come.
+"""The next safe replica counts of all revisions.
 
-Members leave only as others are ready, and come only while there is room; so each call is one step of a way that ends
-at the goals, whatever happens between.
+Members leave only as others are ready, and start only within the surge. So each call is one step towards the target
+replica counts, whatever happens in between.
 """
 
 from typing import Final
@@ -26,7 +26,7 @@ def next_replica_counts(record: RolloutRecord, inputs: RolloutInputs) -> dict[st
     return _scaled_up(record, inputs, aims, retained)
 
 
-# who leaves
+# scaling down
 
 
 def _retained(record: RolloutRecord, inputs: RolloutInputs, aims: dict[str, int]) -> dict[str, int]:
@@ -109,13 +109,13 @@ def _is_overdue(record: RolloutRecord, inputs: RolloutInputs) -> bool:
     return inputs.now - record.since >= inputs.policy.deadline
 
 
-# who comes
+# scaling up
 
 
 def _scaled_up(
     record: RolloutRecord, inputs: RolloutInputs, aims: dict[str, int], retained: dict[str, int]
 ) -> dict[str, int]:
-    """Return the members with those that may start now: room is what others have left, not what they are told to."""
+    """Return the members with those that may start now: a place is free once its pod is gone, not once it has to go."""
     members = dict(retained)
     room = inputs.most - sum(fleet.occupied for fleet in inputs.fleets.values())
     for revision in _in_order(record):
@@ -135,6 +135,6 @@ def _scaled_up(
 
 
 def _in_order(record: RolloutRecord) -> list[str]:
-    """Return who may start first: the candidate while it is let in, else the one that has proven itself."""
+    """Return the revisions in the order in which they start members: during a rollout the candidate first."""
     order = [record.candidate, record.stable] if record.phase in ONGOING else [record.stable, record.candidate]
     return [revision for revision in order if revision is not None]

@@ -42,7 +42,7 @@ class Share:
 
 
 def heard(record: RolloutRecord, mine: Evidence, inputs: RolloutInputs) -> RolloutRecord:
-    """Take in what members of both sides tell now, ``mine`` of the candidate or of its shadow."""
+    """Take in the reports of both revisions; ``mine`` is the evidence of the candidate or of its shadow."""
     theirs = inputs.evidence_of(record.stable)
     return replace(
         record,
@@ -87,7 +87,7 @@ def _has_peers(record: RolloutRecord, inputs: RolloutInputs) -> bool:
 
 
 def _usual(record: RolloutRecord, inputs: RolloutInputs) -> Share:
-    """Return the share of the stable revision in the same time; of all that it tells of when it stored nothing then."""
+    """Return the share of the stable revision in the same time, or in all its time when it stored nothing since."""
     if record.stable_stored.records:
         return Share.of(record.stable_stored)
     return Share.of(*inputs.evidence_of(record.stable).stored)

@@ -1,4 +1,4 @@
-"""What is remembered between two decisions: ``status.rollout``. Everything else is observed anew."""
+"""The state of a rollout between two decisions: ``status.rollout``. Everything else is observed anew."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -42,7 +42,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class RolloutRecord:
-    """Where a rollout is."""
+    """The state of a rollout."""
 
     phase: Phase
     since: datetime
@@ -50,7 +50,7 @@ class RolloutRecord:
     stable: str | None = None
     """The revision that has proven itself, to which a failure leads back; None for a resource that is new."""
     candidate: str | None = None
-    """The revision that is being let in, or was taken out."""
+    """The revision that is rolled out, or was rolled back."""
     step: int = 0
     """0: the canary; then the steps of the spec; then all members."""
     reached: int = 0

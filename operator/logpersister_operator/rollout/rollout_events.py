@@ -45,11 +45,11 @@ def _of(before: RolloutRecord, after: RolloutRecord, inputs: RolloutInputs) -> R
         return RolloutEvent(EventReason.FAILED, failure_message(after, newest, inputs), warning=True)
     if (before.phase, before.step, before.candidate) == (after.phase, after.step, after.candidate):
         return None
-    told = _told(before, after, inputs)
-    return None if told is None else RolloutEvent(*told)
+    described = _described(before, after, inputs)
+    return None if described is None else RolloutEvent(*described)
 
 
-def _told(  # noqa: PLR0911 - one line a phase
+def _described(  # noqa: PLR0911 - one line a phase
     before: RolloutRecord, after: RolloutRecord, inputs: RolloutInputs
 ) -> tuple[EventReason, str] | None:
     new, old = after.candidate, after.stable

@@ -1,4 +1,4 @@
-"""The one way in: what is remembered and what is seen become what is to be remembered and done."""
+"""The entry point: from the record and what is observed to the next record and what is to be done."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from logpersister_operator.rollout.words import words
 
 @dataclass(frozen=True, slots=True)
 class RolloutStep:
-    """What is to be done, in this order."""
+    """The output of the state machine, to be carried out in this order."""
 
     record: RolloutRecord
     """To be written before anything is done."""

@@ -1,4 +1,4 @@
-"""How many members each revision has when the present phase has got what it wants."""
+"""The replica counts that the present phase leads to."""
 
 from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.record import RolloutRecord
@@ -6,7 +6,7 @@ from logpersister_operator.rollout.transitions import Phase
 
 
 def target_replica_counts(record: RolloutRecord, inputs: RolloutInputs) -> dict[str, int]:
-    """Return the members of the revisions that have a part; all others shall have none."""
+    """Return the replica counts of candidate and stable revision; all other revisions get 0."""
     candidate, stable = _numbers(record, inputs)
     found = {}
     if record.candidate is not None:

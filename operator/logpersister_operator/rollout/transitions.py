@@ -29,7 +29,7 @@ class Phase(StrEnum):
 
 
 ONGOING: Final = frozenset({Phase.SHADOWING, Phase.CANARY, Phase.ROLLING, Phase.WAITING, Phase.RECREATING})
-"""Phases in which a new revision is being let in."""
+"""Phases in which a new revision is rolled out."""
 
 _BEGIN: Final = frozenset({Phase.SHADOWING, Phase.CANARY, Phase.RECREATING})
 _AGAINST: Final = frozenset({Phase.RETURNING, Phase.HALTED})

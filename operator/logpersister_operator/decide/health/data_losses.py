@@ -1,7 +1,7 @@
-"""Records that Kafka had deleted before they were stored: what members tell of them outlives the members.
+"""Records that Kafka had deleted before they were stored. The status keeps what members that have ended reported.
 
-A gap is known by where it begins. A partition that is held is told again by whoever has it next, and its gap may have
-grown meanwhile; one that was skipped is told only by the process that did so.
+A gap is identified by its first offset. The gap of a held partition is reported again by the next owner, and it may
+have grown meanwhile. A gap that was skipped is reported only by the process that skipped it.
 """
 
 from collections.abc import Mapping
@@ -21,17 +21,17 @@ _Key = tuple[str, int, int]
 
 
 def state(observed: ObservedState) -> crd.DataLoss | None:
-    """Return all that is known to be lost; None when that is nothing.
+    """Return all records that are known to be lost; None when no loss is known.
 
-    There is room for a number of gaps. What comes when it is used up is not counted: that would count again what has
-    had to go.
+    The status lists a limited number of gaps. A gap that finds no place is not counted, since its next report would
+    count it again.
     """
     before = observed.previous_status("dataLoss", crd.DataLoss)
     latest = {_key(one): one for one in (() if before is None else before.latest)}
     records, ranges = (0, 0) if before is None else (before.records, before.ranges)
     for report in documents(observed.reports):
-        for told in report["dataLoss"]["recent"]:
-            found = _loss(told, observed.now)
+        for entry in report["dataLoss"]["recent"]:
+            found = _loss(entry, observed.now)
             known = latest.get(_key(found))
             if known is not None:
                 records += max(0, found.end - known.end)
@@ -54,17 +54,17 @@ def data_complete(observed: ObservedState, known: crd.DataLoss | None) -> Verdic
         return yes(aspect, Reason.NOTHING_LOST, "no record is known to have been deleted before it was stored")
     least = "at least " if len(known.latest) >= crd.MOST_LOSSES else ""
     count = f"{number(known.records)} records in {plural(known.ranges, 'range')}"
-    told = f"{least}{count} were deleted before they were stored"
+    message = f"{least}{count} were deleted before they were stored"
     news = [one for one in known.latest if seen is None or one.time is None or one.time > seen]
     if seen is not None and not news:
-        return yes(aspect, Reason.NOTHING_LOST, f"{told}; acknowledged at {instant(seen)}")
+        return yes(aspect, Reason.NOTHING_LOST, f"{message}; acknowledged at {instant(seen)}")
     newest = news[0] if news else known.latest[0]
     partition = TopicPartition(newest.topic, newest.partition)
     last = max((one.time for one in known.latest if one.time is not None), default=observed.now)
     return no(
         aspect,
         Reason.RECORDS_LOST,
-        f"{told}; for example {partition}@{newest.start} to {newest.end}. Once that is dealt with: "
+        f"{message}; for example {partition}@{newest.start} to {newest.end}. Once that is dealt with: "
         f"kubectl annotate --overwrite lp {observed.key.name} {ACKNOWLEDGED}={instant(last)}",
     )
 
@@ -77,13 +77,13 @@ def _acknowledged(observed: ObservedState) -> datetime | None:
     return found if found.tzinfo is not None else None
 
 
-def _loss(told: Mapping[str, Any], now: datetime) -> crd.Loss:
+def _loss(entry: Mapping[str, Any], now: datetime) -> crd.Loss:
     return crd.Loss(
-        topic=told["topic"],
-        partition=told["partition"],
-        start=told["start"],
-        end=told["end"],
-        held=not told["skipped"],
+        topic=entry["topic"],
+        partition=entry["partition"],
+        start=entry["start"],
+        end=entry["end"],
+        held=not entry["skipped"],
         time=now.replace(microsecond=0),
     )
 

@@ -1,4 +1,4 @@
-"""The members of each revision, found in what Kubernetes tells of StatefulSets and pods."""
+"""The members of each revision, from StatefulSets and pods."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta

@@ -94,10 +94,10 @@ def _last_words(container: Mapping[str, Any]) -> str:
     code = f"exit code {ended['exitCode']}" if "exitCode" in ended else "see its log"
     words = [line for line in (ended.get("message") or "").splitlines() if line.strip()]
     reason = ended.get("reason", "")
-    told = f", {reason}" if reason not in ("", "Error") else ""
+    suffix = f", {reason}" if reason not in ("", "Error") else ""
     # What the checks before the start found wrong, or else the last line: of a traceback that is the error.
     said = [line for line in words if line.startswith("failed ")] or words[-1:]
-    return f"{code}{told}" + (f"; it said: {'; '.join(' '.join(line.split()) for line in said)}" if said else "")
+    return f"{code}{suffix}" + (f"; it said: {'; '.join(' '.join(line.split()) for line in said)}" if said else "")
 
 
 def time_of(condition: Mapping[str, Any]) -> datetime:

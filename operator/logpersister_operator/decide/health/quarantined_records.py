@@ -1,6 +1,6 @@
-"""Records that the parser refused: what members tell of them, and what the resource's status does.
+"""Records that the parser refused: from the reports of members to the status of the resource.
 
-Members of releases that know no quarantine tell nothing of it, and have nothing in it.
+Members of releases without a quarantine report nothing about it, and quarantine nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,12 +22,12 @@ RECENT: Final = timedelta(hours=1)
 
 def records(report: Report) -> int:
     """Return how many records a member has put into quarantine since it started."""
-    return int(_told(report).get("records") or 0)
+    return int(_section(report).get("records") or 0)
 
 
 def example(reports: Iterable[Report]) -> str:
     """Return in words where the newest records in quarantine are from, and why; empty when there are none."""
-    newest = _newest([_range(one) for report in reports for one in _told(report).get("recent", [])])
+    newest = _newest([_range(one) for report in reports for one in _section(report).get("recent", [])])
     return in_words(newest[0]) if newest else ""
 
 
@@ -48,9 +48,9 @@ def state(observed: ObservedState) -> crd.Quarantine | None:
         return before
     if stored.quarantined == 0:
         return None
-    told = [_told(report) for report in documents(observed.reports)]
-    times = [datetime.fromisoformat(one["last"]) for one in told if one.get("last") is not None]
-    ranges = [_range(one) for part in told for one in part.get("recent", [])]
+    sections = [_section(report) for report in documents(observed.reports)]
+    times = [datetime.fromisoformat(one["last"]) for one in sections if one.get("last") is not None]
+    ranges = [_range(one) for part in sections for one in part.get("recent", [])]
     if before is not None:
         times += [] if before.last is None else [before.last]
         ranges += before.latest
@@ -81,7 +81,7 @@ def _parsing(application: Application) -> tuple[object, ...]:
     return spec.parser, spec.kafka.topics, spec.kafka.topic_pattern, spec.kafka.exclude_topic_pattern
 
 
-def _told(report: Report) -> Mapping[str, Any]:
+def _section(report: Report) -> Mapping[str, Any]:
     return report.get("quarantine") or {}
 
 

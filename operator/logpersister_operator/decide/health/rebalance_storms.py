@@ -41,8 +41,8 @@ def group_stable(observed: ObservedState, rebalance: Rebalance | None, wanted: i
     """Judge whether members keep their partitions.
 
     Args:
-        observed: with what was told before.
-        rebalance: what is about to be told.
+        observed: with the previous status.
+        rebalance: the section of the new status.
         wanted: how many members there shall be.
         changing: whether members of revisions come and go because the spec wants it.
     """

@@ -1,7 +1,7 @@
-"""What is done about members that hang: one is restarted, if that may help and the budget allows it. Pure.
+"""Whether a stalled member is restarted: only if a restart may help, and within a budget. Pure.
 
-A restart is first written into the status and then done, so that an operator that is killed in between has spent one
-of the budget, and never restarts more than that.
+A restart is written into the status before it is done. So an operator that is killed in between has spent one restart
+of the budget, and there are never more restarts than the budget allows.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ _ASPECT: Final = Aspect.MEMBERS_PROGRESSING
 
 @dataclass(frozen=True, slots=True)
 class RepairDecision:
-    """What was decided."""
+    """The verdict on the members, and the restarts that follow from it."""
 
     verdict: Verdict
     restarts: tuple[Restart, ...] = ()
@@ -63,13 +63,13 @@ class RepairDecision:
 
 
 def decide_repair(observed: ObservedState, spec: Spec | None, *, paused: bool, hands_off: str) -> RepairDecision:
-    """Decide what is done about members that hang.
+    """Decide what is done about stalled members.
 
     Args:
-        observed: with what was told and done before.
+        observed: with the previous status.
         spec: what the user wants; None when nothing can run.
         paused: whether no member shall run.
-        hands_off: why members are not to be restarted now, whatever happens; empty when they may be.
+        hands_off: why no member may be restarted now; empty when restarts are allowed.
     """
     restarts = _before(observed)
     if spec is None or paused:
@@ -83,12 +83,12 @@ def decide_repair(observed: ObservedState, spec: Spec | None, *, paused: bool, h
         return RepairDecision(yes(_ASPECT, Reason.MEMBERS_PROGRESS, "no member hangs"), restarts)
     if found.alike:
         every = counted(len(found.found) + len(found.failing), found.holders)
-        told = f"{every} hang or fail alike; {stalled}; not restarted: see to what they share (Kafka, bucket, nodes)"
-        return _told(observed, RepairDecision(no(_ASPECT, Reason.MEMBERS_HANG_ALIKE, told), restarts))
+        message = f"{every} hang or fail alike; {stalled}; not restarted: see to what they share (Kafka, bucket, nodes)"
+        return _with_event(observed, RepairDecision(no(_ASPECT, Reason.MEMBERS_HANG_ALIKE, message), restarts))
     budget = Budget(spec.auto_repair, restarts, observed.now)
     reason, why_not = _reason_to_wait(observed, stalled, budget, hands_off)
     if why_not:
-        return _told(observed, RepairDecision(no(_ASPECT, reason, f"{stalled}; {why_not}"), restarts))
+        return _with_event(observed, RepairDecision(no(_ASPECT, reason, f"{stalled}; {why_not}"), restarts))
     return _restart(stalled, budget)
 
 
@@ -129,7 +129,7 @@ class Budget:
 
 
 def _next(observed: ObservedState, found: StalledMembers) -> StalledMember | None:
-    """Return who is next: a member that hangs, else one that fails while others store."""
+    """Return the next member to restart: a stalled one, else one that fails while others store."""
     if found.found:
         return found.found[0]
     failing = [stalled.member for stalled in found.failing]
@@ -179,7 +179,7 @@ def _restarting(observed: ObservedState, restarts: Sequence[Restart]) -> str:
     return ""
 
 
-def _told(observed: ObservedState, decided: RepairDecision) -> RepairDecision:
+def _with_event(observed: ObservedState, decided: RepairDecision) -> RepairDecision:
     """Add an event when it is news why nothing is done; that the condition turns false is an event anyway."""
     before = previous_verdict(observed.status.get("conditions", []), _ASPECT)
     verdict = decided.verdict
@@ -190,14 +190,14 @@ def _told(observed: ObservedState, decided: RepairDecision) -> RepairDecision:
 
 
 def _is_new(observed: ObservedState) -> bool:
-    """Whether this process has not watched for long enough to take back what was told before."""
+    """Whether this process has not watched for long enough to take back the previous verdict."""
     before = previous_verdict(observed.status.get("conditions", []), _ASPECT)
     is_watched = isinstance(observed.lag, KnownLag) and observed.lag.watched
     return before is not None and before.status == "False" and not is_watched
 
 
 def _not_judged(observed: ObservedState) -> Verdict:
-    """Return what was told before, unless Kafka cannot be asked at all."""
+    """Return the previous verdict, unless Kafka cannot be asked at all."""
     if isinstance(observed.lag, UnknownLag):
         return unknown(_ASPECT, Reason.LAG_UNKNOWN, "Kafka cannot be asked who has which partitions")
     waits = unknown(_ASPECT, Reason.NO_MEMBER_ANSWERS, "the group is being shared out, or was not asked yet")
@@ -205,8 +205,8 @@ def _not_judged(observed: ObservedState) -> Verdict:
 
 
 def _before(observed: ObservedState) -> tuple[Restart, ...]:
-    told: list[dict[str, Any]] = observed.status.get("restarts") or []
+    recorded: list[dict[str, Any]] = observed.status.get("restarts") or []
     try:
-        return tuple(Restart.model_validate(one) for one in told)
+        return tuple(Restart.model_validate(one) for one in recorded)
     except ValidationError:  # of another version
         return ()

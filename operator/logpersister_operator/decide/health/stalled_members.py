@@ -1,7 +1,8 @@
-"""Members that hold partitions and make no progress with them, found in what Kafka and they themselves say. Pure.
+"""Members that own partitions and make no progress with them, by the reports of Kafka and of the members. Pure.
 
-Kafka has to agree each time: partitions that it assigns to the member stand still though their records should have been
-stored. That alone is no proof, since a member may have more to do than it can; so its own account is asked for why.
+Kafka has to agree each time: committed offsets of partitions that it assigns to the member make no progress though
+their records should have been stored. That alone is no proof, since a member may be overloaded. So the member's own
+report has to show the cause.
 docs/operations.md has the rules.
 """
 
@@ -39,7 +40,7 @@ Report = Mapping[str, Any]
 
 
 class Cause(StrEnum):
-    """What a member hangs at, as far as anybody can see."""
+    """Why a member is stalled, as far as that is observable."""
 
     SILENT = "it does not answer at /status"
     JOB = "a Spark job does not go forward"
@@ -51,13 +52,13 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StalledMember:
-    """A member that hangs."""
+    """A member that makes no progress with its partitions."""
 
     pod: Document
     since: datetime
     cause: Cause
     partitions: tuple[TopicPartition, ...]
-    """Its own that stand still, sorted."""
+    """Its partitions without progress, sorted."""
 
     @property
     def member(self) -> str:
@@ -73,24 +74,24 @@ class StalledMember:
 
 @dataclass(frozen=True, slots=True)
 class StalledMembers:
-    """All of them."""
+    """All stalled members of a resource."""
 
     found: tuple[StalledMember, ...]
-    """That which hangs the longest first; those whose ranges fail apart."""
+    """The one that is stalled for the longest time first, without those whose ranges fail."""
     failing: tuple[StalledMember, ...]
     """Members whose ranges fail."""
     holders: int
-    """Members that have partitions."""
+    """The number of members that own partitions."""
 
     @property
     def alike(self) -> bool:
-        """Whether most members hang or fail: the cause is most likely what they share, which no restart cures."""
+        """Whether most members are stalled: most likely the cause is what they share, which no restart cures."""
         count = len(self.found) + len(self.failing)
         return count > 1 and 2 * count > self.holders
 
 
 def find_stalled_members(observed: ObservedState, spec: Spec) -> StalledMembers | None:
-    """Return the members that hang; None while that cannot be judged: Kafka does not tell, or shares out anew."""
+    """Return the stalled members; None while that is unknown: Kafka does not answer, or the group rebalances."""
     lag = observed.lag
     if not isinstance(lag, KnownLag) or lag.group is None or lag.group.state in _SHARING_OUT:
         return None
@@ -159,9 +160,9 @@ def _judged(
 def _own_account(
     document: Report, seen: datetime, spec: Spec, waiting: Mapping[TopicPartition, datetime]
 ) -> tuple[Cause, datetime] | None:
-    """Return what a member hangs at by what it says of itself, and since when; None when it works.
+    """Return why a member is stalled by its own report, and since when; None when it makes progress.
 
-    Times that it tells are compared with its own clock; ``seen`` is by ours.
+    Times of the report are compared with the member's own clock; ``seen`` is by the operator's clock.
     """
     now, first = _time(document["observedAt"]), min(waiting.values())
     if document["state"] != "running" or "progress" not in document:  # the latter is of an older version
@@ -197,8 +198,8 @@ def _left_behind(
 
 
 def _may_have(job: Report, partition: TopicPartition) -> bool:
-    told = job["partitions"]
-    return told["count"] > len(told["first"]) or str(partition) in told["first"]
+    partitions = job["partitions"]
+    return partitions["count"] > len(partitions["first"]) or str(partition) in partitions["first"]
 
 
 def _is_held(document: Report | None, partition: TopicPartition) -> bool:

@@ -1,4 +1,4 @@
-"""What members of each revision have done, from their own reports."""
+"""What the members of each revision have done, from their own reports."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ Report = Mapping[str, Any]
 
 
 def evidence(observed: ObservedState, spec: Spec) -> dict[str, Evidence]:
-    """Return what the members of each revision say; ``spec`` tells how long a record may wait."""
+    """Return the evidence of each revision; ``spec`` has the time that a record may wait."""
     reports = observed.reports or {}
     return {
         revision: evidence_of(reports_of(pods, reports), spec) for revision, pods in pods_by_revision(observed).items()
@@ -24,7 +24,7 @@ def evidence(observed: ObservedState, spec: Spec) -> dict[str, Evidence]:
 
 
 def reports_of(pods: Iterable[Document], reports: Mapping[str, MemberReport]) -> dict[str, Report]:
-    """Return what the members in some pods say, by their names, of those that say something."""
+    """Return the reports of the members in some pods, by name, without members that do not answer."""
     names = [str(pod["metadata"]["name"]) for pod in pods]
     found = {name: reports[name].document for name in names if name in reports}
     return {name: document for name, document in found.items() if document is not None}
@@ -38,15 +38,15 @@ def group_lag(observed: ObservedState) -> GroupLag | None:
     return GroupLag(lag.summary.records, over_target=bool(lag.over_target or lag.stuck))
 
 
-def evidence_of(told: Mapping[str, Report], spec: Spec) -> Evidence:
-    """Return what some members say, by their names."""
-    reports = list(told.values())
+def evidence_of(by_name: Mapping[str, Report], spec: Spec) -> Evidence:
+    """Return the evidence from the reports of some members, by name."""
+    reports = list(by_name.values())
     failures = [error["time"] for one in reports for error in one["errors"]["recent"] if error["upload"]]
     return Evidence(
         answers=len(reports),
         partitions=sum(one["assignment"]["count"] for one in reports),
         ranges=sum(one["uploads"]["ranges"] for one in reports),
-        stored=tuple(_stored(name, one) for name, one in sorted(told.items())),
+        stored=tuple(_stored(name, one) for name, one in sorted(by_name.items())),
         example=quarantined_records.example(reports),
         upload_failures=sum(one["uploads"]["failures"] for one in reports),
         last_upload_failure=max((datetime.fromisoformat(time) for time in failures), default=None),

@@ -1,4 +1,4 @@
-"""The shadow of a revision that is being let in: which one shall be there, and what is seen of it."""
+"""The shadow of the candidate: which shadow deployment is wanted, and what is observed of it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,15 +20,15 @@ from logpersister_operator.rollout.transitions import Phase
 def shadow_deployment(
     observed: ObservedState, app: Application, record: RolloutRecord | None
 ) -> ShadowDeployment | None:
-    """Return the try that a record is about; None when no shadow of this application shall be there."""
+    """Return the shadow deployment of a rollout; None when no shadow of this application is wanted."""
     if record is None or record.phase is not Phase.SHADOWING or record.candidate != app.revision:
         return None
-    told = (observed.status.get("rollout") or {}).get("shadow") or {}
-    return ShadowDeployment.of(app, record.since, (told.get("groupId", ""), told.get("prefix", "")))
+    section = (observed.status.get("rollout") or {}).get("shadow") or {}
+    return ShadowDeployment.of(app, record.since, (section.get("groupId", ""), section.get("prefix", "")))
 
 
 def shadow(observed: ObservedState, app: Application, record: RolloutRecord | None) -> Shadow:
-    """Return what is seen of the shadow that a record is about; what is left of an earlier try is none of it."""
+    """Return what is observed of the present shadow deployment, without the rest of an earlier one."""
     present = shadow_deployment(observed, app, record)
     if present is None:
         return UNSEEN
@@ -36,14 +36,14 @@ def shadow(observed: ObservedState, app: Application, record: RolloutRecord | No
     found = observed.shadows().get(app.revision)
     if found is not None and _group(found["spec"]["template"]) != present.group_id:
         found = None
-    told = reports_of(pods, observed.shadow_reports)
-    told = {name: one for name, one in told.items() if one["group"] == present.group_id}
-    compared = _comparison(list(told.values()))
-    return Shadow(fleet_of(found, pods, observed.now), evidence_of(told, app.resource.spec), compared)
+    reports = reports_of(pods, observed.shadow_reports)
+    reports = {name: one for name, one in reports.items() if one["group"] == present.group_id}
+    compared = _comparison(list(reports.values()))
+    return Shadow(fleet_of(found, pods, observed.now), evidence_of(reports, app.resource.spec), compared)
 
 
 def children(observed: ObservedState, app: Application, record: RolloutRecord, members: int) -> list[Document]:
-    """Return what the shadow needs that a record is about; nothing when it shall have no members."""
+    """Return the children of the present shadow deployment; nothing when it has no members."""
     present = shadow_deployment(observed, app, record)
     if present is None or members == 0 or record.stable is None:
         return []
@@ -52,7 +52,7 @@ def children(observed: ObservedState, app: Application, record: RolloutRecord, m
 
 
 def state(observed: ObservedState, app: Application, record: RolloutRecord) -> ShadowState | None:
-    """Return what the status tells of the shadow; None when there shall be none."""
+    """Return ``status.rollout.shadow``; None when no shadow is wanted."""
     present = shadow_deployment(observed, app, record)
     if present is None:
         return None

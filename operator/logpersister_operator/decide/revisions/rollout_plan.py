@@ -1,4 +1,4 @@
-"""The rollout of one resource: what is observed as the state machine wants it, and what it asks for as children."""
+"""The rollout of one resource: the inputs of the state machine from what is observed, and the step that it takes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ _REASONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RolloutPlan:
-    """What the state machine found and wants."""
+    """The step of the state machine, with its inputs and what the operator needs to carry it out."""
 
     step: RolloutStep
     inputs: RolloutInputs
@@ -65,7 +65,7 @@ class RolloutPlan:
     scaling: AutoscaleDecision | None = None
     """How many members the lag asks for; None when the spec says how many."""
     shadow: ShadowState | None = None
-    """What is told of the shadow."""
+    """``status.rollout.shadow``."""
     generation: int | None = None
     """The one that members write."""
 
@@ -214,7 +214,7 @@ def _inputs(
 
 
 def _refuse_alike(observed: ObservedState, app: Application, record: RolloutRecord | None) -> bool:
-    """Whether it is known that the revision which is let in refuses the same records as the stable one."""
+    """Whether the candidate is known to refuse the same records as the stable revision."""
     if record is None or record.candidate is None:
         return False
     candidate = app if record.candidate == app.revision else stored(observed, app, record.candidate)

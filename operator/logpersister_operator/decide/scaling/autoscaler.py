@@ -30,7 +30,7 @@ _HOUR: Final = 3600
 
 @dataclass(frozen=True, slots=True)
 class AutoscaleInputs:
-    """The lag of the group, as Kafka told it."""
+    """The inputs of autoscaling: the lag of the group, as Kafka reports it."""
 
     at: datetime
     lag_ratio: float
@@ -50,7 +50,7 @@ class AutoscaleInputs:
 
 @dataclass(frozen=True, slots=True)
 class AutoscaleDecision:
-    """What is decided."""
+    """The output of autoscaling."""
 
     state: Autoscale
     """To be written before members are."""
@@ -85,7 +85,7 @@ def begin(spec: AutoscaleSpec, first: int) -> Autoscale:
 def hold(
     spec: AutoscaleSpec, state: Autoscale, reason: Reason, words: str, *, forget: bool = True
 ) -> AutoscaleDecision:
-    """Change nothing but what the bounds ask for; what was watched begins anew afterwards, unless told otherwise."""
+    """Keep the number of members within the bounds; ``forget`` says whether watching begins anew afterwards."""
     members = _within(spec, state.members, None)
     return AutoscaleDecision(
         _changed(state, members=members, watch=None if forget else state.watch), reason, words, acts=False
@@ -121,23 +121,23 @@ def _behind(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs, most: 
     """Add members, unless it gets better by itself."""
     watch, wait = state.watch, spec.scale_up_stabilization
     assert watch is not None
-    told = f"the oldest record waits longer than {duration(seen.target)}"
+    finding = f"the oldest record waits longer than {duration(seen.target)}"
     rates = _rates(watch, seen)
     if rates is None or seen.at - watch.since < wait:
         if state.members >= most:
-            return _full(spec, state, told, most)
-        words = f"{told}; members are added if that lasts for {duration(wait.total_seconds())} and gets no better"
+            return _full(spec, state, finding, most)
+        words = f"{finding}; members are added if that lasts for {duration(wait.total_seconds())} and gets no better"
         return AutoscaleDecision(state, _last(state), words, due=watch.since + wait)
     if rates.stored <= 0:
-        words = f"{told}, and nothing is stored: more members would not help"
+        words = f"{finding}, and nothing is stored: more members would not help"
         return AutoscaleDecision(state, Reason.NOTHING_STORED, words, acts=False)
     recovers = _recovers(watch, seen, spec.scale_down_stabilization)
     state = _changed(state, rate=_seen_rate(state, seen, rates.stored, spec, recovers=recovers))
     again = _changed(state, watch=_watch("OverTarget", seen))
     if state.members >= most:
-        return _full(spec, again, told, most)
+        return _full(spec, again, finding, most)
     if recovers:
-        return AutoscaleDecision(again, _last(state), f"{told}, and the backlog gets smaller", due=seen.at + wait)
+        return AutoscaleDecision(again, _last(state), f"{finding}, and the backlog gets smaller", due=seen.at + wait)
     factor = max(seen.age / seen.target, rates.written / rates.stored)
     wanted = math.ceil(state.members * min(factor, MOST_GROWTH))
     return change(
@@ -149,10 +149,10 @@ def _behind(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs, most: 
     )
 
 
-def _full(spec: AutoscaleSpec, state: Autoscale, told: str, most: int) -> AutoscaleDecision:
+def _full(spec: AutoscaleSpec, state: Autoscale, finding: str, most: int) -> AutoscaleDecision:
     """Say that there are as many members as there may be: the same as long as the lag is over its target."""
     limit = "spec.autoscale.maxMembers" if most == spec.max_members else "the number of partitions"
-    return AutoscaleDecision(state, Reason.LIMIT_REACHED, f"{told}, and {limit} allows no more members", acts=False)
+    return AutoscaleDecision(state, Reason.LIMIT_REACHED, f"{finding}, and {limit} allows no more members", acts=False)
 
 
 def _ahead(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs) -> AutoscaleDecision:

@@ -1,4 +1,4 @@
-"""Whether the number of members of a resource may follow its lag now, and what is told of it."""
+"""Whether the number of members of a resource may follow its lag now, and the condition about it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def decide(
 
 
 def autoscale_inputs(lag: KnownLag, spec: Spec) -> AutoscaleInputs:
-    """Return the lag as the decision wants it."""
+    """Return the lag as the inputs of autoscaling."""
     assert lag.flow is not None
     oldest = {topic.name: topic for topic in (_Topic(name, spec) for name in lag.summary.topics)}
     moving = {name: age for name, age in lag.flow.ages.items() if age is not None and name in oldest}
@@ -144,7 +144,7 @@ def _first(spec: Spec, record: RolloutRecord | None, fleets: Mapping[str, Fleet]
 
 
 def _runs_alone(spec: Spec, wanted: str, record: RolloutRecord | None, fleets: Mapping[str, Fleet]) -> str | None:
-    """Return the revision that all members are of, and stay; None while another one is let in or taken out."""
+    """Return the revision of all members; None while a rollout adds or removes members of another one."""
     if record is None or record.stable is None:
         return None
     is_settled = record.phase is Phase.STEADY and record.stable == wanted
@@ -154,7 +154,7 @@ def _runs_alone(spec: Spec, wanted: str, record: RolloutRecord | None, fleets: M
 
 
 def _waits_alike(observed: ObservedState, spec: Spec, revision: str) -> bool:
-    """Whether records wait in another revision for as long as the spec says: else their age tells nothing."""
+    """Whether records wait in another revision for as long as the spec says: else their age means nothing."""
     manifest = manifest_of_revision(observed, revision)
     if manifest is None:
         return False

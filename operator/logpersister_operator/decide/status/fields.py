@@ -71,8 +71,8 @@ def members(observed: ObservedState, wanted: int, ready: int) -> crd.Members:
     """Return the members; of many, first those that are not ready."""
     listed = sorted(observed.pods(), key=lambda pod: (is_ready(pod), pod["metadata"]["name"]))[: crd.MOST_MEMBERS]
     listed.sort(key=lambda pod: str(pod["metadata"]["name"]))
-    told = observed.previous_status("members", crd.Members) if observed.reports is None else None
-    before = {member.name: member for member in told.list} if told is not None else {}
+    section = observed.previous_status("members", crd.Members) if observed.reports is None else None
+    before = {member.name: member for member in section.list} if section is not None else {}
     shown = tuple(_member(pod, observed.reports or {}, before) for pod in listed)
     return crd.Members(desired=wanted, ready=ready, list=shown)
 
@@ -127,8 +127,8 @@ def summary(
 def _state(states: Mapping[str, Verdict], words: str) -> str:
     for aspect in ("Paused", "Stalled", "Reconciling"):
         if states[aspect].holds:
-            told = aspect == "Reconciling" or states[aspect].reason == Reason.ROLLOUT_FAILED
-            return words if words and told else states[aspect].reason
+            is_rollout = aspect == "Reconciling" or states[aspect].reason == Reason.ROLLOUT_FAILED
+            return words if words and is_rollout else states[aspect].reason
     return states["Ready"].reason
 
 
@@ -136,11 +136,11 @@ def _member(pod: Document, reports: Mapping[str, MemberReport], before: Mapping[
     name = pod["metadata"]["name"]
     report = reports.get(name)
     document = report.document if report is not None else None
-    told = before.get(name)
+    previous = before.get(name)
     if document is not None:
         partitions, executors = document["assignment"]["count"], document["executors"]
     else:
-        partitions, executors = (None, None) if told is None else (told.partitions, told.executors)
+        partitions, executors = (None, None) if previous is None else (previous.partitions, previous.executors)
     return crd.Member(
         name=name,
         ready=is_ready(pod),

@@ -26,7 +26,7 @@ _SILENT: Final = frozenset({Aspect.RECONCILING, Aspect.AUTOSCALING})
 
 
 def transitions(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Event]:
-    """Return an event for each condition whose status has changed; a resource that is new tells only what is wrong."""
+    """Return an event for each condition whose status has changed; for a new resource only of what is wrong."""
     old = {condition["type"]: condition["status"] for condition in before.get("conditions", [])}
     events = []
     for condition in after["conditions"]:

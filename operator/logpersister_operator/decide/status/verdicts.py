@@ -172,5 +172,5 @@ def _owner(partition: TopicPartition, reports: Mapping[str, MemberReport]) -> st
 
 
 def _as_before(observed: ObservedState, otherwise: Verdict) -> Verdict:
-    """Return what was told before this process began to ask, so that a new process is no news."""
+    """Return the previous verdict while this process has not asked yet, so that a restart changes no condition."""
     return previous_verdict(observed.status.get("conditions", []), otherwise.aspect) or otherwise
