@@ -37,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     _run(_command(commands, "run", "run a member of the group until it is stopped"))
     _lag(_command(commands, "lag", "show what is not stored yet"))
     _ls(_command(commands, "ls", "show what is stored"))
+    _head(_command(commands, "head", "show the first records of an object", needs_file=False))
     _verify(_command(commands, "verify", "prove from Kafka and the bucket that every record is stored exactly once"))
     commands.add_parser("version", help="print versions", description="Print versions.")
     return root
@@ -79,14 +80,14 @@ def count(text: str) -> int:
 
 
 def _command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, summary: str
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, summary: str, *, needs_file: bool = True
 ) -> argparse.ArgumentParser:
     sentence = f"{summary[0].upper()}{summary[1:]}."
     command = commands.add_parser(name, help=summary, description=sentence)
     command.add_argument(
         "-f",
         "--file",
-        required=True,
+        required=needs_file,
         metavar="FILE",
         help="the LogPersister manifest (YAML); - reads it from standard input",
     )
@@ -181,6 +182,28 @@ def _ls(command: argparse.ArgumentParser) -> None:
         "--facts", action="store_true", help="also records, group and revision; asks the bucket once for each object"
     )
     command.add_argument("--limit", type=count, default=0, metavar="N", help="show at most N lines (default: all)")
+
+
+def _head(command: argparse.ArgumentParser) -> None:
+    _json(command)
+    command.add_argument("what", metavar="s3://BUCKET/KEY | TOPIC", help="an object; or, with -f, a topic")
+    command.add_argument("partition", metavar="PARTITION", type=count, nargs="?", help="of the topic")
+    command.add_argument("offset", metavar="OFFSET", type=count, nargs="?", help="show the records from there on")
+    command.add_argument(
+        "-n", "--records", type=count, default=10, metavar="N", help="how many records to show (default: 10)"
+    )
+    _storage(command)
+
+
+def _storage(command: argparse.ArgumentParser) -> None:
+    """Add the options for a bucket that no manifest describes."""
+    command.add_argument("--endpoint", metavar="URL", help="of the S3 server (default: $AWS_ENDPOINT_URL, else AWS)")
+    command.add_argument("--region", metavar="REGION", help="of the bucket (default: as the AWS SDK finds it)")
+    command.add_argument(
+        "--s3-secret",
+        metavar="NAME",
+        help="Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (default: keys as the AWS SDK finds them)",
+    )
 
 
 def _verify(command: argparse.ArgumentParser) -> None:

@@ -7,15 +7,16 @@ from logpersister.cli.context import invalid
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.secrets import Secrets
+from logpersister.storage.connection import Timeouts
 from logpersister.storage.errors import PLAIN_SERVER, TLS_SERVER, WRONG_KEYS, StorageError
 from logpersister.storage.store import ObjectStore, open_store
 
 
 @contextmanager
-def opened(resource: LogPersister, secrets: Secrets) -> Iterator[ObjectStore]:
+def opened(resource: LogPersister, secrets: Secrets, timeouts: Timeouts | None = None) -> Iterator[ObjectStore]:
     """Open the bucket; errors of the storage inside the block end the command."""
     try:
-        store = open_store(resource.spec.storage, secrets)
+        store = open_store(resource.spec.storage, secrets, timeouts=timeouts)
         try:
             yield store
         finally:

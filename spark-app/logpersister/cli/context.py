@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from logpersister.cli.exits import CommandError, Exit
-from logpersister.manifest import LogPersister, ManifestError, load
+from logpersister.manifest import LogPersister, ManifestError, load, parse
+from logpersister.manifest.resource import API_VERSION, KIND
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, Secrets, SecretValue
 from logpersister.manifest.substitution import SWITCH
 from logpersister.report.redaction import Redactor
@@ -36,6 +37,15 @@ def manifest(file: str) -> LogPersister:
     """Load the manifest that ``-f`` names; its problems end the command, one line each."""
     try:
         return load(file, _variables())
+    except ManifestError as error:
+        raise invalid(error) from None
+
+
+def resource(name: str, kafka: Mapping[str, object], storage: Mapping[str, object]) -> LogPersister:
+    """Return the resource with these sections, for commands that are asked without a manifest."""
+    spec = {"kafka": kafka, "storage": storage}
+    try:
+        return parse({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec})
     except ManifestError as error:
         raise invalid(error) from None
 

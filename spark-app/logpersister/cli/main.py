@@ -13,7 +13,8 @@ from typing import Final
 from logpersister.cli.arguments import parser
 from logpersister.cli.exits import CommandError, Exit
 
-_MODULES: Final = {name: f"logpersister.cli.{name}" for name in ("check", "run", "lag", "ls", "verify", "version")}
+_COMMANDS: Final = ("check", "run", "lag", "ls", "head", "verify", "version")
+_MODULES: Final = {name: f"logpersister.cli.{name}" for name in _COMMANDS}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -20,6 +20,7 @@ from logpersister.storage.facts import ObjectFacts, facts_document, parse_facts
 from logpersister.storage.names import ObjectName
 from logpersister.storage.object_requests import ObjectRequest, Requests, StoredObject
 from logpersister.storage.parts import Part
+from logpersister.storage.peek import Peeked, peek
 from logpersister.storage.writer import ObjectWriter, WriterResources
 
 __all__ = ["ListedObject", "ObjectStore", "ObjectWriter", "StoredObject", "open_store"]
@@ -183,6 +184,10 @@ class ObjectStore:
                     raise
             else:
                 return
+
+    def peek(self, key: str) -> Peeked | None:
+        """Begin to read an object, a little at a time; None when it is not there. Raises StorageError."""
+        return peek(self._connection, self.storage.bucket, key)
 
     def list_objects(self, prefix: str | None = None, *, start_after: str = "") -> Iterator[ListedObject]:
         """Yield the objects whose names begin with `prefix` (default: that of the manifest), in the order of names."""

@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
 import zstandard
@@ -52,13 +52,7 @@ class Content(Protocol):
 def content_of(output: OutputSpec) -> Content:
     """Return how to read what this output writes."""
     if output.format == "text":
-        text = output.text or TextSpec()
-        return TextContent(
-            output.compression,
-            text.delimiter.encode(),
-            escapes=text.delimiter_in_value == "escape",
-            skips_tombstones=text.tombstones == "skip",
-        )
+        return TextContent.of(output.text or TextSpec(), output.compression)
     sequences = output.sequencefile or SequenceFileSpec()
     return SequenceContent(
         has_offsets_only=sequences.key == "longwritable", skips_tombstones=sequences.tombstones == "skip"
@@ -74,19 +68,29 @@ class TextContent:
     escapes: bool
     skips_tombstones: bool
 
+    @classmethod
+    def of(cls, text: TextSpec, compression: str) -> Self:
+        """Return how to read what these settings write."""
+        return cls(
+            compression,
+            text.delimiter.encode(),
+            escapes=text.delimiter_in_value == "escape",
+            skips_tombstones=text.tombstones == "skip",
+        )
+
     @property
     def may_split_values(self) -> bool:
         return not self.escapes
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[list[bytes]]:
-        lines = _Lines(self.delimiter)
+        lines = Lines(self.delimiter)
         for piece in decompressed(self.compression, pieces):
             yield lines.of(piece)
         if lines.rest:
             raise ContentError(f"it does not end with the delimiter, but with {lines.rest[-40:]!r}")
 
     def expectation(self) -> Callable[[pa.RecordBatch], list[bytes]]:
-        lines = _Lines(self.delimiter)
+        lines = Lines(self.delimiter)
 
         def expected(batch: pa.RecordBatch) -> list[bytes]:
             values = _values(batch, skips_tombstones=self.skips_tombstones)
@@ -133,7 +137,7 @@ class SequenceContent:
         return [item[3] for item in items]
 
 
-class _Lines:
+class Lines:
     """Cuts a stream at the delimiter, wherever the pieces of the stream end."""
 
     def __init__(self, delimiter: bytes) -> None:
@@ -164,18 +168,21 @@ class _Lines:
         return text[max(0, len(text) - len(self._delimiter) + 1) :]
 
 
-def decompressed(compression: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the stream that was compressed. Raises `ContentError` for one that is damaged or not whole."""
+def decompressed(compression: str, pieces: Iterable[bytes], at_once: int = COMPRESSED_BYTES) -> Iterator[bytes]:
+    """Yield the stream that was compressed. Raises `ContentError` for one that is damaged or not whole.
+
+    `at_once` is how many compressed bytes become one piece.
+    """
     if compression == "none":
         yield from pieces
         return
     stream: Any = zlib.decompressobj(31) if compression == "gzip" else zstandard.ZstdDecompressor().decompressobj()
     try:
         for piece in pieces:
-            for begin in range(0, len(piece), COMPRESSED_BYTES):
+            for begin in range(0, len(piece), at_once):
                 if stream.eof:
                     raise ContentError(f"bytes follow the end of its {compression} stream")
-                yield stream.decompress(piece[begin : begin + COMPRESSED_BYTES])
+                yield stream.decompress(piece[begin : begin + at_once])
     except (zlib.error, zstandard.ZstdError) as error:
         raise ContentError(f"its {compression} stream is damaged ({error})") from None
     if not stream.eof:

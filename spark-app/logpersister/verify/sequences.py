@@ -18,7 +18,9 @@ SequenceItem = tuple[Offset, int | None, bytes | None, bytes]
 _PACKAGE: Final = "org.apache.hadoop.io."
 _CODEC: Final = _PACKAGE + "compress.DefaultCodec"
 _ITEMS: Final = 4096
-"""Items that are handed on at once from files without blocks."""
+"""Items that are handed on at once."""
+LARGEST_BUFFER: Final = (1 << 31) - 1
+"""Bytes; Hadoop reads each part into one array of Java."""
 _OFFSET, _KEY, _TIMESTAMP = 1, 2, 3
 
 
@@ -27,47 +29,71 @@ class _Header:
     compressed: bool
     in_blocks: bool
     marker: bytes
+    offsets_only: bool
 
 
-def read_items(pieces: Iterable[bytes], *, offsets_only: bool) -> Iterator[list[SequenceItem]]:
-    """Yield the items of a file. Raises `ContentError` wherever Hadoop would fail, and for keys of another layout."""
+def read_items(
+    pieces: Iterable[bytes],
+    *,
+    offsets_only: bool | None,
+    at_once: int = _ITEMS,
+    most_inflated: int = LARGEST_BUFFER,
+) -> Iterator[list[SequenceItem]]:
+    """Yield the items of a file. Raises `ContentError` wherever Hadoop would fail, and for keys of another layout.
+
+    Args:
+        pieces: the content of the file.
+        offsets_only: whether a key is the offset alone; None: as the file says.
+        at_once: items that are handed on at once.
+        most_inflated: bytes that one compressed part may have.
+    """
     stream = ByteStream(pieces)
-    header = _header(stream, "LongWritable" if offsets_only else "BytesWritable")
-    for pairs in _blocks(stream, header) if header.in_blocks else _records(stream, header):
-        yield [_item(key, value, offsets_only=offsets_only) for key, value in pairs]
+    header = _header(stream, offsets_only=offsets_only)
+    for pairs in (
+        _blocks(stream, header, at_once, most_inflated)
+        if header.in_blocks
+        else _records(stream, header, at_once, most_inflated)
+    ):
+        yield [_item(key, value, offsets_only=header.offsets_only) for key, value in pairs]
 
 
-def _header(stream: ByteStream, key_class: str) -> _Header:
+def _header(stream: ByteStream, *, offsets_only: bool | None) -> _Header:
     if stream.take(4) != b"SEQ\x06":
         raise ContentError("it does not begin as a SequenceFile of version 6")
     classes = _text(stream), _text(stream)
-    if classes != (_PACKAGE + key_class, _PACKAGE + "BytesWritable"):
+    keys = {_PACKAGE + "LongWritable": True, _PACKAGE + "BytesWritable": False}.get(classes[0])
+    if keys is None or offsets_only not in (None, keys) or classes[1] != _PACKAGE + "BytesWritable":
         raise ContentError(f"its classes are {' and '.join(classes)}")
     compressed, in_blocks = (stream.take(1) == b"\x01" for _ in range(2))
     if compressed and (codec := _text(stream)) != _CODEC:
         raise ContentError(f"its codec is {codec}")
     if stream.take(4) != bytes(4):
         raise ContentError("it has metadata entries")
-    return _Header(compressed, in_blocks, stream.take(16))
+    return _Header(compressed, in_blocks, stream.take(16), keys)
 
 
-def _blocks(stream: ByteStream, header: _Header) -> Iterator[list[tuple[bytes, bytes]]]:
+def _blocks(
+    stream: ByteStream, header: _Header, at_once: int, most_inflated: int
+) -> Iterator[list[tuple[bytes, bytes]]]:
     while not stream.ended:
         if stream.take(4) != b"\xff" * 4 or stream.take(16) != header.marker:
             raise ContentError("a block in it has no sync marker")
         rows = stream.variable_integer()
         key_lengths, keys, value_lengths, values = (
-            ByteStream([_inflated(stream.take(stream.variable_integer()))]) for _ in range(4)
+            ByteStream([_inflated(stream.take(stream.variable_integer()), most_inflated)]) for _ in range(4)
         )
-        yield [
-            (keys.take(key_lengths.variable_integer()), values.take(value_lengths.variable_integer()))
-            for _ in range(rows)
-        ]
+        for begin in range(0, rows, at_once):
+            yield [
+                (keys.take(key_lengths.variable_integer()), values.take(value_lengths.variable_integer()))
+                for _ in range(min(at_once, rows - begin))
+            ]
         if not all(part.ended for part in (key_lengths, keys, value_lengths, values)):
             raise ContentError("a block in it has bytes left over")
 
 
-def _records(stream: ByteStream, header: _Header) -> Iterator[list[tuple[bytes, bytes]]]:
+def _records(
+    stream: ByteStream, header: _Header, at_once: int, most_inflated: int
+) -> Iterator[list[tuple[bytes, bytes]]]:
     pairs: list[tuple[bytes, bytes]] = []
     while not stream.ended:
         length = stream.take(4)
@@ -78,8 +104,8 @@ def _records(stream: ByteStream, header: _Header) -> Iterator[list[tuple[bytes, 
         key_length = int.from_bytes(stream.take(4), "big", signed=True)
         key = stream.take(key_length)
         value = stream.take(int.from_bytes(length, "big", signed=True) - key_length)
-        pairs.append((key, _inflated(value) if header.compressed else value))
-        if len(pairs) >= _ITEMS:
+        pairs.append((key, _inflated(value, most_inflated) if header.compressed else value))
+        if len(pairs) >= at_once:
             yield pairs
             pairs = []
     yield pairs
@@ -127,12 +153,14 @@ def _value(stream: ByteStream) -> int | bytes:
     raise ContentError(f"a key in it has the MessagePack type {tag:#04x}")
 
 
-def _inflated(content: bytes) -> bytes:
+def _inflated(content: bytes, most: int) -> bytes:
     stream = zlib.decompressobj()
     try:
-        inflated = stream.decompress(content)
+        inflated = stream.decompress(content, most)
     except zlib.error as error:
         raise ContentError(f"a compressed part of it is damaged ({error})") from None
+    if stream.unconsumed_tail:
+        raise ContentError(f"a compressed part of it has more than {most:,} bytes")
     if not stream.eof or stream.unused_data:
         raise ContentError("a compressed part of it is not one whole zlib stream")
     return inflated

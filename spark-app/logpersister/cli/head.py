@@ -1,0 +1,184 @@
+"""``logpersister head``: the first records of one object, whatever its format."""
+
+import argparse
+import base64
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any, Final, TextIO
+
+from logpersister.cli import bucket, context
+from logpersister.cli.exits import CommandError, Exit
+from logpersister.cli.locate import Located, locate
+from logpersister.cli.records import Preview, ShownRecord, preview
+from logpersister.cli.tables import printable
+from logpersister.manifest import LogPersister
+from logpersister.report import logs
+from logpersister.report.human import instant, size
+from logpersister.storage.connection import Timeouts
+from logpersister.storage.peek import Peeked
+from logpersister.verify.streams import ContentError
+
+Document = dict[str, Any]
+
+SCHEME: Final = "s3://"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the records; what they are of is said on standard error."""
+    logs.configure(level="error")
+    key = object_key(arguments)
+    secrets = context.secrets(arguments, logs.redactor)
+    resource = context.manifest(arguments.file) if arguments.file is not None else _bucket_alone(arguments)
+    if key is not None:
+        resource = _in_bucket(resource, arguments.what.removeprefix(SCHEME).partition("/")[0])
+    timeouts = Timeouts(connect=arguments.timeout, read=arguments.timeout, attempts=2)
+    with bucket.opened(resource, secrets, timeouts) as store:
+        found = (
+            Located(key) if key is not None else locate(store, arguments.what, arguments.partition, arguments.offset)
+        )
+        peeked = store.peek(found.key)
+        if peeked is None:
+            raise CommandError(
+                f"{SCHEME}{store.storage.bucket}/{found.key}: there is no such object; logpersister ls --objects lists "
+                "what is stored",
+                Exit.FAILED,
+            )
+        shown = Shown(store.storage.bucket, found, peeked, preview(store, found.key, peeked))
+        try:
+            shown.write(arguments, sys.stdout)
+        except ContentError as error:
+            sys.stdout.flush()
+            raise CommandError(f"{shown.address}: cannot be read: {error}", Exit.FAILED) from None
+    return Exit.OK
+
+
+def object_key(arguments: argparse.Namespace) -> str | None:
+    """Return the key of ``s3://bucket/key``, None when a topic is named. Raises CommandError for contradictions."""
+    what, is_address = arguments.what, arguments.what.startswith(SCHEME)
+    if not is_address:
+        if arguments.file is None:
+            raise CommandError(f"{what}: is no s3://bucket/key; for a topic, name the manifest with -f", Exit.INVALID)
+        key = None
+    else:
+        if arguments.partition is not None:
+            raise CommandError("PARTITION and OFFSET are of a topic; leave them out with an object", Exit.INVALID)
+        key = what.removeprefix(SCHEME).partition("/")[2]
+        if not key or key.endswith("/"):
+            raise CommandError(f"{what}: names no object; write s3://bucket/key", Exit.INVALID)
+    if arguments.file is not None and (arguments.endpoint or arguments.region or arguments.s3_secret):
+        raise CommandError("--endpoint, --region and --s3-secret are for use without a manifest", Exit.INVALID)
+    return key
+
+
+def _in_bucket(resource: LogPersister, name: str) -> LogPersister:
+    storage = resource.spec.storage.model_copy(update={"bucket": name})
+    return resource.model_copy(update={"spec": resource.spec.model_copy(update={"storage": storage})})
+
+
+def _bucket_alone(arguments: argparse.Namespace) -> LogPersister:
+    """Return a manifest whose bucket is that of the address, at the endpoint that the environment names, if any."""
+    environment = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    storage = {
+        "bucket": arguments.what.removeprefix(SCHEME).partition("/")[0],
+        "endpoint": arguments.endpoint or environment,
+        "region": arguments.region,
+        "secretName": arguments.s3_secret,
+    }
+    return context.resource("head", {"bootstrapServers": "none:1", "topicPattern": "."}, storage)
+
+
+class Shown:
+    """An object, and what is shown of it."""
+
+    def __init__(self, bucket_name: str, located: Located, peeked: Peeked, begin: Preview) -> None:
+        self.address = f"{SCHEME}{bucket_name}/{located.key}"
+        self._bucket = bucket_name
+        self._located = located
+        self._peeked = peeked
+        self._preview = begin
+        self._notes = [begin.note] if begin.note else []
+
+    def write(self, arguments: argparse.Namespace, out: TextIO) -> None:
+        """Write records to `out`, and notes to standard error. Raises ContentError."""
+        records = islice(self._from(arguments.offset), arguments.records)
+        self._notes += [f"the range is also in {SCHEME}{self._bucket}/{key}" for key in self._located.others]
+        if arguments.json:
+            document = self._document([_record_document(record) for record in records])
+            out.write(json.dumps(document) + "\n")
+            return
+        compression = "" if self._preview.format == "sequencefile" else f", {self._preview.compression}"
+        facts = f"{self._preview.format}{compression}, {size(self._peeked.size)}"
+        print(f"{printable(self.address)}: {facts}", file=sys.stderr)
+        for note in self._notes:
+            print(printable(note), file=sys.stderr)
+        out.writelines(line(record) + "\n" for record in records)
+
+    def _from(self, offset: int | None) -> Iterator[ShownRecord]:
+        """Leave out what is before the offset, where the object tells."""
+        records, facts = self._preview.records, self._located.facts
+        if offset is None or facts is None:
+            return records
+        if self._preview.format == "sequencefile":
+            return (record for record in records if record.offset is not None and record.offset >= offset)
+        if facts.records == facts.last - facts.first + 1:
+            return islice(records, offset - facts.first, None)
+        self._notes.append(
+            f"lines have no offsets, and {facts.first} to {facts.last} are not all in this object: shown from its "
+            "first record"
+        )
+        return records
+
+    def _document(self, records: Sequence[Document]) -> Document:
+        """Return the JSON document; docs/operations.md describes it."""
+        return {
+            "bucket": self._bucket,
+            "key": self._located.key,
+            "bytes": self._peeked.size,
+            "format": self._preview.format,
+            "compression": None if self._preview.format == "sequencefile" else self._preview.compression,
+            "notes": self._notes,
+            "records": records,
+        }
+
+
+def line(record: ShownRecord) -> str:
+    """Return a record as one line, of which a terminal obeys nothing: the value, and before it what else is kept."""
+    if record.offset is None:
+        return _text(record.value)
+    fields = [str(record.offset)]
+    if record.timestamp is not None:
+        fields += [_time(record.timestamp), "" if record.key is None else _text(record.key)]
+    return "\t".join([*fields, _text(record.value)])
+
+
+def _text(content: bytes) -> str:
+    return printable(content.decode(errors="backslashreplace"))
+
+
+def _time(milliseconds: int) -> str:
+    try:
+        return instant(_EPOCH + timedelta(milliseconds=milliseconds), "milliseconds")
+    except OverflowError:  # producers may write any number
+        return str(milliseconds)
+
+
+def _record_document(record: ShownRecord) -> Document:
+    return {
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        **_bytes_document("key", record.key),
+        **_bytes_document("value", record.value),
+    }
+
+
+def _bytes_document(name: str, content: bytes | None) -> Document:
+    """Return bytes as text where they are UTF-8, else as Base64 in a field of its own."""
+    try:
+        return {name: None if content is None else content.decode()}
+    except UnicodeDecodeError as error:
+        return {name: None, f"{name}Base64": base64.b64encode(error.object).decode()}

@@ -1,0 +1,130 @@
+"""The first records of an object, in whatever format it is; what cannot be trusted in it is bounded."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from logpersister.manifest.output import OutputSpec, TextSpec
+from logpersister.manifest.revision import RevisionError, resource_of
+from logpersister.ranges import Offset
+from logpersister.report.human import size
+from logpersister.storage import names
+from logpersister.storage.errors import StorageError
+from logpersister.storage.peek import Peeked
+from logpersister.storage.store import ObjectStore
+from logpersister.verify.content import Lines, TextContent, decompressed
+from logpersister.verify.sequences import read_items
+from logpersister.verify.streams import ContentError
+
+MOST_BYTES: Final = 64 << 20
+"""Of one record. Lengths in a file, and what a compressed stream becomes, are bounded by it."""
+_AT_ONCE: Final = 512
+"""Compressed bytes that become one piece: at most a few MiB of it, however well they are compressed."""
+_MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_SEQUENCEFILE: Final = b"SEQ"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRecord:
+    """One record as its object has it; None for what the format does not keep."""
+
+    value: bytes
+    offset: Offset | None = None
+    timestamp: int | None = None
+    """Milliseconds since 1970."""
+    key: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """An object that is read."""
+
+    format: str
+    compression: str
+    """Of the whole object; SequenceFiles compress inside."""
+    records: Iterator[ShownRecord]
+    """Raises ContentError where the object is damaged."""
+    note: str = ""
+    """What the reader should know of how it was read."""
+
+
+def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
+    """Return how the object begins, read as its own revision says, else as its first bytes look."""
+    output, note = _written(store, key, peeked)
+    first = next(peeked.pieces, b"")
+    bound = _Bound([first], peeked.pieces)
+    looks = next((name for magic, name in _MAGIC.items() if first.startswith(magic)), "none")
+    looks_so = looks == "none" and first.startswith(_SEQUENCEFILE)
+    if looks_so if output is None else output.format == "sequencefile":
+        return Preview("sequencefile", "inside", _sequences(bound), note)
+    text, compression = (TextSpec(), looks) if output is None else (output.text or TextSpec(), str(output.compression))
+    return Preview("text", compression, _lines(bound, compression, text), note)
+
+
+class _Bound:
+    """Pieces of an object, until too many bytes have come for one record."""
+
+    def __init__(self, *pieces: Iterable[bytes]) -> None:
+        self._pieces = pieces
+        self._since = 0
+
+    def record(self) -> None:
+        """Take note that a record was whole."""
+        self._since = 0
+
+    def of(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Pass the pieces through. Raises `ContentError`."""
+        for piece in pieces:
+            self._since += len(piece)
+            if self._since > MOST_BYTES:
+                raise ContentError(f"a record in it has more than {size(MOST_BYTES)}, or a length in it is wrong")
+            yield piece
+
+    def __iter__(self) -> Iterator[bytes]:
+        for pieces in self._pieces:
+            yield from pieces
+
+
+def _sequences(bound: _Bound) -> Iterator[ShownRecord]:
+    items = read_items(bound.of(bound), offsets_only=None, at_once=1, most_inflated=MOST_BYTES)
+    for offset, timestamp, key, value in (item for some in items for item in some):
+        bound.record()
+        yield ShownRecord(value, offset, timestamp, key)
+
+
+def _lines(bound: _Bound, compression: str, text: TextSpec) -> Iterator[ShownRecord]:
+    content = TextContent.of(text, compression)
+    lines = Lines(content.delimiter)
+    for piece in bound.of(decompressed(compression, bound, _AT_ONCE)):
+        for value in content.values(lines.of(piece)):
+            bound.record()
+            yield ShownRecord(value)
+    if lines.rest:  # somebody else's object, whose last line does not end
+        yield from map(ShownRecord, content.values([lines.rest]))
+
+
+def _written(store: ObjectStore, key: str, peeked: Peeked) -> tuple[OutputSpec | None, str]:
+    """Return the output of the revision that has written the object; None, and perhaps why, when that is not known."""
+    metadata = peeked.metadata
+    topic, group, revision = (metadata.get(name) for name in ("topic", "group", "revision"))
+    if not (topic and group and revision):
+        return None, "not written by logpersister: read as its first bytes look"
+    why = "is not in the bucket"
+    for prefix in _prefixes(store.prefix, key, topic):
+        try:
+            snapshot = store.get_json(names.revision_key(prefix, group, revision))
+            if snapshot is not None:
+                return resource_of(snapshot).spec.output, ""
+        except (StorageError, RevisionError, ValueError) as error:
+            why = f"cannot be read ({error})"
+    return None, f"the snapshot of its revision {revision} {why}: read as its first bytes look"
+
+
+def _prefixes(own: str, key: str, topic: str) -> Iterator[str]:
+    """Yield the prefixes below which the object of a topic can have this name, the manifest's first."""
+    folders = key.split("/")[:-1]
+    candidates = [own, *("/".join(folders[:count]) for count in range(len(folders)))]
+    for prefix in dict.fromkeys(candidates):
+        parsed = names.parse_object_key(prefix, key)
+        if parsed is not None and parsed.topic == topic:
+            yield prefix

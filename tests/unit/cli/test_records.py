@@ -1,0 +1,169 @@
+"""Records of an object of every format, and of files that lie about lengths."""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.cli import records
+from logpersister.cli.head import line
+from logpersister.cli.records import Preview, ShownRecord, preview
+from logpersister.formats.base import Format
+from logpersister.manifest.revision import revision_of
+from logpersister.storage.peek import Peeked
+from logpersister.verify.streams import ContentError
+from tests.examples import examples
+from tests.unit.formats import samples
+from tests.unit.formats.samples import FORMATS, Record, batch, encode, label
+from tests.unit.manifest.documents import accepted
+
+METADATA = {"topic": "clicks", "group": "clicks-backup", "revision": "0123456789ab"}
+KEY = "a/raw/clicks/1_0_00000000000000000100.txt"
+LINES = [b"one", b"two words", "dr\u00fcben".encode()]
+HEADER = b"SEQ\x06\x21org.apache.hadoop.io.LongWritable\x22org.apache.hadoop.io.BytesWritable%b" + bytes(4) + b"m" * 16
+PLAIN_HEADER = HEADER % b"\x00\x00"
+BLOCK_HEADER = HEADER % b"\x01\x01\x2aorg.apache.hadoop.io.compress.DefaultCodec"
+
+
+class Bucket:
+    """Has one document at most."""
+
+    def __init__(self, documents: dict[str, dict[str, Any]] | None = None, prefix: str = "other") -> None:
+        self.prefix = prefix
+        self._documents = documents or {}
+
+    def get_json(self, key: str) -> dict[str, Any] | None:
+        return self._documents.get(key)
+
+
+def begin(*pieces: bytes, bucket: Bucket | None = None, metadata: dict[str, str] | None = None) -> Preview:
+    store: Any = bucket or Bucket()
+    return preview(store, KEY, Peeked(sum(map(len, pieces)), metadata or {}, iter(pieces)))
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
+def test_lines_of_anybody(compression: str) -> None:
+    content = b"\n".join(LINES)  # the last line has no end
+    compress: Any = {"none": bytes, "gzip": gzip.compress, "zstd": zstandard.compress}[compression]
+    found = begin(compress(content))
+    assert (found.format, found.compression) == ("text", compression)
+    assert [record.value for record in found.records] == LINES
+    assert found.note == "not written by logpersister: read as its first bytes look"
+
+
+@pytest.mark.parametrize("file_format", FORMATS, ids=label)
+@examples(20)
+@given(rows=samples.records(), data=st.data())
+def test_every_format_that_is_written(file_format: Format, rows: list[Record], data: st.DataObject) -> None:
+    options: Any = file_format.options  # type: ignore[attr-defined]
+    is_text = file_format.extension.startswith(".txt")
+    output: dict[str, Any] = {"format": "text" if is_text else "sequencefile", "compression": str(options.compression)}
+    if is_text:
+        delimiter = options.delimiter.decode()
+        output["text"] = {"delimiter": delimiter, "delimiterInValue": str(options.delimiter_in_value)}
+    document = revision_of(accepted({"spec.output": output}), "1").document
+    bucket = Bucket({"a/raw/_logpersister/clicks-backup/revisions/0123456789ab.json": dict(document)})
+    content = encode(file_format, [batch(rows)])
+    middle = data.draw(st.integers(0, len(content)))
+    found = begin(content[:middle], content[middle:], bucket=bucket, metadata=METADATA)
+    shown = list(found.records)
+    assert found.note == ""
+    skips = str(options.tombstones) == "skip"
+    values = [row.value or b"" for row in rows if row.value is not None or not skips]
+    if is_text and str(options.delimiter_in_value) == "keep":
+        values = [part for value in values for part in value.split(b"\n")]
+    assert [record.value for record in shown] == values
+    if not is_text and str(options.key) == "messagepack":
+        kept = [row for row in rows if row.value is not None or not skips]
+        assert [(one.offset, one.timestamp, one.key) for one in shown] == [
+            (row.offset, row.timestamp, row.key) for row in kept
+        ]
+
+
+def test_a_snapshot_that_is_gone_is_said() -> None:
+    found = begin(b"one\n", metadata=METADATA)
+    assert found.note == "the snapshot of its revision 0123456789ab is not in the bucket: read as its first bytes look"
+
+
+def test_no_more_is_read_than_is_needed() -> None:
+    asked: list[int] = []
+
+    def pieces() -> Iterator[bytes]:
+        for number in range(1000):
+            asked.append(number)
+            yield b"%d\n" % number * 10
+
+    store: Any = Bucket()
+    found = preview(store, KEY, Peeked(10**6, {}, pieces()))
+    assert [next(found.records).value for _ in range(20)] == [b"0"] * 10 + [b"1"] * 10
+    assert asked == [0, 1]
+
+
+def record(length: int, key_length: int = 8) -> bytes:
+    return length.to_bytes(4, "big", signed=True) + key_length.to_bytes(4, "big", signed=True)
+
+
+ENDLESS = b"x" * (1 << 20)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"an endless line",
+        PLAIN_HEADER + record(2**31 - 1),
+        PLAIN_HEADER + record(2**31 - 1, 2**31 - 1),
+        PLAIN_HEADER + record(8, -5),
+        BLOCK_HEADER + b"\xff" * 4 + b"m" * 16 + b"\x8c\x7f\xff\xff\xff" * 2,
+        BLOCK_HEADER + b"\xff" * 4 + b"m" * 16 + b"\x8c\x7f\xff\xff\xff" + b"\x0b" + zlib.compress(b"")[:11],
+    ],
+)
+def test_lengths_are_not_believed(head: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MOST_BYTES", 4 << 20)
+    read = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal read
+        yield head
+        while read < 100:
+            read += 1
+            yield ENDLESS
+
+    store: Any = Bucket()
+    found = preview(store, KEY, Peeked(10**12, {}, pieces()))
+    with pytest.raises(ContentError):
+        list(found.records)
+    assert read <= 6, "MiB"
+
+
+def test_what_is_compressed_to_almost_nothing_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MOST_BYTES", 4 << 20)
+    for content in (gzip.compress(bytes(64 << 20)), zstandard.compress(bytes(64 << 20))):
+        with pytest.raises(ContentError, match=r"a record in it has more than 4\.0 MiB"):
+            list(begin(content).records)
+    bomb = zlib.compress(bytes(64 << 20))
+    value = PLAIN_HEADER.replace(
+        b"\x00\x00" + bytes(4), b"\x01\x00\x2aorg.apache.hadoop.io.compress.DefaultCodec" + bytes(4)
+    )
+    content = value + record(8 + len(bomb)) + bytes(8) + bomb
+    with pytest.raises(ContentError, match=r"has more than 4,194,304 bytes"):
+        list(begin(content).records)
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (ShownRecord(b"a\x1b[31mred\x07\r"), "a\\x1b[31mred\\x07\\r"),
+        (ShownRecord(b"\xff\xfe"), "\\xff\\xfe"),
+        (ShownRecord("\u202etxt.exe".encode()), "\\u202etxt.exe"),
+        (ShownRecord(b"a\tb", 7), "7\ta\\tb"),
+        (ShownRecord(b"v", 7, 1_767_225_600_123, b"k"), "7\t2026-01-01T00:00:00.123Z\tk\tv"),
+        (ShownRecord(b"v", 7, 2**63 - 1, None), f"7\t{2**63 - 1}\t\tv"),
+    ],
+)
+def test_a_terminal_obeys_nothing_of_a_record(shown: ShownRecord, expected: str) -> None:
+    assert line(shown) == expected
