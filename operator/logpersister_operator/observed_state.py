@@ -12,6 +12,7 @@ from logpersister.manifest.constraint import Model
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import GenerationShare, LagSummary
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, STATEFUL_SET, Document, Kind, Reference, owners
+from logpersister_operator.member_defaults import NO_DEFAULTS, MemberDefaults
 from logpersister_operator.render.application import COMPONENT_LABEL, EXECUTOR, MEMBER, REVISION_LABEL, SHADOW
 
 Section = TypeVar("Section", bound=Model)
@@ -187,6 +188,8 @@ class ObservedState:
     """Objects that could not be made or changed at the last attempt."""
     rivals: Sequence[Claim] = ()
     """Other resources that want the same consumer group."""
+    defaults: MemberDefaults = NO_DEFAULTS
+    """What the administrator gives to pods of members and executors."""
 
     @property
     def key(self) -> ResourceKey:

@@ -181,7 +181,9 @@ class Operator:
     # questions
 
     def _with_children(self, resource: Document) -> ObservedState:
-        observed = ObservedState(datetime.now(UTC), self._reconciler.with_latest_status(resource), self.settings.image)
+        settings = self.settings
+        latest = self._reconciler.with_latest_status(resource)
+        observed = ObservedState(datetime.now(UTC), latest, settings.image, defaults=settings.member_defaults)
         return replace(observed, children=self.children.of(observed.key))
 
     def _rivals(self, resource: Document) -> tuple[Claim, ...]:
@@ -206,7 +208,7 @@ class Operator:
             replaced.close()
 
     def _ask_members(self, key: ResourceKey) -> _Reports:
-        observed = ObservedState(datetime.now(UTC), {"metadata": {}}, "", self.children.of(key))
+        observed = ObservedState(datetime.now(UTC), {"metadata": {}}, "", children=self.children.of(key))
         members, shadows = (
             {str(pod["metadata"]["name"]): pod for pod in observed.pods(one)} for one in (MEMBER, SHADOW)
         )

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final, Self
 
+from logpersister_operator.member_defaults import NO_DEFAULTS, DefaultsError, MemberDefaults, parse_defaults
+
 PREFIX = "LOGPERSISTER_OPERATOR_"
 MIN_LEASE_SECONDS: Final = 3.0
 
@@ -19,6 +21,9 @@ class Settings:
 
     image: str
     """Image of members and executors. Every change of it is a new revision of every resource."""
+
+    member_defaults: MemberDefaults = NO_DEFAULTS
+    """What all pods of members and executors get, as JSON. Every change of it is a new revision of every resource."""
 
     namespaces: tuple[str, ...] = ()
     """Namespaces to look after, separated by commas; all of them when empty. Fewer need smaller rights."""
@@ -90,4 +95,9 @@ def _value(name: str, text: str, kind: object) -> object:
         raise SettingsError(f"{name}: {text!r} is not a number; write for example 30") from None
     if kind is str:
         return text
+    if kind is MemberDefaults:
+        try:
+            return parse_defaults(text)
+        except DefaultsError as error:
+            raise SettingsError(f"{name}: {error}") from None
     return tuple(part.strip() for part in text.split(",") if part.strip())

@@ -15,6 +15,15 @@ MONITORED: Final[dict[str, Any]] = {
 EVERYTHING: Final[dict[str, Any]] = {
     **MONITORED,
     "image": {"registry": "registry.example.org/data", "pullSecrets": [{"name": "registry-login"}]},
+    "memberDefaults": {
+        "labels": {"team": "data"},
+        "imagePullSecrets": [{"name": "registry-login"}],
+        "tolerations": [{"key": "spot", "operator": "Exists"}],
+        "topologySpread": False,
+        "resources": {"requests": {"cpu": "2"}},
+        "proxy": {"https": "http://proxy.example.org:3128"},
+        "extraCa": {"configMap": "corporate-ca"},
+    },
     "replicas": 2,
     "settings": {"lagSeconds": 10.5, "logLevel": "debug"},
     "crds": {"keep": False},

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from logpersister_operator.crd.document import definition
+from logpersister_operator.member_defaults import MemberDefaults
 from logpersister_operator.release import main as release
 from logpersister_operator.settings import PREFIX, Settings
 from tests.chart.combinations import COMBINATIONS, EVERYTHING, MONITORED, NAMESPACES, NOTHING
@@ -28,6 +29,7 @@ def test_the_operator_reads_the_settings_of_the_chart(default: Rendered, everyth
     )
     assert Settings.from_environment(everything.environment()) == Settings(
         image="registry.example.org/data/logpersister:0.1.0",
+        member_defaults=MemberDefaults.model_validate(EVERYTHING["memberDefaults"]),
         lag_seconds=10.5,
         log_level="debug",
         lease="logpersister-system/logpersister-operator",

@@ -66,6 +66,15 @@ def test_every_value_is_explained() -> None:
         ({"settings": {"healthPort": 1}}, "at '/settings': additional properties 'healthPort' not allowed"),
         ({"podLabels": {"version": 1.0}}, "at '/podLabels/version': got number, want string"),
         ({"metrics": {"prometheusRule": {"runbooks": "docs"}}}, "at '/metrics/prometheusRule/runbooks'"),
+        ({"memberDefaults": {"image": "x"}}, "at '/memberDefaults': additional properties 'image' not allowed"),
+        (
+            {"memberDefaults": {"resources": {"cpu": "1"}}},
+            "at '/memberDefaults/resources': additional properties 'cpu' not allowed",
+        ),
+        (
+            {"memberDefaults": {"imagePullSecrets": ["a"]}},
+            "at '/memberDefaults/imagePullSecrets/0': got string, want object",
+        ),
         ({"release": {"seconds": 1}}, "at '/release/seconds': minimum: got 1, want 10"),
     ],
     ids=str,

@@ -79,6 +79,7 @@ def _application(observed: ObservedState, resource: LogPersister) -> Application
         uid=observed.resource["metadata"]["uid"],
         image=resource.spec.image or observed.image,
         secrets_digest=observed.secrets.digest,
+        defaults=observed.defaults,
     )
 
 

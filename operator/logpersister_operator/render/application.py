@@ -8,6 +8,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.resource import Spec
 from logpersister.manifest.revision import revision_of
 from logpersister_operator.cluster.kinds import Document, Kind
+from logpersister_operator.member_defaults import NO_DEFAULTS, MemberDefaults
 
 RESOURCE_LABEL: Final = "logpersister.dev/resource"
 REVISION_LABEL: Final = "logpersister.dev/revision"
@@ -30,16 +31,28 @@ class Application:
     """Of the resource: its children are owned by that very one, not by another of the same name."""
     image: str
     revision: str
-    """12 hexadecimal digits over the spec as far as it defines what is written, and the image."""
+    """12 hexadecimal digits over the spec as far as it defines what is written, the image, and `defaults`."""
     secrets_digest: str = ""
     """Changes when a Secret that the resource names changes."""
+    defaults: MemberDefaults = NO_DEFAULTS
+    """What the administrator gives to pods."""
     component: str = MEMBER
     """What its members are called: `MEMBER`, or `SHADOW` when they have a group of their own."""
 
     @classmethod
-    def of(cls, resource: LogPersister, *, namespace: str, uid: str, image: str, secrets_digest: str) -> Self:
-        """Return the application that a resource is with an image."""
-        return cls(resource, namespace, uid, image, revision_of(resource, image).hash, secrets_digest)
+    def of(
+        cls,
+        resource: LogPersister,
+        *,
+        namespace: str,
+        uid: str,
+        image: str,
+        secrets_digest: str,
+        defaults: MemberDefaults = NO_DEFAULTS,
+    ) -> Self:
+        """Return the application that a resource is with an image, and with what the administrator gives to pods."""
+        revision = revision_of(resource, defaults.code_version(image)).hash
+        return cls(resource, namespace, uid, image, revision, secrets_digest, defaults)
 
     @property
     def name(self) -> str:

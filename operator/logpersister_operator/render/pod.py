@@ -54,6 +54,9 @@ def member_template(app: Application) -> Document:
         }
         for place in _PLACES
     ]
+    if not app.defaults.topology_spread:
+        del spec["topologySpreadConstraints"]
+    spec = merge(spec, app.defaults.pod(MEMBER, app.defaults.resources))
     return _with_template(app, app.component, spec, app.resource.spec.pod_template)
 
 
@@ -63,6 +66,7 @@ def executor_pod(app: Application) -> Document:
     spec = _pod(app, EXECUTOR, container, [])
     spec["automountServiceAccountToken"] = False
     spec["terminationGracePeriodSeconds"] = _grace_seconds(app)  # one whose node is drained ends what it is at
+    spec = merge(spec, app.defaults.pod(EXECUTOR, app.defaults.executor_resources))
     template = _with_template(app, EXECUTOR, spec, app.resource.spec.spark.executor_pod_template)
     return {"apiVersion": "v1", "kind": "Pod", **template}
 
@@ -72,12 +76,13 @@ def _grace_seconds(app: Application) -> int:
 
 
 def _with_template(app: Application, component: str, spec: Document, user: PodTemplate | None) -> Document:
-    labels = common_labels(app.name) | {COMPONENT_LABEL: component, REVISION_LABEL: app.revision}
-    annotations = {SECRETS_ANNOTATION: app.secrets_digest} if app.secrets_digest else {}
+    labels, annotations = app.defaults.labels, app.defaults.annotations
     if user is not None:
         spec = merge(spec, user.spec)
-        labels = user.metadata.labels | labels
-        annotations = user.metadata.annotations | annotations
+        labels, annotations = labels | user.metadata.labels, annotations | user.metadata.annotations
+    labels = labels | common_labels(app.name) | {COMPONENT_LABEL: component, REVISION_LABEL: app.revision}
+    if app.secrets_digest:
+        annotations = annotations | {SECRETS_ANNOTATION: app.secrets_digest}
     return {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
 
 

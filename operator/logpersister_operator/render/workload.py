@@ -13,6 +13,9 @@ SPEC_IMAGE_ANNOTATION: Final = "logpersister.dev/spec-image"
 IMAGE_ANNOTATION: Final = "logpersister.dev/image"
 """Of the ConfigMap of a revision: with it the revision can be made again when the operator's image is another one."""
 
+DEFAULTS_ANNOTATION: Final = "logpersister.dev/member-defaults"
+"""The same of what the administrator gave to its pods; not there when that was nothing."""
+
 
 def config_map(app: Application) -> Document:
     """Return what members read: the manifest, and the template of executors.
@@ -27,7 +30,8 @@ def config_map(app: Application) -> Document:
     if app.has_executors:
         data[EXECUTOR_KEY] = _text(executor_pod(app))
     labels = {COMPONENT_LABEL: app.component, REVISION_LABEL: app.revision}
-    annotations = {IMAGE_ANNOTATION: app.image} | ({} if image is None else {SPEC_IMAGE_ANNOTATION: image})
+    told = {IMAGE_ANNOTATION: app.image, SPEC_IMAGE_ANNOTATION: image or "", DEFAULTS_ANNOTATION: app.defaults.text}
+    annotations = {name: value for name, value in told.items() if value}
     return app.child(CONFIG_MAP, app.revision_name, {"data": data}, labels=labels, annotations=annotations)
 
 

@@ -189,11 +189,12 @@ class Connection:
             },
         )
 
-    def _verify(self) -> bool | str:
+    def _verify(self) -> bool | str | None:
         if not self.storage.verify_tls:
             return False
         authority = self._authority()
-        return True if authority is None else _authority_file(self, authority)
+        # None: botocore's own default, which AWS_CA_BUNDLE replaces.
+        return None if authority is None else _authority_file(self, authority)
 
 
 def _authority_file(owner: object, pem: str) -> str:
