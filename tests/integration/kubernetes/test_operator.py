@@ -28,7 +28,7 @@ SPEC: dict[str, Any] = {
 
 QUESTIONS = "logpersister_operator_lag_questions_total"
 REFUSALS = "logpersister_operator_status_refusals_total"
-ROUNDS = 'logpersister_operator_reconciles_total{outcome="done"}'
+RECONCILIATIONS = 'logpersister_operator_reconciles_total{outcome="done"}'
 
 
 def spec(**sections: Any) -> dict[str, Any]:
@@ -178,9 +178,9 @@ def test_killed_and_started_again_it_goes_on_and_at_rest_it_writes_nothing(
     resource.eventually("Kafka has been asked", lambda: "refused" in resource.condition("LagWithinTarget")["message"])
     eventually("the liveness probe answers", lambda: operator.healthz() == 200)
     version = (resource.get() or {})["metadata"]["resourceVersion"]
-    done = operator.metrics()[ROUNDS]
+    done = operator.metrics()[RECONCILIATIONS]
     resource.touch_children()  # wakes the operator
-    eventually("some more rounds", lambda: operator.metrics()[ROUNDS] > done)
+    eventually("some more reconciliations", lambda: operator.metrics()[RECONCILIATIONS] > done)
     assert (resource.get() or {})["metadata"]["resourceVersion"] == version
     assert operator.metrics()['logpersister_operator_resources{condition="Ready",status="True"}'] == 1
 
@@ -268,7 +268,9 @@ def test_at_rest_nothing_is_written_though_kafka_is_asked_again_and_again(
     assert (resource.get() or {})["metadata"]["resourceVersion"] == version
     operator.kill()
     operator.start()
-    resource.eventually("a round after a new operator has asked", lambda: operator.metrics().get(ROUNDS, 0) > 1)
+    resource.eventually(
+        "a reconciliation after a new operator has asked", lambda: operator.metrics().get(RECONCILIATIONS, 0) > 1
+    )
     assert (resource.get() or {})["metadata"]["resourceVersion"] == version, "that it is new is no news"
 
 

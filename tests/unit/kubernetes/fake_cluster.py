@@ -32,7 +32,7 @@ class Faults:
     delay: int = 0
     """How many events the watch is behind."""
     list_slowly: bool = False
-    """Whether an operator that starts is told of one object only in each round, and decides meanwhile if it may."""
+    """Whether the watch of a new operator delivers one object before each reconciliation."""
 
 
 @dataclass

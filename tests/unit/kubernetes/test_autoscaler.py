@@ -174,10 +174,10 @@ def seen(
     )
 
 
-def decided(*sights: AutoscaleInputs, members: int = 4, revision: str = "a") -> AutoscaleDecision:
+def decided(*lags: AutoscaleInputs, members: int = 4, revision: str = "a") -> AutoscaleDecision:
     state = begin(SPEC, members)
     scaling = hold(SPEC, state, Reason.LAG_UNKNOWN, "")
-    for inputs in sights:
+    for inputs in lags:
         scaling = autoscale(SPEC, state, inputs, revision)
         state = scaling.state
     return scaling
@@ -213,9 +213,9 @@ def test_members_are_not_added_when_that_would_not_help() -> None:
     assert again.change is None, "what is stored now tells what members can do, not what was stored in all those hours"
     full = decided(over, seen(60, 1.3, stored=1, written=100), members=12)
     assert (full.members, full.reason, full.acts) == (12, Reason.LIMIT_REACHED, False)
-    sights = [seen(30 * number, 1.3 - number / 100, stored=100 * number, written=300 * number) for number in range(9)]
-    told = {decided(*sights[:number], members=12).words for number in range(1, 10)}
-    assert len(told) == 1, "it is said as long as it holds, and not in turns with something else"
+    lags = [seen(30 * number, 1.3 - number / 100, stored=100 * number, written=300 * number) for number in range(9)]
+    found = {decided(*lags[:number], members=12).words for number in range(1, 10)}
+    assert len(found) == 1, "it is said as long as it holds, and not in turns with something else"
     full = decided(seen(0, 1.2, partitions=4), seen(60, 1.3, stored=1, written=100, partitions=4))
     assert "the number of partitions allows no more" in full.words
 

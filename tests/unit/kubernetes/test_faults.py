@@ -37,7 +37,7 @@ class Play:
         stage = copy.deepcopy(stage) or Stage(resource(members=2), FakeCluster())
         self.document = stage.document
         self.cluster = replace(stage.cluster, faults=faults or Faults())
-        self.starts = self.rounds_without_list = 0
+        self.starts = self.reconciled_without_list = 0
         self._start()
 
     def _start(self) -> None:
@@ -65,7 +65,7 @@ class Play:
         return copy.deepcopy(Stage(self.document, replace(self.cluster, children=None)))
 
     def _settle(self) -> None:
-        """Do rounds, with members getting ready and the watch catching up, until nothing is left to do."""
+        """Reconcile, with members getting ready and the watch catching up, until nothing is left to do."""
         quiet = 0
         for _ in range(MOST_ROUNDS):
             before = self.cluster.writes
@@ -96,7 +96,7 @@ class Play:
         except (OutdatedError, NotListedError):
             pass
         if not listed:
-            self.rounds_without_list += 1
+            self.reconciled_without_list += 1
             assert self.cluster.writes == writes, "nothing is decided as long as not everything is known"
 
     def _list_one_more(self, children: Children) -> None:
@@ -228,11 +228,11 @@ def test_any_event_may_be_lost(undisturbed: Undisturbed) -> None:
 
 @pytest.mark.slow
 def test_what_is_not_listed_yet_is_not_taken_for_gone(undisturbed: Undisturbed) -> None:
-    rounds = 0
+    reconciled = 0
     for number in range(1, undisturbed.cluster.writes + 1, 3):
         play = undisturbed.compare(_writes, number, Faults(crash_at=number, list_slowly=True))
-        rounds += play.rounds_without_list
-    assert rounds > 40
+        reconciled += play.reconciled_without_list
+    assert reconciled > 40
 
 
 @pytest.mark.parametrize("delay", range(1, 12))

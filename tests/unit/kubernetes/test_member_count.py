@@ -222,12 +222,12 @@ def test_each_topic_has_its_own_age_and_target() -> None:
 
 
 def test_a_partition_counts_while_it_is_seen_to_move() -> None:
-    still = NoProgress()
+    no_progress = NoProgress()
 
     def moving(position: int, age: float | None, now: float) -> bool:
         lags = [PartitionLag(CLICKS, position, 100, age)]
-        still.observe(lags, now)
-        return still.moving(lags, now) == lags
+        no_progress.observe(lags, now)
+        return no_progress.moving(lags, now) == lags
 
     assert not moving(5, 1000.0, 0.0), "nobody has seen it move"
     assert moving(6, 1000.0, 30.0)

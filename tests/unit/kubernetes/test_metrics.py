@@ -63,7 +63,7 @@ def test_a_rollout_in_numbers_from_its_begin_to_its_end() -> None:
     assert (watched.gauge("step"), watched.gauge("seconds")) == (0, 60)
     assert (watched.gauge("members", state="ready"), watched.gauge("members", state="wanted")) == (1, 1)
     watched.now += timedelta(seconds=30)
-    assert watched.gauge("seconds") == 90, "time goes on between two rounds"
+    assert watched.gauge("seconds") == 90, "time goes on between two reconciliations"
     watched.minutes(8)
     assert (watched.gauge("phase", phase="Waiting"), watched.gauge("step")) == (1, 1)
     watched.life.annotate(**{"logpersister.dev/promote": watched.life.resource["status"]["revision"]})

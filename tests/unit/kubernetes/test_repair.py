@@ -1,4 +1,4 @@
-"""Members that hang: who does by what is known, and how many restarts there are whatever happens."""
+"""Stalled members: how they are recognised, and that restarts stay within the budget whatever happens."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -160,16 +160,16 @@ def test_kafka_has_to_agree_and_to_answer() -> None:
 
 
 def test_one_that_is_silent_hangs_since_it_is_silent() -> None:
-    silences = UnansweredSince()
-    assert silences.observe({A: SILENT, B: report()}, NOW) == {A: NOW}
-    silent = silences.observe({A: SILENT}, NOW + MINUTE)
+    unanswered = UnansweredSince()
+    assert unanswered.observe({A: SILENT, B: report()}, NOW) == {A: NOW}
+    silent = unanswered.observe({A: SILENT}, NOW + MINUTE)
     found = seen({A: LONG}, {A: SILENT}, silent=silent, at=NOW + 9 * MINUTE)
     assert "since 2026-11-21T12:00:00Z: it does not answer at /status" in cared(found).verdict.message
     assert not cared(found).restarts
     later = cared(replace(found, now=NOW + 10 * MINUTE))
     assert later.restarts
     assert "since 2026-11-21T12:00:00Z" in later.verdict.message
-    assert silences.observe({A: report()}, NOW) == {}
+    assert unanswered.observe({A: report()}, NOW) == {}
 
 
 def test_that_none_answers_is_no_fault_of_theirs() -> None:
@@ -289,7 +289,7 @@ def test_a_member_of_the_old_revision_waits_as_long_as_that_says() -> None:
 
 
 class Hospital:
-    """Members that hang as they are told, through rounds in which the status is all that is kept."""
+    """Members that are stalled as the test says; between two decisions only the status is kept."""
 
     def __init__(self, **policy: Any) -> None:
         self.policy = policy
@@ -301,7 +301,7 @@ class Hospital:
         self.told: list[str] = []
 
     def round(self, hanging: set[str], *, killed: bool) -> None:
-        """Do one round; an operator that is killed writes the status and does nothing."""
+        """Decide once and act; an operator that is killed writes the status and does nothing."""
         self.began = {name: self.began.get(name, self.now) for name in hanging}
         there = [one for name, number in self.generations.items() for one in pods([name], generation=number)]
         said = {name: working(at=self.now - LONG, observedAt=rfc3339(self.now)) for name in hanging}
@@ -335,9 +335,9 @@ _WHO = st.sets(st.sampled_from(sorted(OWNED)), max_size=1)
     st.integers(0, 4),
     st.sampled_from(["1s", "10m", "1h"]),
 )
-def test_restarts_never_exceed_the_budget(rounds: list[tuple[set[str], bool, int]], most: int, after: str) -> None:
+def test_restarts_never_exceed_the_budget(steps: list[tuple[set[str], bool, int]], most: int, after: str) -> None:
     world = Hospital(maxRestartsPerHour=most, restartAfter=after)
-    for hanging, killed, minutes in rounds:
+    for hanging, killed, minutes in steps:
         world.round(hanging, killed=killed)
         world.now += minutes * MINUTE
         assert len(world.status["restarts"]) <= 20
@@ -382,11 +382,11 @@ def test_that_the_budget_is_used_up_is_told_once() -> None:
 def test_a_partition_is_overdue_by_what_the_spec_says_and_not_by_wishes() -> None:
     document = resource(targetLag="1s", cycleInterval="10s", upload={"maxAge": "1m"})
     assert due_seconds(parse(document).spec, "clicks") == 60 + 10 + 45
-    still = NoProgress()
-    assert still.watched(7.0) == 0
-    still.observe([], 7.0)
-    still.observe([], 10.0)
-    assert still.watched(10.0) == 3
+    no_progress = NoProgress()
+    assert no_progress.watched(7.0) == 0
+    no_progress.observe([], 7.0)
+    no_progress.observe([], 10.0)
+    assert no_progress.watched(10.0) == 3
 
 
 def test_patience_is_longer_than_a_request_to_the_bucket_may_take_to_fail() -> None:

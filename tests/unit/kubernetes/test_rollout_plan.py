@@ -42,8 +42,8 @@ class Rollout:
         self.now += timedelta(minutes=minutes)
         return self.life.step(**({"now": self.now, "lag": lag()} | known))
 
-    def settle(self, rounds: int = 6, **known: Any) -> dict[str, int]:
-        for _ in range(rounds):
+    def settle(self, steps: int = 6, **known: Any) -> dict[str, int]:
+        for _ in range(steps):
             self.step(**known)
             self.life.get_ready()
         return self.life.revisions()

@@ -14,11 +14,11 @@ def successors(world: World) -> Iterator[tuple[str, World]]:
 
 def course_of(world: World) -> Iterator[tuple[str, World]]:
     """Return what comes next when nothing strikes."""
-    yield from _rounds(world)
+    yield from _reconciliations(world)
     yield from _pods(world)
 
 
-def _rounds(world: World) -> Iterator[tuple[str, World]]:
+def _reconciliations(world: World) -> Iterator[tuple[str, World]]:
     last, decided = None, world.decide()
     for writes in range(1, 6):
         other = world.clone()
@@ -26,7 +26,7 @@ def _rounds(world: World) -> Iterator[tuple[str, World]]:
         if last is not None and other.key() == last:
             return
         last = other.key()
-        yield f"round of {writes} writes", other
+        yield f"reconciliation of {writes} writes", other
 
 
 def _pods(world: World) -> Iterator[tuple[str, World]]:

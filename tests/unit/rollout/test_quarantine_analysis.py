@@ -39,10 +39,10 @@ def found(*looks: Look, percent: int = 1, minutes: int = 1, old: Fleet = READY) 
     policy = Policy(max_quarantine_ratio=percent)
     record = RolloutRecord(Phase.CANARY, NOW, stable="A", candidate="B", began=NOW, trial=Trial(NOW))
     now, fleets = NOW + timedelta(minutes=minutes), {"A": old, "B": READY}
-    situations = [RolloutInputs(now, "B", 3, policy, fleets, {"A": theirs, "B": mine}) for mine, theirs in looks]
-    for inputs in situations:
+    moments = [RolloutInputs(now, "B", 3, policy, fleets, {"A": theirs, "B": mine}) for mine, theirs in looks]
+    for inputs in moments:
         record = heard(record, inputs.evidence_of("B"), inputs)
-    return excess(record, looks[-1][0], situations[-1], policy)
+    return excess(record, looks[-1][0], moments[-1], policy)
 
 
 def simply(mine: ReportedCounters, theirs: ReportedCounters, *, ranges: int = 9, **others: Any) -> str:

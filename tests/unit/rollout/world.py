@@ -196,7 +196,7 @@ class World:
         return next_step(self.record, self.inputs())
 
     def act(self, writes: int, decided: RolloutStep | None = None) -> None:
-        """Do a round of the operator that is killed after so many writes."""
+        """Reconcile once, by an operator that is killed after so many writes."""
         step = decided or self.decide()
         if step.record != self.record:
             if writes == 0:
