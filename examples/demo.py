@@ -16,10 +16,9 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType
 
 from examples import produce_clicks
-from tests.stack import KafkaBroker, S3Server, ServerError, reaper, running
+from tests.stack import KafkaBroker, S3Server, ServerError, processes, reaper, running
 from tests.stack.artifacts import CACHE, ROOT, MissingArtifactError
 from tests.stack.detached import S3_SERVERS
 
@@ -162,11 +161,7 @@ class Demo:
             try:
                 code = process.wait()
             except BaseException:
-                process.terminate()
-                try:
-                    process.wait(_STOP_SECONDS)
-                except subprocess.TimeoutExpired:
-                    process.kill()
+                processes.stop(process, _STOP_SECONDS)
                 raise
             finally:
                 process.wait()
@@ -208,20 +203,6 @@ def _short(path: Path) -> str:
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
-@contextmanager
-def _terminating() -> Iterator[None]:
-    """Let SIGTERM end the demo as Ctrl-C does."""
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    former = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)
-
-
 def main() -> int:
     """Return 0, or 1 when a step failed, or 130 when interrupted."""
     parser = argparse.ArgumentParser(prog="make demo", description="Kafka to S3 in a minute, on this machine.")
@@ -234,7 +215,7 @@ def main() -> int:
     arguments = parser.parse_args()
     steps = Steps()
     try:
-        with _terminating():
+        with processes.interrupted_by_sigterm():
             Demo(steps, arguments.directory, S3_SERVERS[arguments.s3]).run(
                 records=arguments.records, keep=arguments.keep
             )

@@ -4,18 +4,15 @@ import argparse
 import json
 import random
 import shutil
-import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 from tests.chaos.report import Report, Verdict
 from tests.chaos.run import run
 from tests.chaos.settings import FILES, TEXT, Settings
 from tests.stack.artifacts import CACHE, ROOT, MissingArtifactError
+from tests.stack.processes import interrupted_by_sigterm
 
 PLACE = CACHE / "chaos"
 
@@ -35,7 +32,7 @@ def main() -> int:
     directory = PLACE / f"{time.strftime('%Y%m%d-%H%M%S')}-{seed}"
     echo = _say_aside if arguments.json else _say
     try:
-        with _terminating():
+        with interrupted_by_sigterm():
             report = run(settings, directory, echo=echo)
     except MissingArtifactError as error:
         _say_aside(str(error))
@@ -92,20 +89,6 @@ def _write(report: Report, *, as_json: bool, file: Path | None) -> None:
     sys.stdout.flush()
     if file is not None:
         file.write_text(text)
-
-
-@contextmanager
-def _terminating() -> Iterator[None]:
-    """Let SIGTERM end it as Ctrl-C does: whatever was started is stopped."""
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    former = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
-from tests.stack import reaper
+from tests.stack import processes, reaper
 from tests.stack.ports import free_port
 
 START_TIMEOUT = 90.0
@@ -52,9 +51,7 @@ class Launched(ABC):
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.kill()  # data of a test is thrown away: an orderly end would only cost seconds
 
 
@@ -157,11 +154,7 @@ class Server(Launched):
         """End the server in its own orderly way; kill it if it takes too long."""
         if self.alive:
             self.resume()
-            self._running().terminate()
-            try:
-                self._running().wait(STOP_TIMEOUT)
-            except subprocess.TimeoutExpired:
-                self._running().kill()
+            processes.stop(self._running(), STOP_TIMEOUT)
         self._reap()
 
     def kill(self) -> None:

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
+from logpersister.pipeline.persist import by_path
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.ranges import Range
-from logpersister.records.paths import Layout
 from logpersister.records.quarantine import layout_of
 from logpersister.storage.facts import ObjectFacts
 from logpersister.verify.comparison import ExactComparison, OwnFacts, Tally, missing_from
@@ -152,14 +152,14 @@ class _TileComparison:
                 ExactComparison(self._content, stack.enter_context(closing(self._deep.items(self._content, one))))
                 for one, _ in objects
             ]
-            by_path: defaultdict[str, list[ExactComparison]] = defaultdict(list)
+            comparisons_of: defaultdict[str, list[ExactComparison]] = defaultdict(list)
             for (one, _), comparison in zip(objects, comparisons, strict=True):
-                by_path[one.name.path].append(comparison)
+                comparisons_of[one.name.path].append(comparison)
             for batch in self._deep.records(self._wanted, self._estimate):
-                for path, rows in split(batch, self._layout):
+                for path, rows in by_path(batch, self._layout.assign(batch)):
                     if tallies is not None:
                         tallies[path].add(rows)
-                    for comparison in by_path.get(path, ()):
+                    for comparison in comparisons_of.get(path, ()):
                         comparison.add(rows)
             for comparison in comparisons:
                 comparison.finish()
@@ -181,7 +181,7 @@ class _TileComparison:
         records = (
             rows
             for batch in self._deep.records(self._wanted, self._estimate)
-            for where, rows in split(batch, self._layout)
+            for where, rows in by_path(batch, self._layout.assign(batch))
             if where == path
         )
         with closing(self._deep.items(self._content, one)) as stored:
@@ -215,16 +215,6 @@ def _judged(found: Finding, writing: Writing) -> Finding:
 def _may_be_pending(tile: Tile, examination: Examination) -> bool:
     before = examination.evidence.before
     return before is not None and tile.span[1] > before.offset
-
-
-def split(batch: pa.RecordBatch, layout: Layout) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of each partition path, in their order."""
-    assignment = layout.assign(batch)
-    if len(assignment.paths) == 1:
-        yield assignment.paths[0], batch
-        return
-    for index, path in enumerate(assignment.paths):
-        yield path, batch.filter(pa.array(assignment.indices == index))
 
 
 def finding(kind: Kind, tile: Tile, one: StoredObject, message: str) -> Finding:

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.admin import KafkaAdminClient
@@ -12,6 +11,7 @@ from kafka.structs import OffsetAndMetadata
 
 from tests.integration.harness.waiting import PATIENCE_SECONDS, eventually
 from tests.stack.clients import admin_client
+from tests.stack.processes import ClosedAtEnd
 from tests.stack.topics import end_offsets
 
 Value = TypeVar("Value")
@@ -34,21 +34,13 @@ class CommittedOffset:
         return tuple(int(end) for end in fields.get("ends", "").split(",") if end)
 
 
-class Group:
+class Group(ClosedAtEnd):
     """One consumer group."""
 
     def __init__(self, bootstrap: str, name: str) -> None:
         self.name = name
         self._bootstrap = bootstrap
         self._client: KafkaAdminClient | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def _admin(self) -> KafkaAdminClient:

@@ -5,8 +5,7 @@ import itertools
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -15,6 +14,7 @@ from tests.integration.harness.group import Group
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.workload import Workload
 from tests.stack import Kafka
+from tests.stack.processes import ClosedAtEnd
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -23,7 +23,7 @@ PREFIX = "raw"
 Settings = Mapping[str, Any]
 
 
-class Scene:
+class Scene(ClosedAtEnd):
     """Everything of one group. Members that are left at the end are killed."""
 
     def __init__(
@@ -46,12 +46,7 @@ class Scene:
             "cycleInterval": "200ms",
         }
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._stack.close()
 
     def bucket_at(self, prefix: str, *, delimiter: bytes = b"\n") -> Bucket:

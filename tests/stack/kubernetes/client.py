@@ -5,9 +5,10 @@ import json
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlencode
+
+from tests.stack.processes import ClosedAtEnd
 
 Document = dict[str, Any]
 
@@ -35,7 +36,7 @@ class Cause:
     """Such as ``spec.kafka.topics[0]``."""
 
 
-class Client:
+class Client(ClosedAtEnd):
     """Requests one after another."""
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext, *, timeout: float = 30) -> None:
@@ -96,11 +97,3 @@ class Client:
 
     def close(self) -> None:
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

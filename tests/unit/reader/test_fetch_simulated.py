@@ -52,21 +52,21 @@ passing_faults: st.SearchStrategy[Fault | None] = st.one_of(
 )
 
 
-class World:
+class Scenario:
     """Not a dataclass: hypothesis would print all of it."""
 
     def __init__(self, cluster: SimulatedCluster, requests: list[ReadRequest]) -> None:
         self.cluster, self.requests = cluster, requests
 
     def __repr__(self) -> str:
-        return f"World({self.cluster.logs}, {self.requests})"
+        return f"Scenario({self.cluster.logs}, {self.requests})"
 
     def log(self, wanted: Range) -> Log:
         return self.cluster.logs[wanted.partition]
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> World:
+def scenarios(draw: st.DrawFn) -> Scenario:
     partitions = {
         TopicPartition("t", number): log for number, log in enumerate(draw(st.lists(logs, min_size=1, max_size=6)))
     }
@@ -81,7 +81,7 @@ def worlds(draw: st.DrawFn) -> World:
     latencies: Sequence[float] = draw(st.lists(st.floats(0, 2), max_size=30))
     slow: Sequence[bool] = draw(st.lists(st.booleans(), max_size=12))
     cluster = SimulatedCluster(partitions, faults=iter(faults), latencies=iter(latencies), slow_storage=iter(slow))
-    return World(cluster, draw(st.permutations(requests)))
+    return Scenario(cluster, draw(st.permutations(requests)))
 
 
 def reader_of(cluster: SimulatedCluster, reader_settings: ReaderSettings = SMALL) -> KafkaReader:
@@ -97,56 +97,56 @@ def rows(batches: Iterator[object]) -> list[tuple[int, bytes]]:
 
 @pytest.mark.slow
 @examples(150)
-@given(worlds())
-def test_every_offset_is_read_once_and_in_order_within_bounded_memory(world: World) -> None:
-    reader = reader_of(world.cluster)
+@given(scenarios())
+def test_every_offset_is_read_once_and_in_order_within_bounded_memory(scenario: Scenario) -> None:
+    reader = reader_of(scenario.cluster)
     found = {}
-    for read in reader.read(world.requests):
+    for read in reader.read(scenario.requests):
         assert read.range not in found
         found[read.range] = rows(read.batches())
-        assert read.unexplained == simulated.unexplained(world.log(read.range), read.range)
-    assert found.keys() == {request.range for request in world.requests}
+        assert read.unexplained == simulated.unexplained(scenario.log(read.range), read.range)
+    assert found.keys() == {request.range for request in scenario.requests}
     for wanted, records in found.items():
-        assert records == simulated.expected(world.log(wanted), wanted)
+        assert records == simulated.expected(scenario.log(wanted), wanted)
     assert "corrupt" not in reader.stats.retries
-    largest = max(log.largest_batch for log in world.cluster.logs.values())
+    largest = max(log.largest_batch for log in scenario.cluster.logs.values())
     # Each of the three brokers can exceed what it was asked for by a record batch that is larger than that.
     assert reader.stats.peak_buffer_bytes <= SMALL.buffer_bytes + 3 * (largest + simulated.OVERHEAD)
 
 
 @pytest.mark.slow
 @examples(60)
-@given(worlds(), st.randoms(use_true_random=False))
-def test_ranges_that_are_given_up_do_not_concern_the_others(world: World, choice: random.Random) -> None:
-    for read in reader_of(world.cluster).read(world.requests):
+@given(scenarios(), st.randoms(use_true_random=False))
+def test_ranges_that_are_given_up_do_not_concern_the_others(scenario: Scenario, choice: random.Random) -> None:
+    for read in reader_of(scenario.cluster).read(scenario.requests):
         batches = read.batches()
         if choice.random() < 0.4:
             if choice.random() < 0.5:
                 next(batches, None)
             continue
-        assert rows(batches) == simulated.expected(world.log(read.range), read.range)
+        assert rows(batches) == simulated.expected(scenario.log(read.range), read.range)
 
 
 @pytest.mark.slow
 @examples(60)
-@given(worlds(), st.lists(st.booleans(), max_size=6))
-def test_passing_corruption_is_not_noticed(world: World, damaged: list[bool]) -> None:
-    world.cluster.faults = iter([simulated.corrupted if one else None for one in damaged])
-    reader = reader_of(world.cluster, replace(SMALL, corrupt_retries=6))
-    for read in reader.read(world.requests):
-        assert rows(read.batches()) == simulated.expected(world.log(read.range), read.range)
+@given(scenarios(), st.lists(st.booleans(), max_size=6))
+def test_passing_corruption_is_not_noticed(scenario: Scenario, damaged: list[bool]) -> None:
+    scenario.cluster.faults = iter([simulated.corrupted if one else None for one in damaged])
+    reader = reader_of(scenario.cluster, replace(SMALL, corrupt_retries=6))
+    for read in reader.read(scenario.requests):
+        assert rows(read.batches()) == simulated.expected(scenario.log(read.range), read.range)
 
 
 @pytest.mark.slow
 @examples(30)
-@given(worlds(), st.integers(0, 5))
-def test_one_bad_partition_fails_its_ranges_alone(world: World, number: int) -> None:
+@given(scenarios(), st.integers(0, 5))
+def test_one_bad_partition_fails_its_ranges_alone(scenario: Scenario, number: int) -> None:
     bad = TopicPartition("t", number)
-    if bad in world.cluster.logs:
-        world.cluster.logs[bad].unavailable = 29
-    for read in reader_of(world.cluster).read(world.requests):
+    if bad in scenario.cluster.logs:
+        scenario.cluster.logs[bad].unavailable = 29
+    for read in reader_of(scenario.cluster).read(scenario.requests):
         if read.range.partition == bad:
             with pytest.raises(RangeReadError, match="may not see this topic"):
                 list(read.batches())
         else:
-            assert rows(read.batches()) == simulated.expected(world.log(read.range), read.range)
+            assert rows(read.batches()) == simulated.expected(scenario.log(read.range), read.range)

@@ -14,13 +14,14 @@ from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
+from logpersister.pipeline.persist import by_path
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Range
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
-from logpersister.verify.deep import DeepResult, DeepVerification, Writing, split
+from logpersister.verify.deep import DeepResult, DeepVerification, Writing
 from logpersister.verify.evidence import KafkaView, StoredObject
 from logpersister.verify.findings import Kind
 from logpersister.verify.streams import ContentError
@@ -57,7 +58,7 @@ DAY = 86_400_000
 ANY_BYTES, JSON = ParserSpec(), ParserSpec(type="json")
 
 
-class World:
+class Scenario:
     """One range in a bucket as it should be, and what Kafka has now."""
 
     def __init__(
@@ -73,7 +74,8 @@ class World:
         self.contents: dict[str, bytes] = {}
         self.read_error: RangeReadError | None = None
         self.committed: CommittedOffset = committed(self.end)
-        for path, rows in sorted(split(batch(written), layout_of(output, parser))):
+        records = batch(written)
+        for path, rows in sorted(by_path(records, layout_of(output, parser).assign(records))):
             self._store(make_format(output), path, rows, parser.type)
 
     def _store(self, file_format: Any, path: str, rows: pa.RecordBatch, parser: str) -> None:
@@ -144,13 +146,13 @@ class Read:
 
     unexplained = 0
 
-    def __init__(self, world: World, wanted: Range) -> None:
-        self._world, self._wanted = world, wanted
+    def __init__(self, scenario: Scenario, wanted: Range) -> None:
+        self._scenario, self._wanted = scenario, wanted
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        if self._world.read_error is not None:
-            raise self._world.read_error
-        rows = [one for one in self._world.kafka if self._wanted.start <= one.offset < self._wanted.end]
+        if self._scenario.read_error is not None:
+            raise self._scenario.read_error
+        rows = [one for one in self._scenario.kafka if self._wanted.start <= one.offset < self._wanted.end]
         for begin in range(0, len(rows), 50):
             yield batch(rows[begin : begin + 50])
 
@@ -169,51 +171,51 @@ class TestEveryFormat:
     @examples(25)
     @given(written=records().filter(bool), pieces=st.integers(1, 40))
     def test_what_was_written_is_found_again(self, output: OutputSpec, written: list[Record], pieces: int) -> None:
-        result = World(output, written, pieces=pieces).compare()
+        result = Scenario(output, written, pieces=pieces).compare()
         assert result.findings == []
         assert result.compared == len(written)
 
     def test_many_records(self, output: OutputSpec) -> None:
         written = many_records(300_000)
-        assert World(output, written).compare() == DeepResult([], len(written))
+        assert Scenario(output, written).compare() == DeepResult([], len(written))
 
     def test_any_record_that_differs_shows(self, output: OutputSpec) -> None:
         written = [record for record in many_records(50_000) if record.value]
         for place in (0, len(written) // 2, len(written) - 1):
-            world = World(output, written)
+            scenario = Scenario(output, written)
             changed = written[place]
-            world.kafka[place] = changed._replace(value=(changed.value or b"")[:-1] + b"!")
-            assert world.kinds() == [Kind.WRONG_FACTS, Kind.WRONG_CONTENT]
+            scenario.kafka[place] = changed._replace(value=(changed.value or b"")[:-1] + b"!")
+            assert scenario.kinds() == [Kind.WRONG_FACTS, Kind.WRONG_CONTENT]
 
     def test_a_content_that_is_cut_off_or_longer(self, output: OutputSpec) -> None:
         for change in (lambda content: content[:-3], lambda content: content + b"xyz", lambda content: b""):
-            world = World(output, simple(500))
-            world.content(change)
-            assert world.kinds() == [Kind.WRONG_CONTENT]
+            scenario = Scenario(output, simple(500))
+            scenario.content(change)
+            assert scenario.kinds() == [Kind.WRONG_CONTENT]
 
     def test_what_retention_has_left_is_compared(self, output: OutputSpec) -> None:
         written = [record for record in many_records(50_000) if record.value]
-        world = World(output, written)
+        scenario = Scenario(output, written)
         left = len(written) // 3
-        world.retain(written[-left].offset)
-        assert f"Kafka has {left} of its {len(written)} records now" in world.message(Kind.NOT_COMPARED)
-        assert world.compare().compared == left
-        world.kafka[-2] = world.kafka[-2]._replace(value=b"another")
-        assert "it lacks" in world.message(Kind.WRONG_CONTENT)
+        scenario.retain(written[-left].offset)
+        assert f"Kafka has {left} of its {len(written)} records now" in scenario.message(Kind.NOT_COMPARED)
+        assert scenario.compare().compared == left
+        scenario.kafka[-2] = scenario.kafka[-2]._replace(value=b"another")
+        assert "it lacks" in scenario.message(Kind.WRONG_CONTENT)
 
     def test_without_kafka_an_object_agrees_with_its_own_facts(self, output: OutputSpec) -> None:
-        world = World(output, simple(300))
-        world.retain(10**12)
-        assert "Kafka has 0 of its" in world.message(Kind.NOT_COMPARED)
-        world.facts(checksum="crc32:00000000-00000000-00000000-00000000")
-        assert "checksum" in world.message(Kind.WRONG_CONTENT)
+        scenario = Scenario(output, simple(300))
+        scenario.retain(10**12)
+        assert "Kafka has 0 of its" in scenario.message(Kind.NOT_COMPARED)
+        scenario.facts(checksum="crc32:00000000-00000000-00000000-00000000")
+        assert "checksum" in scenario.message(Kind.WRONG_CONTENT)
 
 
 class TestContent:
     def test_where_it_differs(self) -> None:
-        world = World(PLAIN, simple(200))
-        world.lines(lambda lines: [*lines[:120], b"changed", *lines[121:]])
-        assert world.message(Kind.WRONG_CONTENT) == "at offset 120 it holds b'changed', Kafka b'120'"
+        scenario = Scenario(PLAIN, simple(200))
+        scenario.lines(lambda lines: [*lines[:120], b"changed", *lines[121:]])
+        assert scenario.message(Kind.WRONG_CONTENT) == "at offset 120 it holds b'changed', Kafka b'120'"
 
     def test_a_record_less_twice_or_in_another_place(self) -> None:
         for change in (
@@ -221,16 +223,16 @@ class TestContent:
             lambda lines: lines[:50] + lines[49:],
             lambda lines: [*lines[:50], lines[51], lines[50], *lines[52:]],
         ):
-            world = World(PLAIN, simple(200))
-            world.lines(change)
-            assert world.message(Kind.WRONG_CONTENT).startswith("at offset 50 ")
+            scenario = Scenario(PLAIN, simple(200))
+            scenario.lines(change)
+            assert scenario.message(Kind.WRONG_CONTENT).startswith("at offset 50 ")
 
     def test_less_and_more_at_the_end(self) -> None:
-        world = World(PLAIN, simple(200))
-        world.lines(lambda lines: lines[:150])
-        assert world.message(Kind.WRONG_CONTENT) == "it ends before the record at offset 150"
-        world.lines(lambda lines: [str(number).encode() for number in range(201)])
-        assert world.message(Kind.WRONG_CONTENT) == "it holds more than Kafka's records"
+        scenario = Scenario(PLAIN, simple(200))
+        scenario.lines(lambda lines: lines[:150])
+        assert scenario.message(Kind.WRONG_CONTENT) == "it ends before the record at offset 150"
+        scenario.lines(lambda lines: [str(number).encode() for number in range(201)])
+        assert scenario.message(Kind.WRONG_CONTENT) == "it holds more than Kafka's records"
 
     @pytest.mark.parametrize("delimiter", ["\n", "\r\n"])
     def test_lines_longer_than_pieces(self, delimiter: str) -> None:
@@ -238,32 +240,32 @@ class TestContent:
         output = OutputSpec.model_validate({"format": "text", "compression": "none", "text": text})
         written = simple(40, lambda number: (b"\r%d" % number) * 10_000)
         for pieces in (1, 3, 1_000):
-            assert World(output, written, pieces=pieces).compare() == DeepResult([], 40)
+            assert Scenario(output, written, pieces=pieces).compare() == DeepResult([], 40)
 
     def test_damaged_compression(self) -> None:
-        world = World(GZIP, simple(200))
-        world.content(lambda content: b"this is no gzip")
-        assert "gzip stream is damaged" in world.message(Kind.WRONG_CONTENT)
-        world.content(lambda _: gzip.compress(b"0\n1"))
-        assert world.kinds() == [Kind.WRONG_CONTENT]
+        scenario = Scenario(GZIP, simple(200))
+        scenario.content(lambda content: b"this is no gzip")
+        assert "gzip stream is damaged" in scenario.message(Kind.WRONG_CONTENT)
+        scenario.content(lambda _: gzip.compress(b"0\n1"))
+        assert scenario.kinds() == [Kind.WRONG_CONTENT]
 
     def test_values_with_the_delimiter_are_compared_byte_for_byte(self) -> None:
-        world = World(PLAIN, simple(100, lambda number: b"%d\n\nmore" % number))
-        assert world.compare() == DeepResult([], 100)
-        world.content(lambda content: content.replace(b"77\n", b"7\n7"))
-        assert "between offsets 50 and 99" in world.message(Kind.WRONG_CONTENT)
+        scenario = Scenario(PLAIN, simple(100, lambda number: b"%d\n\nmore" % number))
+        assert scenario.compare() == DeepResult([], 100)
+        scenario.content(lambda content: content.replace(b"77\n", b"7\n7"))
+        assert "between offsets 50 and 99" in scenario.message(Kind.WRONG_CONTENT)
 
     def test_values_with_the_delimiter_without_kafka(self) -> None:
-        world = World(PLAIN, simple(100, lambda number: b"%d\n" % number))
-        world.retain(10**12)
-        assert "values contain the delimiter" in world.message(Kind.NOT_COMPARED)
-        world.lines(lambda lines: lines[:99])
-        assert "it holds 99 records where its facts ask for 100" in world.message(Kind.WRONG_CONTENT)
+        scenario = Scenario(PLAIN, simple(100, lambda number: b"%d\n" % number))
+        scenario.retain(10**12)
+        assert "values contain the delimiter" in scenario.message(Kind.NOT_COMPARED)
+        scenario.lines(lambda lines: lines[:99])
+        assert "it holds 99 records where its facts ask for 100" in scenario.message(Kind.WRONG_CONTENT)
 
     def test_an_object_that_is_gone(self) -> None:
-        world = World(PLAIN, simple(10))
-        world.contents.clear()
-        assert world.message(Kind.WRONG_CONTENT) == "it is gone since it was listed"
+        scenario = Scenario(PLAIN, simple(10))
+        scenario.contents.clear()
+        assert scenario.message(Kind.WRONG_CONTENT) == "it is gone since it was listed"
 
 
 @pytest.mark.parametrize(
@@ -278,76 +280,76 @@ class TestContent:
     ids=str,
 )
 def test_facts_that_kafka_contradicts(facts: dict[str, Any]) -> None:
-    world = World(PLAIN, simple(200))
-    world.facts(**facts)
-    assert next(iter(facts)) in world.message(Kind.WRONG_FACTS)
+    scenario = Scenario(PLAIN, simple(200))
+    scenario.facts(**facts)
+    assert next(iter(facts)) in scenario.message(Kind.WRONG_FACTS)
 
 
 def test_compaction_since() -> None:
-    world = World(PLAIN, simple(200))
-    del world.kafka[20:40], world.kafka[100:110]
-    assert "Kafka has 170 of its 200 records" in world.message(Kind.NOT_COMPARED)
+    scenario = Scenario(PLAIN, simple(200))
+    del scenario.kafka[20:40], scenario.kafka[100:110]
+    assert "Kafka has 170 of its 200 records" in scenario.message(Kind.NOT_COMPARED)
 
 
 class TestPaths:
     WRITTEN: ClassVar = [Record(number, (20_000 + number % 20) * DAY, None, b"%d" % number) for number in range(400)]
 
     def test_more_paths_than_are_read_at_once(self) -> None:
-        world = World(BY_DAY, self.WRITTEN)
-        assert len(world.objects) == 20
-        assert world.compare() == DeepResult([], 400)
+        scenario = Scenario(BY_DAY, self.WRITTEN)
+        assert len(scenario.objects) == 20
+        assert scenario.compare() == DeepResult([], 400)
 
     def test_a_path_without_an_object(self) -> None:
-        world = World(BY_DAY, self.WRITTEN)
-        gone = world.objects.pop(3)
-        message = world.message(Kind.MISSING)
+        scenario = Scenario(BY_DAY, self.WRITTEN)
+        gone = scenario.objects.pop(3)
+        message = scenario.message(Kind.MISSING)
         assert (
             message
             == f"Kafka has 20 records for {gone.name.path}, the first at offset 3, and the range has no such object"
         )
-        world.committed = pending(0, 400)
-        assert world.kinds() == [], "the range is still being stored"
+        scenario.committed = pending(0, 400)
+        assert scenario.kinds() == [], "the range is still being stored"
 
     def test_an_object_under_the_path_of_another(self) -> None:
-        world = World(BY_DAY, self.WRITTEN)
-        one, other = (found.key for found in world.objects[:2])
-        world.contents[one], world.contents[other] = world.contents[other], world.contents[one]
-        assert world.kinds() == [Kind.WRONG_CONTENT] * 2
+        scenario = Scenario(BY_DAY, self.WRITTEN)
+        one, other = (found.key for found in scenario.objects[:2])
+        scenario.contents[one], scenario.contents[other] = scenario.contents[other], scenario.contents[one]
+        assert scenario.kinds() == [Kind.WRONG_CONTENT] * 2
 
 
 def test_what_differs_proves_nothing_where_others_wrote_by_other_rules() -> None:
-    world = World(OutputSpec(compression="none"), simple(3))
-    assert isinstance(world.writing, Writing)
-    world.writing = replace(
-        world.writing, other_rules="logpersister 0.9 under other rules: format:text (there 7, here 1)"
+    scenario = Scenario(OutputSpec(compression="none"), simple(3))
+    assert isinstance(scenario.writing, Writing)
+    scenario.writing = replace(
+        scenario.writing, other_rules="logpersister 0.9 under other rules: format:text (there 7, here 1)"
     )
-    assert world.compare().findings == []
-    assert world.compare().compared == 3
-    world.lines(lambda lines: [*lines[:2], b"two"])
-    assert "here 1): verify it with that build" in world.message(Kind.UNREADABLE)
+    assert scenario.compare().findings == []
+    assert scenario.compare().compared == 3
+    scenario.lines(lambda lines: [*lines[:2], b"two"])
+    assert "here 1): verify it with that build" in scenario.message(Kind.UNREADABLE)
 
 
 def test_objects_are_read_as_the_build_that_wrote_them_would() -> None:
     """One that was promised anew under other rules names the revision that has them."""
-    world = World(OutputSpec(compression="none"), simple(3))
-    world.facts(rules="fedcba987654")
+    scenario = Scenario(OutputSpec(compression="none"), simple(3))
+    scenario.facts(rules="fedcba987654")
     asked: list[str] = []
 
     def writing_of(revision: str) -> Writing | str:
         asked.append(revision)
-        return world.writing
+        return scenario.writing
 
-    seen = evidence(world.objects, world.committed, kafka=KafkaView(ID, 0, 3))
-    assert DeepVerification(world, world.read_object, writing_of).compare(examine(seen)).findings == []
+    seen = evidence(scenario.objects, scenario.committed, kafka=KafkaView(ID, 0, 3))
+    assert DeepVerification(scenario, scenario.read_object, writing_of).compare(examine(seen)).findings == []
     assert asked == ["fedcba987654"]
 
 
 def test_what_cannot_be_read() -> None:
-    world = World(PLAIN, simple(10))
-    world.read_error = RangeReadError("corrupt", CLICKS, 0, "the batch is damaged")
-    assert "the batch is damaged" in world.message(Kind.UNREADABLE)
-    world.writing = "the snapshot of its revision is gone"
-    assert world.message(Kind.UNREADABLE) == "the snapshot of its revision is gone"
+    scenario = Scenario(PLAIN, simple(10))
+    scenario.read_error = RangeReadError("corrupt", CLICKS, 0, "the batch is damaged")
+    assert "the batch is damaged" in scenario.message(Kind.UNREADABLE)
+    scenario.writing = "the snapshot of its revision is gone"
+    assert scenario.message(Kind.UNREADABLE) == "the snapshot of its revision is gone"
 
 
 def mixed(count: int = 40) -> list[Record]:
@@ -360,19 +362,19 @@ def mixed(count: int = 40) -> list[Record]:
 class TestQuarantine:
     def test_each_record_is_where_its_value_says(self, output: OutputSpec) -> None:
         written = mixed()
-        world = World(output, written, parser=JSON)
-        assert len(world.objects) == 2
-        assert world.objects[0].name.path == QUARANTINE or world.objects[1].name.path == QUARANTINE
-        assert world.compare() == DeepResult([], len(written))
+        scenario = Scenario(output, written, parser=JSON)
+        assert len(scenario.objects) == 2
+        assert scenario.objects[0].name.path == QUARANTINE or scenario.objects[1].name.path == QUARANTINE
+        assert scenario.compare() == DeepResult([], len(written))
 
     def test_one_parser_s_objects_are_not_another_s(self, output: OutputSpec) -> None:
         written = mixed()
-        world = World(output, written, parser=JSON)
-        world.writing = Writing(output, ANY_BYTES)
-        assert Kind.WRONG_CONTENT in world.kinds()
-        world = World(output, written)
-        world.writing = Writing(output, JSON)
-        assert Kind.MISSING in world.kinds()
+        scenario = Scenario(output, written, parser=JSON)
+        scenario.writing = Writing(output, ANY_BYTES)
+        assert Kind.WRONG_CONTENT in scenario.kinds()
+        scenario = Scenario(output, written)
+        scenario.writing = Writing(output, JSON)
+        assert Kind.MISSING in scenario.kinds()
 
     @pytest.mark.parametrize("good_in_quarantine", [True, False], ids=["good-inside", "bad-outside"])
     def test_a_record_on_the_wrong_side_is_noticed(self, output: OutputSpec, good_in_quarantine: bool) -> None:
@@ -384,26 +386,26 @@ class TestQuarantine:
         value = b"{" if good_in_quarantine else b"1"
         disguised = [*written]
         disguised[moved] = written[moved]._replace(value=value)
-        world = World(output, disguised, parser=JSON)
-        truth = World(output, written, parser=JSON)
-        world.kafka = truth.kafka
+        scenario = Scenario(output, disguised, parser=JSON)
+        truth = Scenario(output, written, parser=JSON)
+        scenario.kafka = truth.kafka
 
-        result = world.compare()
+        result = scenario.compare()
 
         kinds = {(finding.kind, finding.key) for finding in result.findings}
-        assert {(Kind.WRONG_CONTENT, one.key) for one in world.objects} <= kinds
-        assert {(Kind.WRONG_FACTS, one.key) for one in world.objects} <= kinds
+        assert {(Kind.WRONG_CONTENT, one.key) for one in scenario.objects} <= kinds
+        assert {(Kind.WRONG_FACTS, one.key) for one in scenario.objects} <= kinds
 
     def test_what_retention_has_left_is_compared(self, output: OutputSpec) -> None:
-        world = World(output, mixed(), parser=JSON)
-        world.retain(31)
-        result = world.compare()
+        scenario = Scenario(output, mixed(), parser=JSON)
+        scenario.retain(31)
+        result = scenario.compare()
         assert {finding.kind for finding in result.findings} == {Kind.NOT_COMPARED}
         assert result.compared == 9
 
     def test_a_quarantine_that_is_gone_is_missed(self, output: OutputSpec) -> None:
-        world = World(output, mixed(), parser=JSON)
-        world.objects = [one for one in world.objects if one.name.path != QUARANTINE]
-        (finding,) = world.compare().findings
+        scenario = Scenario(output, mixed(), parser=JSON)
+        scenario.objects = [one for one in scenario.objects if one.name.path != QUARANTINE]
+        (finding,) = scenario.compare().findings
         assert finding.kind is Kind.MISSING
         assert "Kafka has 14 records for _quarantine, the first at offset 0" in finding.message
