@@ -188,7 +188,7 @@ fn reserve<T>(vector: &mut Vec<T>, more: usize, growth: f64) {
 }
 
 /// Gives back memory that was reserved and not needed. The allocator shrinks in place.
-fn fitted<T>(mut vector: Vec<T>) -> Vec<T> {
+pub fn fitted<T>(mut vector: Vec<T>) -> Vec<T> {
     if vector.capacity() - vector.len() > vector.len() / 8 {
         vector.shrink_to_fit();
     }

@@ -40,14 +40,19 @@ pub fn not_json(values: &BinaryArray) -> Refused {
 pub fn check(value: &[u8]) -> Result<(), Reason> {
     let text = std::str::from_utf8(value)
         .map_err(|error| Reason::new(format!("invalid UTF-8 after {} bytes", error.valid_up_to())))?;
-    serde_json::from_str::<IgnoredAny>(text).map_err(|error| Reason::new(error.to_string()))?;
-    check_nesting(value)
+    check_grammar(text)?;
+    check_nesting(value, MOST_NESTED)
 }
 
-/// Checks how deep a valid document goes.
-fn check_nesting(document: &[u8]) -> Result<(), Reason> {
+/// Says whether a text is one JSON document, however deep it goes.
+pub fn check_grammar(text: &str) -> Result<(), Reason> {
+    serde_json::from_str::<IgnoredAny>(text).map(drop).map_err(|error| Reason::new(error.to_string()))
+}
+
+/// Checks that in a valid document at most `most` arrays and objects stand in each other.
+pub fn check_nesting(document: &[u8], most: usize) -> Result<(), Reason> {
     // Most documents have not even so many brackets; counting them is nearly free.
-    if document.len() <= 2 * MOST_NESTED || openings(document) <= MOST_NESTED {
+    if document.len() <= 2 * most || openings(document) <= most {
         return Ok(());
     }
     let (mut depth, mut in_string, mut escaped) = (0, false, false);
@@ -57,7 +62,7 @@ fn check_nesting(document: &[u8]) -> Result<(), Reason> {
             b'\\' => escaped = true,
             b'"' => in_string = !in_string,
             _ if in_string => {}
-            b'[' | b'{' if depth == MOST_NESTED => bail!("nested more than {MOST_NESTED} deep after {position} bytes"),
+            b'[' | b'{' if depth == most => bail!("nested more than {most} deep after {position} bytes"),
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth -= 1,
             _ => {}

@@ -16,10 +16,12 @@ mod json;
 #[cfg(feature = "python")]
 mod python;
 mod records;
+mod rows;
 mod transactions;
 
 pub use compression::{Codec, Decompressor};
 pub use decoder::{Legacy, Request, Run, decode};
 pub use error::{CorruptBatch, Reason};
 pub use json::{MOST_NESTED, Refused, not_json};
+pub use rows::{REASONS, Refusal, RowParser, Rows, UnknownFields};
 pub use transactions::Aborted;

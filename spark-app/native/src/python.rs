@@ -1,15 +1,17 @@
 //! The Python package `logpersister_native`; its types are in `logpersister_native.pyi`.
 
+use std::sync::Arc;
+
 use arrow_array::{Array, BinaryArray, Int64Array};
 use arrow_data::ArrayData;
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Schema};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use crate::{Aborted, Codec, Decompressor, Legacy, Request};
+use crate::{Aborted, Codec, Decompressor, Legacy, Request, UnknownFields};
 
 pyo3::create_exception!(
     logpersister_native,
@@ -86,18 +88,67 @@ fn decompress(py: Python<'_>, codec: u8, data: PyBackedBytes, limit: usize) -> P
 /// array.
 #[pyfunction]
 fn not_json(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Option<String>)> {
-    let data = ArrayData::from_pyarrow_bound(values)?;
-    if data.data_type() != &DataType::Binary {
-        return Err(PyTypeError::new_err(format!("an array of {} instead of binary", data.data_type())));
-    }
-    let values = BinaryArray::from(data);
+    let values = binary(values)?;
     let refused = py.detach(|| crate::not_json(&values));
     let rows = Int64Array::from(refused.rows).into_data().to_pyarrow(py)?.unbind();
     Ok((rows, refused.reason.map(|reason| reason.to_string())))
 }
 
+/// Makes typed rows of JSON texts.
+///
+/// `schema` says which fields there are; the metadata `logpersister.notation` of a field says how its values are written.
+/// `unknown_fields` is "drop" or "refuse". Raises ValueError for types that cannot be read, naming the field.
+#[pyclass(frozen, module = "logpersister_native")]
+struct RowParser(crate::RowParser);
+
+#[pymethods]
+impl RowParser {
+    #[new]
+    #[pyo3(signature = (schema, *, unknown_fields))]
+    fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str) -> PyResult<Self> {
+        let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
+        let unknown_fields = match unknown_fields {
+            "drop" => UnknownFields::Drop,
+            "refuse" => UnknownFields::Refuse,
+            other => return Err(PyValueError::new_err(format!("unknown_fields is drop or refuse, not {other}"))),
+        };
+        crate::RowParser::new(schema, unknown_fields).map(Self).map_err(PyValueError::new_err)
+    }
+
+    /// Parse the values of a binary array.
+    ///
+    /// Returns the rows of those that are accepted, a record batch of the schema in their order; for each value a position in
+    /// REASONS, a uint8 array, 0 when it is accepted; and for each value the path of the field that is concerned, a string
+    /// array, null when none is. Raises TypeError for another array.
+    fn parse(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
+        let values = binary(values)?;
+        let rows = py.detach(|| self.0.parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok((
+            rows.batch.to_pyarrow(py)?.unbind(),
+            rows.reasons.into_data().to_pyarrow(py)?.unbind(),
+            rows.paths.into_data().to_pyarrow(py)?.unbind(),
+        ))
+    }
+}
+
+fn binary(values: &Bound<'_, PyAny>) -> PyResult<BinaryArray> {
+    let data = ArrayData::from_pyarrow_bound(values)?;
+    if data.data_type() != &DataType::Binary {
+        return Err(PyTypeError::new_err(format!("an array of {} instead of binary", data.data_type())));
+    }
+    Ok(BinaryArray::from(data))
+}
+
 #[pymodule]
 mod _native {
+    use pyo3::prelude::*;
+    use pyo3::types::PyTuple;
+
     #[pymodule_export]
-    use super::{CorruptBatchError, Run, decode, decompress, not_json};
+    use super::{CorruptBatchError, RowParser, Run, decode, decompress, not_json};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("REASONS", PyTuple::new(module.py(), crate::REASONS)?)
+    }
 }

@@ -5,6 +5,6 @@ The modules `logpersister.pipeline.reader.decode` and `logpersister.records.pars
 Written in Rust (spark-app/native).
 """
 
-from logpersister_native._native import CorruptBatchError, Run, decode, decompress, not_json
+from logpersister_native._native import REASONS, CorruptBatchError, RowParser, Run, decode, decompress, not_json
 
-__all__ = ["CorruptBatchError", "Run", "decode", "decompress", "not_json"]
+__all__ = ["REASONS", "CorruptBatchError", "RowParser", "Run", "decode", "decompress", "not_json"]

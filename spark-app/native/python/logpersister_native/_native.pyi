@@ -1,12 +1,19 @@
 # Types of src/python.rs, which says what each of these is.
 
 from collections.abc import Sequence
-from typing import final
+from typing import Literal, final
 
 import pyarrow as pa
 
 class CorruptBatchError(Exception):
     args: tuple[int, str]
+
+REASONS: tuple[str, ...]
+
+@final
+class RowParser:
+    def __new__(cls, schema: pa.Schema, *, unknown_fields: Literal["drop", "refuse"]) -> RowParser: ...
+    def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray]: ...
 
 @final
 class Run:

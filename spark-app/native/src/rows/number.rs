@@ -1,0 +1,169 @@
+//! Numbers of JSON texts, converted exactly or to the nearest.
+
+use super::reason::Refusal;
+
+/// Digits that always fit 64 bits.
+const EXACT_DIGITS: usize = 19;
+
+/// Powers of ten that a double has exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];
+
+/// A number as it is written: (-1)^negative * mantissa * 10^exponent.
+#[derive(Debug, Clone, Copy)]
+pub struct Number<'a> {
+    pub text: &'a str,
+    negative: bool,
+    /// Without `.` and exponent.
+    integer: bool,
+    /// All digits together; None: more than fit.
+    mantissa: Option<u64>,
+    exponent: i64,
+}
+
+impl<'a> Number<'a> {
+    /// Reads the number at the beginning of `text`; None when none is there.
+    #[inline]
+    pub fn read(text: &'a str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let negative = bytes.first() == Some(&b'-');
+        let first = usize::from(negative);
+        let (mut at, mut mantissa) = digits(bytes, first, 0);
+        let mut number = at - first;
+        if number == 0 || (number > 1 && bytes[first] == b'0') {
+            return None;
+        }
+        let (mut integer, mut exponent) = (true, 0);
+        if bytes.get(at) == Some(&b'.') {
+            integer = false;
+            let begin = at + 1;
+            (at, mantissa) = digits(bytes, begin, mantissa);
+            if at == begin {
+                return None;
+            }
+            number += at - begin;
+            exponent = -((at - begin) as i64);
+        }
+        if let Some(b'e' | b'E') = bytes.get(at) {
+            integer = false;
+            let (end, power) = read_exponent(bytes, at + 1)?;
+            at = end;
+            exponent = power.saturating_add(exponent);
+        }
+        let mantissa = (number <= EXACT_DIGITS).then_some(mantissa);
+        Some(Self { text: text.get(..at)?, negative, integer, mantissa, exponent })
+    }
+
+    /// Reads a text that is a number and nothing else.
+    pub fn whole(text: &'a str) -> Option<Self> {
+        Self::read(text).filter(|number| number.text.len() == text.len())
+    }
+
+    /// The integer that is written without `.` and exponent.
+    #[inline]
+    pub fn integer(&self) -> Result<i64, Refusal> {
+        if !self.integer {
+            return Err(Refusal::WrongType);
+        }
+        let mantissa = self.mantissa.ok_or(Refusal::Overflow)?;
+        match self.negative {
+            false => i64::try_from(mantissa).map_err(|_| Refusal::Overflow),
+            true => 0_i64.checked_sub_unsigned(mantissa).ok_or(Refusal::Overflow),
+        }
+    }
+
+    /// The double nearest to it.
+    #[inline]
+    pub fn double(&self) -> Result<f64, Refusal> {
+        // Two exact doubles: their product or quotient is rounded once.
+        if let (Some(mantissa @ ..=0x20_0000_0000_0000), -22..=22) = (self.mantissa, self.exponent) {
+            let power = POWERS[self.exponent.unsigned_abs() as usize];
+            let value = if self.exponent < 0 { mantissa as f64 / power } else { mantissa as f64 * power };
+            return Ok(if self.negative { -value } else { value });
+        }
+        self.text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or(Refusal::Overflow)
+    }
+
+    /// The single nearest to it; not by way of a double, which would round twice.
+    #[inline]
+    pub fn single(&self) -> Result<f32, Refusal> {
+        if let (Some(mantissa @ ..=0x100_0000), -10..=10) = (self.mantissa, self.exponent) {
+            let power = POWERS[self.exponent.unsigned_abs() as usize] as f32;
+            let value = if self.exponent < 0 { mantissa as f32 / power } else { mantissa as f32 * power };
+            return Ok(if self.negative { -value } else { value });
+        }
+        self.text.parse().ok().filter(|value: &f32| value.is_finite()).ok_or(Refusal::Overflow)
+    }
+}
+
+/// Reads digits from `at` on behind those of `mantissa`; returns where they end. What does not fit wraps.
+#[inline(always)]
+fn digits(bytes: &[u8], mut at: usize, mut mantissa: u64) -> (usize, u64) {
+    while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    (at, mantissa)
+}
+
+/// Reads what stands behind the `e`; returns where it ends. What does not fit saturates.
+fn read_exponent(bytes: &[u8], mut at: usize) -> Option<(usize, i64)> {
+    let negative = bytes.get(at) == Some(&b'-');
+    at += usize::from(negative || bytes.get(at) == Some(&b'+'));
+    let begin = at;
+    let mut power: i64 = 0;
+    while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        power = power.saturating_mul(10).saturating_add(i64::from(digit));
+        at += 1;
+    }
+    (at > begin).then_some((at, if negative { -power } else { power }))
+}
+
+/// Fixed-point numbers of at most `precision` digits, `scale` of them behind the point.
+#[derive(Debug, Clone, Copy)]
+pub struct Decimal {
+    pub precision: u8,
+    pub scale: u8,
+}
+
+impl Decimal {
+    /// The number times 10^scale; it must be exact.
+    pub fn unscaled(self, number: &Number<'_>) -> Result<i128, Refusal> {
+        let (mantissa, exponent) = significant(number)?;
+        let shift = exponent.saturating_add(i64::from(self.scale));
+        if mantissa == 0 {
+            return Ok(0);
+        }
+        let power = u32::try_from(shift).ok().and_then(|shift| 10_i128.checked_pow(shift)).ok_or(Refusal::Overflow)?;
+        let value = mantissa.checked_mul(power).ok_or(Refusal::Overflow)?;
+        if value >= 10_i128.pow(u32::from(self.precision)) {
+            return Err(Refusal::Overflow);
+        }
+        Ok(if number.negative { -value } else { value })
+    }
+}
+
+/// A number's digits from the first to the last that is not zero, and the power of ten of that one.
+fn significant(number: &Number<'_>) -> Result<(i128, i64), Refusal> {
+    let mut mantissa: i128 = 0;
+    let mut zeros = 0;
+    for byte in number.text.bytes() {
+        match byte {
+            b'0' => zeros += i64::from(mantissa != 0),
+            b'1'..=b'9' => {
+                // No decimal has as many digits as overflow here.
+                let power = u32::try_from(zeros + 1).ok().and_then(|power| 10_i128.checked_pow(power));
+                mantissa = power
+                    .and_then(|power| mantissa.checked_mul(power))
+                    .and_then(|mantissa| mantissa.checked_add(i128::from(byte - b'0')))
+                    .ok_or(Refusal::Overflow)?;
+                zeros = 0;
+            }
+            b'e' | b'E' => break,
+            _ => {}
+        }
+    }
+    Ok((mantissa, number.exponent.saturating_add(zeros)))
+}

@@ -1,0 +1,291 @@
+//! A JSON text (RFC 8259) being read, piece by piece; what is wrong with it as a whole, [`crate::json`] says.
+
+use super::number::Number;
+use super::reason::Refusal;
+
+/// How many arrays and objects may stand in each other, the row itself included.
+pub const MOST_NESTED: usize = 64;
+
+const ONES: u64 = u64::from_le_bytes([0x01; 8]);
+const HIGH_BITS: u64 = ONES << 7;
+
+/// A position in a text, and how deep it is.
+pub struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(text: &'a str) -> Self {
+        Self { text, at: 0, depth: 0 }
+    }
+
+    /// The first byte that is not white space.
+    #[inline(always)]
+    pub fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.text.as_bytes().get(self.at) {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
+                other => return other.copied(),
+            }
+        }
+    }
+
+    /// Nothing but white space may follow.
+    pub fn end(&mut self) -> Result<(), Refusal> {
+        self.peek().map_or(Ok(()), |_| Err(Refusal::NotJson))
+    }
+
+    /// Goes behind the bracket that was seen, and says whether something stands before the one that closes.
+    #[inline]
+    pub fn open(&mut self, close: u8) -> Result<bool, Refusal> {
+        self.at += 1;
+        self.depth += 1;
+        if self.depth > MOST_NESTED {
+            return Err(Refusal::TooDeep);
+        }
+        if self.peek() != Some(close) {
+            return Ok(true);
+        }
+        self.close();
+        Ok(false)
+    }
+
+    /// Behind a member or an item: says whether another one follows.
+    #[inline]
+    pub fn more(&mut self, close: u8) -> Result<bool, Refusal> {
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(byte) if byte == close => {
+                self.close();
+                Ok(false)
+            }
+            _ => Err(Refusal::NotJson),
+        }
+    }
+
+    #[inline]
+    fn close(&mut self) {
+        self.at += 1;
+        self.depth -= 1;
+    }
+
+    #[inline]
+    pub fn colon(&mut self) -> Result<(), Refusal> {
+        if self.peek() != Some(b':') {
+            return Err(Refusal::NotJson);
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Goes behind these bytes if they come next.
+    #[inline(always)]
+    pub fn take(&mut self, bytes: &[u8]) -> bool {
+        let found = self.text.as_bytes()[self.at..].starts_with(bytes);
+        if found {
+            self.at += bytes.len();
+        }
+        found
+    }
+
+    #[inline]
+    pub fn literal(&mut self, word: &'static str) -> Result<(), Refusal> {
+        if self.take(word.as_bytes()) { Ok(()) } else { Err(Refusal::NotJson) }
+    }
+
+    #[inline]
+    pub fn number(&mut self) -> Result<Number<'a>, Refusal> {
+        let number = self.text.get(self.at..).and_then(Number::read).ok_or(Refusal::NotJson)?;
+        self.at += number.text.len();
+        Ok(number)
+    }
+
+    /// Appends the string that begins here, in UTF-8, its escapes resolved.
+    #[inline]
+    pub fn string(&mut self, target: &mut Vec<u8>) -> Result<(), Refusal> {
+        self.quote()?;
+        loop {
+            target.extend_from_slice(self.plain());
+            match self.escape()? {
+                None => return Ok(()),
+                Some(character) => target.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+    }
+
+    /// The string that begins here; one with escapes is put into `space`.
+    #[inline]
+    pub fn text<'s>(&mut self, space: &'s mut Vec<u8>) -> Result<&'s [u8], Refusal>
+    where
+        'a: 's,
+    {
+        let begin = self.at;
+        self.quote()?;
+        let plain = self.plain();
+        if self.take(b"\"") {
+            return Ok(plain);
+        }
+        self.at = begin;
+        space.clear();
+        self.string(space)?;
+        Ok(space)
+    }
+
+    /// Goes behind the value that begins here, whatever it is, and returns its text.
+    pub fn raw(&mut self) -> Result<&'a str, Refusal> {
+        self.peek();
+        let begin = self.at;
+        self.skip()?;
+        self.text.get(begin..self.at).ok_or(Refusal::NotJson)
+    }
+
+    /// Goes behind the value that begins here. Its depth is limited, so the stack is, too.
+    pub fn skip(&mut self) -> Result<(), Refusal> {
+        match self.peek() {
+            Some(b'"') => self.skip_string(),
+            Some(b'-' | b'0'..=b'9') => self.number().map(drop),
+            Some(b't') => self.literal("true"),
+            Some(b'f') => self.literal("false"),
+            Some(b'n') => self.literal("null"),
+            Some(b'[') => {
+                let mut more = self.open(b']')?;
+                while more {
+                    self.skip()?;
+                    more = self.more(b']')?;
+                }
+                Ok(())
+            }
+            Some(b'{') => {
+                let mut more = self.open(b'}')?;
+                while more {
+                    self.peek();
+                    self.skip_string()?;
+                    self.colon()?;
+                    self.skip()?;
+                    more = self.more(b'}')?;
+                }
+                Ok(())
+            }
+            _ => Err(Refusal::NotJson),
+        }
+    }
+
+    fn skip_string(&mut self) -> Result<(), Refusal> {
+        self.quote()?;
+        loop {
+            self.plain();
+            if self.escape()?.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    #[inline]
+    fn quote(&mut self) -> Result<(), Refusal> {
+        if self.take(b"\"") { Ok(()) } else { Err(Refusal::NotJson) }
+    }
+
+    /// Goes to the next quote, backslash or control character, and returns what stands before it.
+    #[inline]
+    fn plain(&mut self) -> &'a [u8] {
+        let bytes = &self.text.as_bytes()[self.at..];
+        let mut length = 0;
+        // Eight bytes at a time: a high bit is set for the first byte that is special, and perhaps for some behind it.
+        while let Some(chunk) = bytes[length..].first_chunk() {
+            let word = u64::from_le_bytes(*chunk);
+            let quotes = word ^ (ONES * u64::from(b'"'));
+            let backslashes = word ^ (ONES * u64::from(b'\\'));
+            let special = (quotes.wrapping_sub(ONES) & !quotes)
+                | (backslashes.wrapping_sub(ONES) & !backslashes)
+                | (word.wrapping_sub(ONES * 0x20) & !word);
+            let special = special & HIGH_BITS;
+            if special != 0 {
+                length += special.trailing_zeros() as usize / 8;
+                self.at += length;
+                return &bytes[..length];
+            }
+            length += 8;
+        }
+        length += bytes[length..].iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | ..b' ')).count();
+        self.at += length;
+        &bytes[..length]
+    }
+
+    /// What stands behind plain text: the end of the string (None), or an escaped character.
+    #[inline]
+    fn escape(&mut self) -> Result<Option<char>, Refusal> {
+        match self.byte() {
+            Some(b'"') => Ok(None),
+            Some(b'\\') => self.escaped().map(Some),
+            _ => Err(Refusal::NotJson),
+        }
+    }
+
+    fn escaped(&mut self) -> Result<char, Refusal> {
+        Ok(match self.byte() {
+            Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.code_point(),
+            _ => return Err(Refusal::NotJson),
+        })
+    }
+
+    /// One `\u`, or two that are a surrogate pair.
+    fn code_point(&mut self) -> Result<char, Refusal> {
+        let mut code = self.four_digits()?;
+        if let 0xd800..=0xdbff = code {
+            if !self.take(b"\\u") {
+                return Err(Refusal::BadText);
+            }
+            let low = self.four_digits()?;
+            if !(0xdc00..=0xdfff).contains(&low) {
+                return Err(Refusal::BadText);
+            }
+            code = 0x1_0000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+        }
+        char::from_u32(code).ok_or(Refusal::BadText)
+    }
+
+    fn four_digits(&mut self) -> Result<u32, Refusal> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let digit = self.byte().and_then(|byte| char::from(byte).to_digit(16)).ok_or(Refusal::NotJson)?;
+            code = code * 16 + digit;
+        }
+        Ok(code)
+    }
+
+    #[inline]
+    fn byte(&mut self) -> Option<u8> {
+        let byte = self.text.as_bytes().get(self.at).copied();
+        self.at += usize::from(byte.is_some());
+        byte
+    }
+}
+
+/// Appends a JSON text without the white space that stands outside of its strings.
+pub fn compact(json: &str, target: &mut Vec<u8>) {
+    if !json.bytes().any(|byte| byte <= b' ') {
+        return target.extend_from_slice(json.as_bytes());
+    }
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => in_string = !in_string,
+            b' ' | b'\n' | b'\r' | b'\t' if !in_string => continue,
+            _ => {}
+        }
+        target.push(byte);
+    }
+}

@@ -1,0 +1,92 @@
+//! Why a value is no row, and the field that is concerned: codes and names of the schema, nothing of the value.
+
+use arrow_schema::{DataType, Fields};
+
+/// What each code of [`Refusal`] is called; 0 stands for a row that was accepted.
+pub const REASONS: [&str; 12] = [
+    "accepted",
+    "null",
+    "not_utf8",
+    "not_json",
+    "not_an_object",
+    "missing",
+    "wrong_type",
+    "overflow",
+    "duplicate",
+    "unknown_field",
+    "too_deep",
+    "bad_text",
+];
+
+/// Why a value is no row; the numbers are positions in [`REASONS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Refusal {
+    Null = 1,
+    NotUtf8 = 2,
+    NotJson = 3,
+    NotAnObject = 4,
+    /// A required field is absent or null.
+    Missing = 5,
+    WrongType = 6,
+    /// Beyond the range or the precision of the type.
+    Overflow = 7,
+    /// A name twice in one object.
+    Duplicate = 8,
+    UnknownField = 9,
+    TooDeep = 10,
+    /// A string from which the type cannot be read.
+    BadText = 11,
+}
+
+/// One step from a value to a value in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The field at this position of a struct.
+    Field(usize),
+    /// An item of a list.
+    Item,
+    /// A value of a map, or its key.
+    Entry,
+}
+
+/// Writes where a field is, like `items[].price`. The steps begin at the innermost.
+pub fn path(fields: &Fields, steps: &[Step]) -> String {
+    let mut text = String::new();
+    let mut fields = Some(fields);
+    let mut inner: Option<&DataType> = None;
+    for step in steps.iter().rev() {
+        match step {
+            Step::Field(index) => {
+                let Some(field) = fields.and_then(|fields| fields.get(*index)) else { break };
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                text.push_str(field.name());
+                inner = Some(field.data_type());
+            }
+            Step::Item => text.push_str("[]"),
+            Step::Entry => text.push_str("{}"),
+        }
+        if matches!(step, Step::Item | Step::Entry) {
+            inner = inner.and_then(inside);
+        }
+        fields = match inner {
+            Some(DataType::Struct(fields)) => Some(fields),
+            _ => None,
+        };
+    }
+    text
+}
+
+/// The type of the items of a list, or of the values of a map.
+fn inside(data_type: &DataType) -> Option<&DataType> {
+    match data_type {
+        DataType::List(item) => Some(item.data_type()),
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(fields) => fields.get(1).map(|field| field.data_type()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
