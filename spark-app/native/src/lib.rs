@@ -1,8 +1,9 @@
-//! Decodes Kafka record batches into Arrow buffers, and tells which values are JSON.
+//! Decodes Kafka record batches into Arrow buffers, tells which values are JSON, and makes typed rows of them.
 //!
 //! [`decode`] takes the bytes of one partition of a fetch response and returns its records as columns. It is total: any
 //! bytes give rows or a [`CorruptBatch`], never a panic, and memory in proportion to the data (docs/design/native-decoder.md).
-//! [`not_json`] takes a column of values and says which of them are no JSON documents; it is total, too.
+//! [`not_json`] takes a column of values and says which of them are no JSON documents; [`RowParser`] makes columns of the
+//! fields of a schema from them. Both are total, too.
 //!
 //! The crate is a plain Rust library; with the feature `python` it is the Python package `logpersister_native`.
 

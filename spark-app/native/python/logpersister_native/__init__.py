@@ -1,4 +1,4 @@
-"""Decodes Kafka record batches into Arrow buffers, and tells which values are JSON.
+"""Decodes Kafka record batches into Arrow buffers, tells which values are JSON, and makes typed rows of them.
 
 The modules `logpersister.pipeline.reader.decode` and `logpersister.records.parsers` offer it.
 

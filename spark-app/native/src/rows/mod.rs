@@ -1,7 +1,7 @@
 //! Values of records to typed rows: JSON objects by a schema, straight into Arrow columns.
 //!
 //! Each value is judged by itself: a refused one leaves nothing behind. When a value is judged or stored otherwise than
-//! before, `ROW_RULES` in `records/rows.py` must be raised.
+//! before, `RULES` in `records/rows.py` must be raised.
 
 mod base64;
 mod column;
@@ -11,8 +11,6 @@ mod number;
 mod reader;
 mod reason;
 mod row;
-#[cfg(test)]
-mod tests;
 mod time;
 
 use arrow_array::{Array, BinaryArray, RecordBatch, StringArray, UInt8Array};

@@ -1,0 +1,45 @@
+//! Any bytes as a value between two good ones: those are stored as always, and what is accepted is JSON.
+
+#![no_main]
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use arrow_array::BinaryArray;
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
+use libfuzzer_sys::fuzz_target;
+use logpersister_native::{RowParser, UnknownFields, not_json};
+
+const GOOD: &[u8] = br#"{"n":7,"s":"text","l":[{"d":1.5},null],"m":{"a":"aGk="},"t":"2026-11-23T19:25:23Z","j":[1]}"#;
+
+static PARSER: LazyLock<RowParser> = LazyLock::new(|| {
+    let items = Fields::from(vec![
+        Field::new("d", DataType::Decimal128(9, 2), false),
+        Field::new("f", DataType::Float32, true),
+    ]);
+    let entries =
+        Fields::from(vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Binary, true)]);
+    let json = HashMap::from([("logpersister.notation".into(), "json".into())]);
+    let fields = vec![
+        Field::new("n", DataType::Int64, false),
+        Field::new("s", DataType::Utf8, true),
+        Field::new("l", DataType::List(Arc::new(Field::new("item", DataType::Struct(items), true))), true),
+        Field::new("m", DataType::Map(Arc::new(Field::new("entries", DataType::Struct(entries), false)), false), true),
+        Field::new("t", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), true),
+        Field::new("j", DataType::Utf8, true).with_metadata(json),
+    ];
+    RowParser::new(Arc::new(Schema::new(fields)), UnknownFields::Drop).unwrap()
+});
+
+fuzz_target!(|input: &[u8]| {
+    let rows = PARSER.parse(&BinaryArray::from_iter_values([GOOD, input, GOOD])).unwrap();
+    let reasons = rows.reasons.values();
+    let last = rows.batch.num_rows() - 1;
+    assert_eq!((reasons[0], reasons[2], last == 2), (0, 0, reasons[1] == 0));
+    assert_eq!(rows.batch.slice(0, 1), rows.batch.slice(last, 1));
+    for column in rows.batch.columns() {
+        column.to_data().validate_full().unwrap();
+    }
+    let is_json = not_json(&BinaryArray::from_iter_values([input])).rows.is_empty();
+    assert!(is_json || reasons[1] != 0);
+});

@@ -1,0 +1,90 @@
+//! Typed rows of JSON texts: what each type takes, which reason and path the rest gets, and that no bad row touches others.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod damage;
+mod numbers;
+mod reasons;
+mod times;
+mod values;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BinaryArray};
+use arrow_schema::{DataType, Field, Fields, Schema};
+use logpersister_native::{REASONS, RowParser, Rows, UnknownFields};
+
+/// A field that may be null.
+pub fn field(name: &str, data_type: DataType) -> Field {
+    Field::new(name, data_type, true)
+}
+
+pub fn required(name: &str, data_type: DataType) -> Field {
+    Field::new(name, data_type, false)
+}
+
+pub fn noted(field: Field, notation: &str) -> Field {
+    field.with_metadata(HashMap::from([("logpersister.notation".to_owned(), notation.to_owned())]))
+}
+
+pub fn list(item: Field) -> DataType {
+    DataType::List(Arc::new(item))
+}
+
+pub fn map(value: Field) -> DataType {
+    let fields = Fields::from(vec![required("key", DataType::Utf8), value]);
+    DataType::Map(Arc::new(required("entries", DataType::Struct(fields))), false)
+}
+
+pub fn structure(fields: Vec<Field>) -> DataType {
+    DataType::Struct(fields.into())
+}
+
+pub fn parser(fields: Vec<Field>) -> RowParser {
+    RowParser::new(Arc::new(Schema::new(fields)), UnknownFields::Drop).unwrap()
+}
+
+/// Parses the values, and checks what holds whatever they are.
+pub fn parse<T: AsRef<[u8]>>(parser: &RowParser, values: &[T]) -> Rows {
+    let rows = parser.parse(&BinaryArray::from_iter_values(values)).unwrap();
+    let accepted = rows.reasons.values().iter().filter(|reason| **reason == 0).count();
+    assert_eq!((rows.batch.num_rows(), rows.reasons.len(), rows.paths.len()), (accepted, values.len(), values.len()));
+    for column in rows.batch.columns() {
+        column.to_data().validate_full().unwrap();
+    }
+    for (reason, path) in rows.reasons.values().iter().zip(&rows.paths) {
+        assert!(*reason != 0 || path.is_none());
+    }
+    rows
+}
+
+/// Reason and path of a value that is refused; "accepted" of others.
+pub fn verdict(parser: &RowParser, value: impl AsRef<[u8]>) -> (&'static str, String) {
+    let rows = parse(parser, &[value]);
+    (REASONS[usize::from(rows.reasons.value(0))], rows.paths.iter().flatten().collect())
+}
+
+/// The column of a field `v` of this type, of rows that all have to be accepted.
+pub fn column<T: AsRef<str>>(field: &Field, values: &[T]) -> ArrayRef {
+    let texts: Vec<_> = values.iter().map(|value| format!("{{\"v\":{}}}", value.as_ref())).collect();
+    let rows = parse(&parser(vec![field.clone()]), &texts);
+    for (text, reason) in texts.iter().zip(rows.reasons.values()) {
+        assert_eq!(REASONS[usize::from(*reason)], "accepted", "{text} as {}", field.data_type());
+    }
+    rows.batch.column(0).clone()
+}
+
+/// Every one of the values of a field `v` is refused for this reason, at this field.
+pub fn refused<T: AsRef<str>>(field: &Field, reason: &str, values: &[T]) {
+    let parser = parser(vec![field.clone()]);
+    for value in values {
+        let found = verdict(&parser, format!("{{\"v\":{}}}", value.as_ref()));
+        assert_eq!(found, (known(reason), "v".to_owned()), "{} as {}", value.as_ref(), field.data_type());
+    }
+}
+
+fn known(reason: &str) -> &'static str {
+    REASONS.iter().find(|known| **known == reason).unwrap()
+}
