@@ -29,7 +29,7 @@ MOST_RESTARTS = 20
 
 @dataclass(frozen=True, slots=True)
 class _MapBy:
-    """A list whose entries are told apart by a field, so that each writer owns its own."""
+    """A list with a key field, so that each writer owns its own entries."""
 
     key: str
 
@@ -46,7 +46,7 @@ Message = Annotated[str, Field(max_length=4096)]
 
 
 class Condition(Model):
-    """One aspect of the state, as Kubernetes' own resources tell it."""
+    """One aspect of the state, as in Kubernetes' own resources."""
 
     type: Annotated[str, Field(max_length=316, pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
     """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, RecordsParsing, DataComplete, LagWithinTarget,
@@ -84,11 +84,11 @@ class PartitionLag(Model):
     """Age of the oldest record not yet stored; not set when it is not known."""
 
     stuck: bool | None = None
-    """True when the committed offset has stood still for longer than the target."""
+    """True when the committed offset has made no progress for longer than the target."""
 
 
 class Lag(Model):
-    """How far behind Kafka the stored objects are, as Kafka itself tells it. Not set while Kafka cannot be asked."""
+    """How far behind Kafka the stored objects are, as Kafka reports it. Not set while Kafka cannot be asked."""
 
     records: Count
     """Offsets between what is stored and the end, over all partitions."""
@@ -277,7 +277,7 @@ class Loss(Model):
 
 
 class Restart(Model):
-    """A restart of a member that hung."""
+    """A restart of a stalled member."""
 
     member: str
     """Name of its pod."""
@@ -292,7 +292,7 @@ class Restart(Model):
     """The how many-th it was in a row: each is followed by a longer distance to the next."""
 
     cause: Annotated[str, Field(max_length=1024)]
-    """What it hung at."""
+    """Why the member made no progress."""
 
 
 class DataLoss(Model):
@@ -362,7 +362,7 @@ class Status(Model):
     """How partitions move between members."""
 
     restarts: Annotated[tuple[Restart, ...], Field(max_length=MOST_RESTARTS)] = ()
-    """The last restarts of members that hung, the newest last: what is left of the budget depends on them."""
+    """The last restarts of stalled members, the newest last. The rest of the budget depends on them."""
 
     data_loss: DataLoss | None = None
     """Records that Kafka had deleted before they were stored; not set when there are none."""

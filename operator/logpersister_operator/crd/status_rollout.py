@@ -14,11 +14,11 @@ from logpersister_operator.rollout.shadow_evidence import Shadow
 from logpersister_operator.rollout.transitions import Phase
 
 MOST_GENERATIONS: Final = 10
-"""Generations that are told of."""
+"""Generations in the status."""
 MOST_BEGINNINGS: Final = 10
-"""Partitions of each of them whose beginning is told."""
+"""Partitions of each of them whose first offset is in the status."""
 MOST_EXAMPLES: Final = 5
-"""Differences of a shadow that are told."""
+"""Differences of a shadow in the status."""
 LONGEST_CAUSE: Final = 1024
 Count = Annotated[int, Field(ge=0)]
 Revision = Annotated[str, Field(max_length=64)]
@@ -26,7 +26,7 @@ Cause = Annotated[str, Field(max_length=LONGEST_CAUSE)]
 
 
 class ReportedCounters(Model):
-    """What one member told last."""
+    """The last counters that a member reported."""
 
     member: str
     """Name of its pod."""
@@ -51,7 +51,7 @@ class Tally(Model):
     """Those of them that went into quarantine."""
 
     told: Annotated[tuple[ReportedCounters, ...], Field(max_length=evidence.MOST_COUNTED)] = ()
-    """What each member told last; the next answer is compared with it. Of many members 20 are counted."""
+    """The last counters of each member; its next report is compared with them. At most 20 members are counted."""
 
 
 class Trial(Model):
@@ -167,7 +167,7 @@ class Rollout(Model):
     """The revision that has proven itself, to which a failure leads back."""
 
     candidate: Revision | None = None
-    """The revision that is being let in, or was taken out."""
+    """The revision that is rolled out, or was rolled back."""
 
     step: Count = 0
     """0 for the canary, then the steps of the spec, then all members."""
@@ -234,7 +234,7 @@ class GenerationState(Model):
     """Those that are ready."""
 
     partitions: Count
-    """Partitions whose last range was of it, as Kafka tells it."""
+    """Partitions whose last range was of it, as Kafka reports it."""
 
     began: Annotated[tuple[Beginning, ...], Field(max_length=MOST_BEGINNINGS)] = ()
     """Where the first of those partitions went over to it."""
@@ -261,7 +261,7 @@ def rollout_of(record: rollout.RolloutRecord, shadow: ShadowState | None = None)
 def shadow_of(group_id: str, prefix: str, members: int, seen: Shadow) -> ShadowState:
     """Return what is seen of a shadow as it stands in the status."""
     found = seen.comparison
-    told = {name: Sides(**_plain(getattr(found, name))) for name in ("records", "objects", "bytes")}
+    sides = {name: Sides(**_plain(getattr(found, name))) for name in ("records", "objects", "bytes")}
     return ShadowState(
         group_id=group_id,
         prefix=prefix,
@@ -269,7 +269,7 @@ def shadow_of(group_id: str, prefix: str, members: int, seen: Shadow) -> ShadowS
         ready=seen.fleet.ready,
         partitions=found.partitions,
         ranges=found.ranges,
-        **(told if found.answers else {}),
+        **(sides if found.answers else {}),
         checksums=found.checksums,
         differences=found.differences,
         examples=tuple(_shortened(one) for one in found.examples[:MOST_EXAMPLES]),
@@ -282,17 +282,17 @@ def record_of(status: Mapping[str, Any]) -> rollout.RolloutRecord | None:
     if "rollout" not in status:
         return None
     try:
-        told = Rollout.model_validate(status["rollout"])
+        found = Rollout.model_validate(status["rollout"])
     except ValidationError:  # of another version, or changed by hand
         return None
     remembered = _plain(
-        told,
-        phase=Phase(told.phase),
-        trial=None if told.trial is None else rollout.Trial(**_plain(told.trial)),
-        candidate_stored=_remembered(told.candidate_stored),
-        stable_stored=_remembered(told.stable_stored),
-        suspicion=None if told.suspicion is None else rollout.Suspicion(**_plain(told.suspicion)),
-        failures=tuple(rollout.Failure(**_plain(one)) for one in told.failures),
+        found,
+        phase=Phase(found.phase),
+        trial=None if found.trial is None else rollout.Trial(**_plain(found.trial)),
+        candidate_stored=_remembered(found.candidate_stored),
+        stable_stored=_remembered(found.stable_stored),
+        suspicion=None if found.suspicion is None else rollout.Suspicion(**_plain(found.suspicion)),
+        failures=tuple(rollout.Failure(**_plain(one)) for one in found.failures),
     )
     del remembered["shadow"]
     record = rollout.RolloutRecord(**remembered)
@@ -307,10 +307,10 @@ def _tally_of(tally: evidence.Tally) -> dict[str, Any] | None:
     return _plain(tally, told=[_plain(one) for one in tally.told]) if tally.told else None
 
 
-def _remembered(told: Tally | None) -> evidence.Tally:
-    if told is None:
+def _remembered(tally: Tally | None) -> evidence.Tally:
+    if tally is None:
         return evidence.Tally()
-    return evidence.Tally(**_plain(told, told=tuple(evidence.ReportedCounters(**_plain(one)) for one in told.told)))
+    return evidence.Tally(**_plain(tally, told=tuple(evidence.ReportedCounters(**_plain(one)) for one in tally.told)))
 
 
 def _plain(one: Any, **instead: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 No references, no titles, no alternatives of types, no ``additionalProperties: false`` (unknown fields are refused by
 field validation, which kubectl asks for), and **no defaults**: the API server would write them into the stored object,
 where they outlive the version that chose them and make a resource differ from what Git says. The model fills them in
-alike for the operator and for ``logpersister run``; descriptions tell them.
+alike for the operator and for ``logpersister run``; descriptions name them.
 """
 
 import re

@@ -30,8 +30,8 @@ def config_map(app: Application) -> Document:
     if app.has_executors:
         data[EXECUTOR_KEY] = _text(executor_pod(app))
     labels = {COMPONENT_LABEL: app.component, REVISION_LABEL: app.revision}
-    told = {IMAGE_ANNOTATION: app.image, SPEC_IMAGE_ANNOTATION: image or "", DEFAULTS_ANNOTATION: app.defaults.text}
-    annotations = {name: value for name, value in told.items() if value}
+    written = {IMAGE_ANNOTATION: app.image, SPEC_IMAGE_ANNOTATION: image or "", DEFAULTS_ANNOTATION: app.defaults.text}
+    annotations = {name: value for name, value in written.items() if value}
     return app.child(CONFIG_MAP, app.revision_name, {"data": data}, labels=labels, annotations=annotations)
 
 
