@@ -6,10 +6,11 @@ where the world is as another path has seen it with at least as much left to hap
 be, seen from there.
 """
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tests.exploring import explore
 from tests.model.chronicle import Violation
 from tests.model.fingerprint import fingerprint, remember
 from tests.model.paths import Bounds, Branch, Deviations, Path
@@ -56,14 +57,10 @@ class Search:
 
     def run(self, most: int | None = None) -> Explored:
         """Play paths until none is left or one breaks a promise; at most so many."""
-        waiting: defaultdict[tuple[int, int], deque[Branch]] = defaultdict(deque)
-        waiting[0, 0].extend(Branch((), bounds) for bounds in self._bounds)
-        while waiting and self.explored.violation is None and self.explored.schedules != most:
-            fewest = min(waiting)
-            for branch in self._play(waiting[fewest].pop()):
-                waiting[branch.spent, len(branch.deviations)].append(branch)
-            if not waiting[fewest]:
-                del waiting[fewest]
+        beginnings = (Branch((), bounds) for bounds in self._bounds)
+        for _ in explore(beginnings, lambda branch: (branch.spent, len(branch.deviations)), self._play):
+            if self.explored.violation is not None or self.explored.schedules == most:
+                break
         return self.explored
 
     def _play(self, branch: Branch) -> list[Branch]:
@@ -72,7 +69,7 @@ class Search:
         world = Small(self._scene, path, title(self._scene, branch.deviations), self._rules)
         world.before_turn = lambda member: remember(world, member)
         try:
-            world.run(lambda: self._look(world))
+            world.run(lambda: self._prune_or_remember(world))
         except Seen:
             pass
         except Violation as violation:
@@ -82,7 +79,7 @@ class Search:
         self.explored.schedules += 1
         return path.branches
 
-    def _look(self, world: Small) -> None:
+    def _prune_or_remember(self, world: Small) -> None:
         if not world.path.is_new:
             return
         left, moment = world.path.left, fingerprint(world)

@@ -188,7 +188,7 @@ def parse(offset: Offset, metadata: str) -> CommittedOffset:
     """Read a committed offset and its metadata string.
 
     Raises:
-        UnknownMarkError: the metadata begins like ours (``lp``, a number) but cannot be read.
+        UnknownMetadataError: the metadata begins like ours (``lp``, a number) but cannot be read.
     """
     version, _, rest = metadata.partition(";")
     if version != VERSION:

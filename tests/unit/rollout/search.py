@@ -1,10 +1,10 @@
 """All that may happen within bounds, and much by chance beyond them."""
 
 import random
-from collections import deque
 from dataclasses import dataclass
 
 from logpersister_operator.rollout.invariants import RolloutError
+from tests import exploring
 from tests.unit.rollout.happenings import adversity, course_of, successors
 from tests.unit.rollout.world import BrokenError, World, check_end
 
@@ -19,27 +19,39 @@ class Found:
     worlds: int = 0
 
 
+@dataclass(frozen=True)
+class _Visit:
+    """A world, and after how many events it was reached first."""
+
+    world: World
+    key: object
+    events: int
+
+
 def explore(start: World, *, most: int = 200_000) -> Found:
     """Go through every world that can come of this one; raises BrokenError with the way to a broken promise."""
-    found = Found()
     came: dict[object, tuple[object, str] | None] = {start.key(): None}
-    waiting = deque([(start, start.key())])
     ends: set[object] = set()
-    while waiting:
-        world, key = waiting.popleft()
-        found.worlds += 1
-        assert found.worlds <= most, "more worlds than were thought"
+
+    def follow(visit: _Visit) -> list[_Visit]:
+        new: list[_Visit] = []
         what = "everything takes its course"
         try:
-            _check_course(world, ends)
-            for name, other in successors(world):
+            _check_course(visit.world, ends)
+            for name, other in successors(visit.world):
                 what = name
-                following = other.key()
-                if following not in came:
-                    came[following] = (key, name)
-                    waiting.append((other, following))
+                key = other.key()
+                if key not in came:
+                    came[key] = (visit.key, name)
+                    new.append(_Visit(other, key, visit.events + 1))
         except (RolloutError, BrokenError) as error:
-            raise BrokenError(f"{error}\nafter " + "\n      ".join([*_way(came, key), what])) from error
+            raise BrokenError(f"{error}\nafter " + "\n      ".join([*_way(came, visit.key), what])) from error
+        return new
+
+    found = Found()
+    for _ in exploring.explore([_Visit(start, start.key(), 0)], lambda visit: visit.events, follow):
+        found.worlds += 1
+        assert found.worlds <= most, "more worlds than were thought"
     return found
 
 

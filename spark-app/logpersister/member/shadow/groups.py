@@ -18,7 +18,7 @@ class GroupPositions:
     def committed(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, CommittedOffset | None]:
         """Return the committed offsets; None where there is none. Partitions that Kafka does not tell of are missing.
 
-        Raises UnknownMarkError, KafkaError.
+        Raises UnknownMetadataError, KafkaError.
         """
         with self._lock:
             found = self._offsets.committed(partitions)
