@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from typing import Final
+from typing import Final, Literal
 
 from logpersister import __version__
 
@@ -33,11 +33,12 @@ def parser() -> argparse.ArgumentParser:
     )
     root.add_argument("--version", action="version", version=f"logpersister {__version__}")
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _init(_command(commands, "init", "write a manifest by asking brokers and bucket", file=None))
     _check(_command(commands, "check", "validate a manifest; reach its brokers and its bucket"))
     _run(_command(commands, "run", "run a member of the group until it is stopped"))
     _lag(_command(commands, "lag", "show what is not stored yet"))
     _ls(_command(commands, "ls", "show what is stored"))
-    _head(_command(commands, "head", "show the first records of an object", needs_file=False))
+    _head(_command(commands, "head", "show the first records of an object", file="optional"))
     _verify(_command(commands, "verify", "prove from Kafka and the bucket that every record is stored exactly once"))
     commands.add_parser("version", help="print versions", description="Print versions.")
     return root
@@ -72,6 +73,11 @@ def cores(text: str) -> int:
     return value
 
 
+def words(text: str) -> list[str]:
+    """Parse names with commas between them."""
+    return [word.strip() for word in text.split(",")]
+
+
 def count(text: str) -> int:
     """Parse a whole number, 0 or more."""
     if not (text.isascii() and text.isdigit()):
@@ -80,17 +86,22 @@ def count(text: str) -> int:
 
 
 def _command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, summary: str, *, needs_file: bool = True
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    summary: str,
+    *,
+    file: Literal["required", "optional"] | None = "required",
 ) -> argparse.ArgumentParser:
     sentence = f"{summary[0].upper()}{summary[1:]}."
     command = commands.add_parser(name, help=summary, description=sentence)
-    command.add_argument(
-        "-f",
-        "--file",
-        required=needs_file,
-        metavar="FILE",
-        help="the LogPersister manifest (YAML); - reads it from standard input",
-    )
+    if file is not None:
+        command.add_argument(
+            "-f",
+            "--file",
+            required=file == "required",
+            metavar="FILE",
+            help="the LogPersister manifest (YAML); - reads it from standard input",
+        )
     command.add_argument(
         "--secrets-dir",
         metavar="DIR",
@@ -105,6 +116,25 @@ def _command(
         help="how long to wait for Kafka and for the bucket (default: 10s)",
     )
     return command
+
+
+def _init(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,…", help="brokers to ask first")
+    command.add_argument("--bucket", required=True, metavar="BUCKET", help="bucket that will take the objects")
+    command.add_argument("--prefix", default="raw", metavar="FOLDER", help="folder of the bucket (default: raw)")
+    chosen = command.add_mutually_exclusive_group()
+    chosen.add_argument(
+        "--topics", type=words, metavar="NAME,…", help="topics to store (default: all but internal ones, by name)"
+    )
+    chosen.add_argument("--pattern", metavar="REGEX", help="topics to store, and those that come later")
+    command.add_argument("--name", metavar="NAME", help="of the resource and of its consumer group")
+    command.add_argument("--output", metavar="FILE", help="a new file for the manifest (default: standard output)")
+    command.add_argument("--protocol", metavar="WORD", help="of the listener: SSL, SASL_PLAINTEXT, SASL_SSL")
+    command.add_argument("--mechanism", metavar="WORD", help="of the login, for example SCRAM-SHA-512")
+    command.add_argument(
+        "--kafka-secret", metavar="NAME", help="Secret with username, password, ca.crt, …, as a manifest names it"
+    )
+    _storage(command)
 
 
 def _check(command: argparse.ArgumentParser) -> None:
@@ -204,6 +234,7 @@ def _storage(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (default: keys as the AWS SDK finds them)",
     )
+    command.add_argument("--s3-ca-secret", metavar="NAME", help="Secret with ca.crt, the authority of the endpoint")
 
 
 def _verify(command: argparse.ArgumentParser) -> None:

@@ -1,5 +1,7 @@
 """Reaching the bucket with a deadline, and with errors that end a command as they should."""
 
+import argparse
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -29,6 +31,21 @@ def opened(resource: LogPersister, secrets: Secrets, timeouts: Timeouts | None =
         raise UnreachableError(f"spec.storage: {error}", may_pass=may_pass) from error
     except ManifestError as error:
         raise invalid(error) from None
+
+
+def described_by(arguments: argparse.Namespace, name: str) -> dict[str, str | None]:
+    """Return a section ``storage`` for a bucket that no manifest describes, at the endpoint that the options name.
+
+    Without one it is that of the environment, as for the AWS SDK.
+    """
+    environment = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    return {
+        "bucket": name,
+        "endpoint": arguments.endpoint or environment,
+        "region": arguments.region,
+        "secretName": arguments.s3_secret,
+        "caSecretName": arguments.s3_ca_secret,
+    }
 
 
 def reach(resource: LogPersister, secrets: Secrets, seconds: float) -> None:

@@ -3,7 +3,6 @@
 import argparse
 import base64
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -70,8 +69,12 @@ def object_key(arguments: argparse.Namespace) -> str | None:
         key = what.removeprefix(SCHEME).partition("/")[2]
         if not key or key.endswith("/"):
             raise CommandError(f"{what}: names no object; write s3://bucket/key", Exit.INVALID)
-    if arguments.file is not None and (arguments.endpoint or arguments.region or arguments.s3_secret):
-        raise CommandError("--endpoint, --region and --s3-secret are for use without a manifest", Exit.INVALID)
+    if arguments.file is not None and any(
+        (arguments.endpoint, arguments.region, arguments.s3_secret, arguments.s3_ca_secret)
+    ):
+        raise CommandError(
+            "--endpoint, --region, --s3-secret and --s3-ca-secret are for use without a manifest", Exit.INVALID
+        )
     return key
 
 
@@ -81,14 +84,8 @@ def _in_bucket(resource: LogPersister, name: str) -> LogPersister:
 
 
 def _bucket_alone(arguments: argparse.Namespace) -> LogPersister:
-    """Return a manifest whose bucket is that of the address, at the endpoint that the environment names, if any."""
-    environment = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    storage = {
-        "bucket": arguments.what.removeprefix(SCHEME).partition("/")[0],
-        "endpoint": arguments.endpoint or environment,
-        "region": arguments.region,
-        "secretName": arguments.s3_secret,
-    }
+    """Return a manifest whose bucket is that of the address."""
+    storage = bucket.described_by(arguments, arguments.what.removeprefix(SCHEME).partition("/")[0])
     return context.resource("head", {"bootstrapServers": "none:1", "topicPattern": "."}, storage)
 
 

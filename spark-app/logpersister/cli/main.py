@@ -13,7 +13,7 @@ from typing import Final
 from logpersister.cli.arguments import parser
 from logpersister.cli.exits import CommandError, Exit
 
-_COMMANDS: Final = ("check", "run", "lag", "ls", "head", "verify", "version")
+_COMMANDS: Final = ("init", "check", "run", "lag", "ls", "head", "verify", "version")
 _MODULES: Final = {name: f"logpersister.cli.{name}" for name in _COMMANDS}
 
 
