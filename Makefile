@@ -21,7 +21,7 @@ UV := .cache/uv/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stack stack-down stack-status test lint types layers rust pytest coverage golden quick unit model chaos soak \
+.PHONY: help setup demo stack stack-down stack-status test ci lint types layers rust pytest coverage golden quick unit model chaos soak \
 	image node-programs cluster-up cluster-down test-cluster bench format crds lock clean distclean
 
 help: ## show the targets
@@ -54,6 +54,11 @@ test: ## everything that must hold: style, types, layers, Rust, all tests with a
 	@$(TIMED) rust $(MAKE) --no-print-directory rust
 	@$(TIMED) pytest $(MAKE) --no-print-directory pytest
 
+ci: ## what continuous integration runs (.ci/run): set-up, all that must hold, the tests on a real node
+	@$(TIMED) setup $(MAKE) --no-print-directory setup
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-cluster
+
 lint: ## style of Python
 	$(PREPARE) code
 	@$(BIN)/ruff check .
@@ -75,7 +80,7 @@ rust: ## style, lints and tests of the native decoder
 
 pytest: ## all Python tests, with coverage of their own processes in htmlcov/ (ARGS='-k name' for some)
 	$(PREPARE) test
-	@$(BIN)/pytest --cov --cov-report=html $(WORKERS) $(ARGS)
+	@$(PYTHON) scripts/again.py $(BIN)/pytest --cov --cov-report=html $(WORKERS) $(ARGS)
 
 coverage: ## the same, and what members run in processes of their own counts too: slower, and a higher floor
 	@COVERAGE_OF=subprocess $(MAKE) --no-print-directory pytest ARGS='--cov-fail-under=95 $(ARGS)'

@@ -14,13 +14,16 @@ from tests.cluster.preparation import run_on_cluster
 
 _LANES = ("-n2", "--dist=loadfile", "--no-loadscope-reorder")
 """These tests mostly wait: those that leave the others alone run side by side (tests/cluster/lanes.py)."""
-_OPTIONS = ("--quiet", *_LANES, "--maxfail=2", "--tb=short", "--durations=30", "--durations-min=1")
-"""Where one thing is broken every test waits for it in vain: two that fail tell enough."""
+_OPTIONS = ("--quiet", *_LANES, "--maxfail=4", "--tb=short", "--durations=30", "--durations-min=1")
+"""Where one thing is broken every test waits for it in vain: four that fail tell enough."""
+_AGAIN = str(Path(__file__).parents[2] / "scripts" / "again.py")
+"""In CI up to three that fail are played once more."""
 
 
 def main() -> int:
     """Return the exit code of pytest, or 1 with a message when there is no cluster or no image."""
-    return run_on_cluster([sys.executable, "-m", "pytest", *_OPTIONS, str(Path(__file__).parent), *sys.argv[1:]])
+    pytest = [sys.executable, "-m", "pytest", *_OPTIONS, str(Path(__file__).parent), *sys.argv[1:]]
+    return run_on_cluster([sys.executable, _AGAIN, *pytest])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,46 @@
+"""The limits of CI's stages."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+import timed
+from logged import ROOT
+
+
+def test_every_stage_of_ci_has_a_limit() -> None:
+    commands = (ROOT / ".ci" / "run").read_text() + (ROOT / "Makefile").read_text()
+    assert set(re.findall(r"(?:\$\(TIMED\)|scripts/timed\.py) ([a-z-]+) ", commands)) == set(timed.LIMITS)
+
+
+def test_the_page_for_contributors_lists_the_stages_and_their_limits() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    table = page.partition("| stage of `.ci/run` |")[2].partition("\n\n")[0]
+    listed = re.findall(r"^\| ([a-z-]+) \| [^|]* \| ([\d,]+) \|$", table, re.MULTILINE)
+    assert {name: int(limit.replace(",", "")) for name, limit in listed} == timed.LIMITS
+
+
+@pytest.mark.parametrize(("ci", "limit", "code"), [("true", 0, 1), ("", 0, 0), ("true", 60, 0)])
+def test_a_stage_fails_over_its_limit_in_ci(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], ci: str, limit: int, code: int
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setitem(timed.LIMITS, "lint", limit)
+    monkeypatch.setattr(sys, "argv", ["timed.py", "lint", "true"])
+    assert timed.main() == code
+    assert ("FAILED (longer than its limit of 0 s" in capfd.readouterr().out) == bool(code)
+
+
+def test_a_stage_that_fails_ends_with_the_exit_code_of_its_command() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "timed.py"), "lint", "sh", "-c", "exit 3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "FAILED (exit code 3)" in done.stdout
+
+
+def test_the_whole_warns_before_it_fails(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(timed.EXPECTED, "all", 0)
+    monkeypatch.setattr(sys, "argv", ["timed.py", "all", "true"])
+    assert timed.main() == 0
+    assert "WARNING: all took" in capfd.readouterr().out
