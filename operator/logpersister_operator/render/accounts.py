@@ -5,18 +5,28 @@ from logpersister_operator.render.application import EXECUTOR, MEMBER, Applicati
 
 
 def service_accounts(app: Application) -> list[Document]:
-    """Return the account of members, and of executors when there are some; tokens are mounted where pods say so."""
+    """Return the account of members, and of executors when there are some; tokens are mounted where pods say so.
+
+    An account that the spec names is somebody else's: there is nothing to make.
+    """
+    account = app.resource.spec.service_account
+    if account.name is not None:
+        return []
     components = [MEMBER, EXECUTOR] if app.has_executors else [MEMBER]
+    body = {"automountServiceAccountToken": False}
     return [
-        app.child(SERVICE_ACCOUNT, app.account_name(one), {"automountServiceAccountToken": False}) for one in components
+        app.child(SERVICE_ACCOUNT, app.account_name(one), body, annotations=account.annotations) for one in components
     ]
 
 
 def driver_role(app: Application) -> list[Document]:
-    """Return Role and RoleBinding of the members; nothing when Spark runs inside of them."""
+    """Return Role and RoleBinding of the members; nothing when Spark runs inside of them.
+
+    Each account has a binding of its own: while one revision takes over from another, drivers of both make executors.
+    """
     if not app.has_executors:
         return []
-    name = app.account_name(MEMBER)
+    name, account = f"{app.name}-{MEMBER}", app.account_name(MEMBER)
     rules = [
         {
             "apiGroups": [""],
@@ -31,6 +41,7 @@ def driver_role(app: Application) -> list[Document]:
     ]
     binding = {
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": app.namespace}],
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": app.namespace}],
     }
-    return [app.child(ROLE, name, {"rules": rules}), app.child(ROLE_BINDING, name, binding)]
+    own = name if account == name else f"{name}-{account}"
+    return [app.child(ROLE, name, {"rules": rules}), app.child(ROLE_BINDING, own, binding)]

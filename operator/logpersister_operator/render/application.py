@@ -77,7 +77,8 @@ class Application:
         return self.resource.spec.spark.has_executors
 
     def account_name(self, component: str) -> str:
-        return f"{self.name}-{component}"
+        """Return the service account of members or executors, which perhaps somebody else has made."""
+        return self.resource.spec.service_account.name or f"{self.name}-{component}"
 
     @property
     def selector(self) -> dict[str, str]:

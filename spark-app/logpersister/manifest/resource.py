@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from logpersister.manifest.accounts import ServiceAccountSpec
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.constraint import Duration, Model, String, Text, Whole, compiled, milliseconds
 from logpersister.manifest.kafka import KafkaSpec
@@ -180,6 +181,10 @@ class Spec(Model):
     image: Image | None = None
     """Image of members and executors; that of the operator's setting unless set. Another one is a new revision, which
     is tried like any other. For Kubernetes: `logpersister run` ignores it."""
+
+    service_account: ServiceAccountSpec = ServiceAccountSpec()
+    """The service account of members and executors, for identities of a cloud. A change is a new revision, which is
+    tried like any other. For Kubernetes: `logpersister run` ignores it."""
 
     pod_template: PodTemplate | None = None
     """Merged over the members' pods; their container is named `member`. A change replaces the pods and makes no new

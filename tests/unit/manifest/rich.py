@@ -101,6 +101,7 @@ BY_NAME: dict[str, Any] = {
             "attempt": 1,
         },
         "image": "registry.example/logpersister:1",
+        "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::111122223333:role/logs"}},
         "podTemplate": _POD,
     },
 }
@@ -123,6 +124,7 @@ BY_PATTERN: dict[str, Any] = {
             "partitionBy": [{"date": {"granularity": "hour"}}, {"date": {"granularity": "minute"}}],
         },
         "spark": {"minExecutors": 1, "maxExecutors": 10},
+        "serviceAccount": {"name": "logs-writer"},
     },
 }
 
