@@ -16,6 +16,7 @@ _PROMTOOL = _ROOT / "tests" / "chart" / "promtool"
 KUBERNETES = "v1.34.4"
 HELM = "v3.19.5"
 KUBECONFORM = "v0.7.0"
+KUBE_SCORE = "v1.20.0"
 
 _KUBERNETES_VERSION = " ".join(
     f"-X {package}.gitVersion={KUBERNETES} -X {package}.gitMajor=1 -X {package}.gitMinor=34"
@@ -121,6 +122,11 @@ GO_BUILDS = (
         "kubeconform, a Go build of some seconds",
         f"github.com/yannh/kubeconform/cmd/kubeconform@{KUBECONFORM}",
         variables=f"-X main.version={KUBECONFORM}",
+    ),
+    GoBuild(
+        "kube-score",
+        "kube-score, a Go build of half a minute",
+        f"github.com/zegl/kube-score/cmd/kube-score@{KUBE_SCORE}",
     ),
     GoBuild(
         "promtool",
