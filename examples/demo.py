@@ -4,7 +4,6 @@ Servers, topics and buckets are fresh in each run and gone afterwards, also afte
 """
 
 import argparse
-import gzip
 import json
 import os
 import re
@@ -116,10 +115,9 @@ class Demo:
         self._steps.headline("What is stored: logpersister ls")
         self._logpersister("ls")
         key = self._keys(TOPICS[0])[0]
-        self._steps.headline(f"The first records of s3://{BUCKET}/{key}")
-        body = self._s3.client().get_object(Bucket=BUCKET, Key=key)["Body"].read()
-        for line in gzip.decompress(body).decode().splitlines()[:_LINES]:
-            print(line)
+        address = f"s3://{BUCKET}/{key}"
+        self._steps.headline(f"The first records of an object: logpersister head {address}")
+        self._logpersister("head", address, f"--records={_LINES}")
         self._steps.headline("What is not stored yet: logpersister lag")
         self._logpersister("lag")
 

@@ -4,24 +4,37 @@ import json
 import re
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 
+import pytest
+
+from examples.demo import PLACE
 from examples.produce_clicks import COUNTRIES
 from tests.stack.artifacts import ROOT
 
 _SECONDS = 600
+_RECORDING = re.compile(r"```console\n\$ make demo\n(.*?)```", re.DOTALL)
 
 
-def demo(directory: Path) -> str:
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo") / "demo"
+
+
+@pytest.fixture(scope="module")
+def output(directory: Path) -> str:
+    """What it writes to a terminal."""
     command = [sys.executable, "-m", "examples.demo", "--records=2000", f"--directory={directory}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=_SECONDS)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=_SECONDS
+    )
+    assert done.returncode == 0, done.stdout
     return done.stdout
 
 
-def test_each_step_is_a_line_and_the_end_shows_files_records_and_lag(tmp_path: Path) -> None:
-    output = demo(tmp_path / "demo")
-    log = tmp_path / "demo" / "member.log"
+def test_each_step_is_a_line_and_the_end_shows_files_records_and_lag(output: str, directory: Path) -> None:
+    log = directory / "member.log"
     head, files, records, lag, further = re.split(r"\n\n(?=What is|The first|Where to)", output)
 
     steps = dict(re.findall(r"(?m)^ +[0-9.]+ s  (.+?)  +(.+)$", head))
@@ -35,8 +48,26 @@ def test_each_step_is_a_line_and_the_end_shows_files_records_and_lag(tmp_path: P
     assert log.read_text()
 
     assert f"\n{run[1]} objects, " in files
-    assert {json.loads(line)["country"] for line in records.splitlines()[1:]} <= set(COUNTRIES)
+    assert {json.loads(line)["country"] for line in records.splitlines()[2:]} <= set(COUNTRIES)
     assert "0 of 7 partitions behind: 0 records" in lag
     assert re.search(r"make stack .*\n.*docs/manifest\.md explains every field\n\nDone in \d+ s", further)
     assert log.read_text().splitlines()[0] not in output
     assert not re.search("minio|seaweed", output, re.IGNORECASE)  # whose S3 it is does not matter
+
+
+def test_the_recording_in_the_readme_is_true(output: str, directory: Path) -> None:
+    """But for numbers, and for how many lines of one kind there are."""
+    recorded = _RECORDING.search((ROOT / "README.md").read_text())
+    assert recorded
+    there = str(PLACE.relative_to(ROOT))
+    assert shape(output.replace(str(directory), there)) == shape(recorded[1])
+
+
+def shape(text: str) -> list[str]:
+    """Return the lines without numbers, units, values of JSON and the width of columns; equal neighbours once."""
+    lines = []
+    for line in text.strip().splitlines():
+        fields = f"JSON {list(json.loads(line))}" if line.startswith("{") else line
+        numbers = re.sub(r"\d[\d,.]*", "0", fields)
+        lines.append(" ".join(re.sub(r"0 (?:B|[KMGT]iB)\b", "0 B", numbers).split()))
+    return [line for line, _ in groupby(lines)]
