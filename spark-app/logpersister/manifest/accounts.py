@@ -25,12 +25,11 @@ class ServiceAccountSpec(Model):
     """The service account of members and executors."""
 
     name: AccountName | None = None
-    """An account that exists in the namespace of the resource, for members and executors alike. The operator never
-    changes it; with executors it binds it to the right to run pods. Unless set, the operator makes accounts of the
-    resource's own."""
+    """Existing account in the resource's namespace, for members and executors. The operator does not change it, but
+    with executors binds it to the right to run pods. Default: the operator creates accounts of the resource's own."""
 
     annotations: Annotated[dict[String, AnnotationValue], Field(max_length=100)] = Field(default_factory=dict)
-    """Annotations of the accounts that the operator makes, for example `eks.amazonaws.com/role-arn`."""
+    """Annotations of the accounts that the operator creates, for example `eks.amazonaws.com/role-arn`."""
 
     @rule(
         "!has(self.name) || !has(self.annotations) || self.annotations.size() == 0",

@@ -161,22 +161,21 @@ class SecuritySpec(Model):
     """How to connect and log in. The secrets themselves are in the Secret that ``secretName`` names."""
 
     protocol: Protocol = "PLAINTEXT"
-    """Protocol of the broker's listener. Set it to what the listener speaks: with TLS (`SSL`), with a login
-    (`SASL_PLAINTEXT`, only for networks that nobody can listen to), or with both (`SASL_SSL`)."""
+    """Protocol of the broker's listener: without both (`PLAINTEXT`), with TLS (`SSL`), with a login (`SASL_PLAINTEXT`,
+    only for networks that nobody can listen to), or with both (`SASL_SSL`)."""
 
     mechanism: Mechanism | None = None
-    """How to log in; needed with SASL and only there. `SCRAM-SHA-512` where you can choose; `OAUTHBEARER` when an
+    """Login mechanism; required with SASL, refused without. Choose `SCRAM-SHA-512` if you can, `OAUTHBEARER` if an
     identity provider issues tokens."""
 
     secret_name: SecretName | None = None
-    """Secret with the keys `username` and `password` (PLAIN, SCRAM), `token`, or `token-url`, `client-id`,
-    `client-secret` and perhaps `scope` (OAUTHBEARER), `ca.crt` (PEM of the authority that signed the brokers'
-    certificates, when it is not a public one), `tls.crt` and `tls.key` (PEM, when brokers ask for a client
-    certificate). Needed with SASL."""
+    """Secret with the keys `username` and `password` (PLAIN, SCRAM); `token`, or `token-url`, `client-id`,
+    `client-secret` and optionally `scope` (OAUTHBEARER); `ca.crt` (PEM of a private CA of the brokers' certificates);
+    `tls.crt` and `tls.key` (PEM of a client certificate). Required with SASL."""
 
     verify_hostname: Flag = True
-    """Whether the broker's certificate must name the host that we connect to. Set it to false only while brokers
-    have certificates without their names: whoever has any certificate of the same authority can then pose as one."""
+    """Whether the broker's certificate must contain the host name. Set it to false only while brokers have certificates
+    without their names: anybody with a certificate of the same CA can then impersonate a broker."""
 
     @property
     def uses_tls(self) -> bool:
@@ -236,43 +235,43 @@ class KafkaSpec(Model):
     """Where records come from."""
 
     bootstrap_servers: BootstrapServers
-    """Brokers to ask first, as `host:port,host:port`; the others are learned from them. Name two or three, so that
-    a member can start while one is down."""
+    """Brokers for the first connection, as `host:port,host:port`; they name the others. Give two or three, so that a
+    member can start while one is down."""
 
     group_id: GroupId | None = None
-    """Consumer group whose committed offsets are the progress. Default: `metadata.name`. Set it to go on with a group
-    of another name; two resources must never share one on the same topics."""
+    """Consumer group; its committed offsets are the progress. Default: `metadata.name`. Set it to continue a group of
+    another name. Two resources must never share a group."""
 
     topics: Annotated[tuple[TopicName, ...], Field(min_length=1, max_length=1000), Unique()] | None = None
     """Topics by name. Exactly one of `topics` and `topicPattern` is needed."""
 
     topic_pattern: Regex | None = None
-    """Topics by regular expression (Python syntax), found anywhere in the name unless anchored: `^web` begins with
-    web, `^web$` is only web. New topics that match join by themselves. Topics beginning with `__` never match."""
+    """Topics by regular expression (Python syntax), found anywhere in the name unless anchored: `^web` matches names
+    that begin with web, `^web$` only web. New matching topics join by themselves. Topics that begin with `__` never
+    match."""
 
     exclude_topic_pattern: Regex | None = None
-    """Topics that `topicPattern` matches and that are not wanted; found anywhere in the name unless anchored."""
+    """Topics to exclude from `topicPattern`; found anywhere in the name unless anchored."""
 
     start_from: StartFrom = "earliest"
     """Where the group begins: `earliest`, `latest`, or an RFC 3339 time (the first record at or after it). It is
-    decided once for each topic. Partitions and topics that are made later begin at their first record, whatever is said
-    here."""
+    decided once per topic. Partitions and topics that are created later begin at their first record."""
 
     isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
-    """Whether records of aborted transactions are left out. `read_uncommitted` stores them too, and does not wait
-    for open transactions: for topics whose hanging transactions hold back the age of files."""
+    """`read_committed` leaves out records of aborted transactions. `read_uncommitted` stores them, too, and does not
+    wait for open transactions; use it for topics whose hanging transactions delay files."""
 
     on_data_loss: Literal["fail", "skip"] = "fail"
-    """What to do when Kafka has deleted records before they were stored (retention too short, or a long stop).
-    `fail` holds the partition and reports the missing range; `skip` records the loss and goes on behind it."""
+    """What to do when Kafka has deleted records before they were stored (retention too short, or a long stop). `fail`
+    holds the partition and reports the missing range; `skip` records the loss and continues after it."""
 
     client_rack: Rack | None = None
-    """Rack (availability zone) of the members, to fetch from the closest replica. Set it where traffic between
-    zones costs, and brokers have a `replica.selector.class`."""
+    """Rack (availability zone) of the members, to fetch from the closest replica. Set it if traffic between zones costs
+    money and brokers have a `replica.selector.class`."""
 
     session_timeout: Annotated[timedelta, Duration("6s", "30m")] = timedelta(seconds=45)
-    """How long a member may be silent before its partitions go to others. Shorter: a dead member is replaced sooner.
-    Longer: a restart or a pause does not move partitions. The broker's `group.min.session.timeout.ms` and
+    """How long a member may send no heartbeat before other members get its partitions. Shorter: a dead member is
+    replaced sooner. Longer: a restart or a pause moves no partitions. The broker's `group.min.session.timeout.ms` and
     `group.max.session.timeout.ms` limit it."""
 
     security: SecuritySpec = SecuritySpec()

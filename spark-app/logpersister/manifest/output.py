@@ -80,15 +80,15 @@ class TextSpec(Model):
     """Settings of format ``text``: one record after another, each value followed by the delimiter."""
 
     delimiter: Delimiter = "\n"
-    """What follows each value. Set it when values contain line breaks, for example to `"\\u001e"`."""
+    """Written after each value. If values contain line breaks, set it for example to `"\\u001e"`."""
 
     delimiter_in_value: Literal["keep", "escape"] = "keep"
-    """What happens to a delimiter inside a value. `keep` stores the value as it is, and a reader sees two lines;
-    `escape` makes every file unambiguous (docs/formats.md)."""
+    """Treatment of a delimiter inside a value. `keep` stores the value unchanged, so a reader sees two lines; `escape`
+    makes one record one line (docs/formats.md)."""
 
     tombstones: Literal["skip", "empty"] = "skip"
-    """What happens to a record whose value is null. `skip` leaves it out; `empty` writes an empty line, which no
-    reader can tell from an empty value."""
+    """Treatment of a record whose value is null. `skip` leaves it out; `empty` writes an empty line, like an empty
+    value."""
 
     @rule(
         r"$delimiterInValue != 'escape' || !$delimiter.matches('[A-Za-z0-9\\\\]')",
@@ -104,39 +104,37 @@ class SequenceFileSpec(Model):
     """Settings of format ``sequencefile``: Hadoop's container of keys and values."""
 
     key: Literal["longwritable", "messagepack"] = "longwritable"
-    """What is kept beside the value. `longwritable`: the offset. `messagepack`: a map of offset, timestamp and the
+    """What the key of an entry contains. `longwritable`: the offset. `messagepack`: a map of offset, timestamp and the
     record's key (docs/formats.md)."""
 
     compression_type: Literal["record", "block"] = "block"
-    """What is compressed at once: one value, or many records. `block` is much smaller; `record` is for readers that
-    need it. Only with a compression."""
+    """Unit of compression: one value (`record`) or many records (`block`). `block` is much smaller; `record` is for
+    readers that need it. Only with a compression."""
 
     tombstones: Literal["skip", "empty"] = "empty"
-    """What happens to a record whose value is null. `skip` leaves it out; `empty` writes an empty value, which no
-    reader can tell from one that was empty."""
+    """Treatment of a record whose value is null. `skip` leaves it out; `empty` writes an empty value."""
 
 
 class DateRule(Model):
     """A folder by the record's timestamp."""
 
     granularity: Literal["day", "hour", "minute"]
-    """How much time one folder holds. Finer: a query reads less; coarser: fewer and larger objects. A level says what
-    those outside of it have not said yet: day alone is `dt=2026-11-21`, day and then hour `dt=2026-11-21/hr=05`, hour
-    alone `hr=2026-11-21-05`."""
+    """Time span of one folder. Finer: a query reads less. Coarser: fewer and larger objects. Each level adds what the
+    levels above it leave open: `day` gives `dt=2026-11-21`, `day` then `hour` gives `dt=2026-11-21/hr=05`, `hour` alone
+    gives `hr=2026-11-21-05`."""
 
     timezone: TimeZone = "UTC"
     """IANA time zone in which days and hours begin."""
 
     prefix: FolderPrefix | None = None
-    """What precedes the value in the folder's name. Default: `dt=` for a day, `hr=` for an hour, `min=` for a
-    minute."""
+    """Text before the value in the folder's name. Default: `dt=` for a day, `hr=` for an hour, `min=` for a minute."""
 
 
 class OffsetRule(Model):
     """A folder by the record's offset."""
 
     every: Annotated[int, Whole(1, 2**53)]
-    """Offsets that share one folder, which is named after the first: `offset=20000000`."""
+    """Number of offsets per folder, which is named after the first: `offset=20000000`."""
 
 
 class PartitionRule(Model):
@@ -187,8 +185,8 @@ class OutputSpec(Model):
     """What is written. A change of anything here that readers would notice is a new ``generation``."""
 
     format: Format = "text"
-    """File format. `text`: one value a line, for every tool. `sequencefile`: Hadoop's, keeps offsets, keys and any
-    bytes."""
+    """File format. `text`: one value per line, for every tool. `sequencefile`: Hadoop's format with offsets, optionally
+    keys and timestamps, and any bytes."""
 
     compression: Compression = Field(default_factory=_default_compression)
     """Compression. For `text`: `gzip` (default; every tool reads it), `zstd` (smaller), `none`. For `sequencefile`:
@@ -202,7 +200,7 @@ class OutputSpec(Model):
 
     partition_by: Annotated[tuple[PartitionRule, ...], Field(max_length=4)] = ()
     """Levels of folders below the topic, outermost first; `[]` for none. A range of offsets becomes one object per
-    folder, so fine folders make small objects when timestamps are mixed."""
+    folder, so fine folders make small objects if timestamps are mixed."""
 
     @rule(
         f"!has(self.compression) || self.compression in {cel_literal(COMPRESSIONS)}[$format]",

@@ -11,9 +11,9 @@ class ParserSpec(Model):
     """What values must be. A change of it is a new ``generation`` for readers that count on it."""
 
     type: Parser = "bytes"
-    """`bytes`: anything, values are not looked at. `json`: each value is one JSON document (RFC 8259, UTF-8, nested at
-    most 128 deep); a record whose value is not is stored as it is, in the folder `_quarantine` below the topic's
-    (docs/parsers.md). Null values are never parsed."""
+    """`bytes`: any value, unchecked. `json`: each value must be one JSON document (RFC 8259, UTF-8, nested at most 128
+    deep); records with other values are stored unchanged in the topic's folder `_quarantine` (docs/parsers.md). Null
+    values are never parsed."""
 
     @property
     def has_quarantine(self) -> bool:

@@ -76,18 +76,18 @@ class Metadata(Model):
     model_config = ConfigDict(extra="allow")
 
     name: Name
-    """Name of the resource, unique in its namespace; also the consumer group unless `spec.kafka.groupId` says
-    otherwise."""
+    """Name of the resource, unique in its namespace. It is also the consumer group unless `spec.kafka.groupId` is
+    set."""
 
     namespace: Namespace | None = None
-    """Namespace, for Kubernetes; without meaning outside it."""
+    """Namespace in Kubernetes; without effect elsewhere."""
 
     labels: dict[String, String] = Field(default_factory=dict)
-    """Labels for your own use; they change nothing."""
+    """Labels for your own use, without effect."""
 
     annotations: dict[String, String] = Field(default_factory=dict)
-    """Annotations for your own use; they change nothing but `logpersister.dev/promote`, which ends a pause of a
-    rollout."""
+    """Annotations for your own use. Only `logpersister.dev/…` has an effect, for example `logpersister.dev/promote`
+    ends a pause of a rollout."""
 
 
 def _bytes(field: str) -> str:
@@ -122,7 +122,7 @@ class Spec(Model):
 
     generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
     """Part of every object's name. Raise it when the output changes in a way that readers notice (format, layout):
-    from that point on objects have the new number, beginning exactly where the old ones end. Never lower it."""
+    objects of the new generation begin exactly where the old ones end. Never lower it."""
 
     kafka: KafkaSpec
     """Where records come from."""
@@ -131,65 +131,61 @@ class Spec(Model):
     """Where objects go."""
 
     output: OutputSpec = OutputSpec()
-    """What objects look like inside, and how they are laid out in folders."""
+    """Content of objects and their folders."""
 
     parser: ParserSpec = ParserSpec()
-    """What values must be; records whose values are not are stored apart, in quarantine."""
+    """What values must be. Records with other values are stored in quarantine."""
 
     upload: UploadSpec = UploadSpec()
     """When records become an object."""
 
     members: Annotated[int, Whole(1, 1000)] = 1
-    """Processes of the group; partitions are shared out among them. Two or more go on without a pause when one
-    dies. Outside Kubernetes each `logpersister run` is one, whatever is written here. With `autoscale` it is the number
-    to begin with."""
+    """Number of members, which share the partitions. With two or more, storing continues without a pause when one dies.
+    With `autoscale` it is the initial number. Outside Kubernetes each `logpersister run` is one member, whatever this
+    number is."""
 
     autoscale: AutoscaleSpec | None = None
-    """Lets the number of members follow the lag, in place of `members`. For Kubernetes: `logpersister run` ignores
-    it."""
+    """The number of members follows the lag, instead of `members`. `logpersister run` ignores it."""
 
     spark: SparkSpec = SparkSpec()
     """Where the work runs."""
 
     shutdown_grace: Annotated[timedelta, Duration("0s", "1h")] = timedelta(seconds=30)
-    """How long running uploads may go on after SIGTERM. What does not end in time is finished by the next member;
-    nothing is lost or stored twice. Longer saves that work, shorter stops sooner."""
+    """How long running uploads may continue after SIGTERM. The next member repeats uploads that do not finish in time;
+    nothing is lost or stored twice. Longer: less repeated work. Shorter: a faster stop."""
 
     cycle_interval: Annotated[timedelta, Duration("100ms", "5m")] = timedelta(seconds=5)
-    """How often a member looks for ranges that are due, and so what may be added to `upload.maxAge`. Shorter when
-    `maxAge` is a few seconds; longer for fewer and larger Spark jobs over thousands of slow partitions."""
+    """Time between two looks of a member for due ranges; adds up to this much to `upload.maxAge`. Shorten it when
+    `maxAge` is a few seconds. Lengthen it for fewer and larger Spark jobs over thousands of slow partitions."""
 
     target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
-    """How old the oldest record not yet stored may be before condition `LagWithinTarget` is false and partitions are
-    named as stuck. Default: twice the `maxAge` that applies to the topic, and a minute. A rollout takes for late what
-    is over it, and `autoscale` goes by it unless that has its own; then it is longer than `upload.maxAge`. For
-    Kubernetes: `logpersister run` ignores it."""
+    """Largest acceptable age of the oldest unstored record. Above it, condition `LagWithinTarget` is False and
+    partitions that do not move are reported as stuck. A rollout treats a lag above it as late. `autoscale` uses it
+    unless `autoscale` sets its own; it must then be longer than `upload.maxAge`. Default: twice the `maxAge` of the
+    topic plus a minute. `logpersister run` ignores it."""
 
     network_policy: Literal["None", "Restricted"] = "None"
-    """Whether a NetworkPolicy protects the pods. `Restricted`: nobody but pods of the same resource may connect to them
-    except to the port of metrics and probes; what they connect to is not limited, since brokers and buckets may be
-    anywhere. For Kubernetes: `logpersister run` ignores it."""
-
-    rollout: RolloutSpec = RolloutSpec()
-    """How members of a new revision take over from those of the old one. For Kubernetes: `logpersister run` ignores
-    it."""
-
-    auto_repair: RepairSpec = RepairSpec()
-    """What is done about a member that has partitions and makes no progress with them. For Kubernetes:
+    """Whether a NetworkPolicy protects the pods. `Restricted`: only pods of the same resource may connect to them,
+    except to the port of metrics and probes. Egress is not limited, because brokers and buckets may be anywhere.
     `logpersister run` ignores it."""
 
+    rollout: RolloutSpec = RolloutSpec()
+    """How members of a new revision replace those of the old one. `logpersister run` ignores it."""
+
+    auto_repair: RepairSpec = RepairSpec()
+    """Restarts of members that have partitions and make no progress. `logpersister run` ignores it."""
+
     image: Image | None = None
-    """Image of members and executors; that of the operator's setting unless set. Another one is a new revision, which
-    is tried like any other. For Kubernetes: `logpersister run` ignores it."""
+    """Image of members and executors. Default: the operator's setting. Another image is a new revision. `logpersister
+    run` ignores it."""
 
     service_account: ServiceAccountSpec = ServiceAccountSpec()
-    """The service account of members and executors, for identities of a cloud. A change is a new revision, which is
-    tried like any other. For Kubernetes: `logpersister run` ignores it."""
+    """Service account of members and executors, for a cloud's identities. A change is a new revision. `logpersister
+    run` ignores it."""
 
     pod_template: PodTemplate | None = None
-    """Merged over the members' pods; their container is named `member`. A change replaces the pods and makes no new
-    revision of what is written, so the image is not set here but by `image`. For Kubernetes: `logpersister run`
-    ignores it."""
+    """Merged into the members' pods; their container is named `member`. A change replaces the pods without a new
+    revision, so set the image by `image`, not here. `logpersister run` ignores it."""
 
     @rule(
         NotInCel("the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"),
@@ -290,7 +286,7 @@ class LogPersister(Model):
     """One consumer group's copy of Kafka topics in a bucket."""
 
     api_version: Literal["logpersister.dev/v1alpha1"]
-    """Version of this format."""
+    """API version of the resource."""
 
     kind: Literal["LogPersister"]
     """Kind of the resource."""

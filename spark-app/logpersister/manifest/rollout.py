@@ -37,56 +37,56 @@ class AnalysisSpec(Model):
     """What the canary has to show before more members follow."""
 
     duration: Annotated[timedelta, Duration("0s", "1d")] = timedelta(minutes=5)
-    """How long the canary is watched, at least, from when it is ready."""
+    """Minimum time for which the canary is watched after it has become ready."""
 
     min_ranges: Annotated[int, Whole(0, 1_000_000)] = 3
-    """Ranges that the canary must have committed. It need not commit more than were due, so that quiet topics do not
-    hold up a rollout."""
+    """Ranges that the canary must commit. If fewer are due, fewer are enough, so quiet topics do not delay a
+    rollout."""
 
     max_upload_failures: Annotated[int, Whole(0, 1_000_000)] = 0
-    """Ranges of the canary that may fail and be tried again while it is watched. Raise it where the storage is known
-    to refuse a request now and then."""
+    """Ranges of the canary that may fail and be retried during the analysis. Raise it if the storage is known to refuse
+    requests sometimes."""
 
     max_lag_growth: Annotated[int, Percent("1000%")] = 20
-    """How much the group's lag may grow while the canary is watched, of what it was when the canary began."""
+    """How much the group's lag may grow during the analysis, relative to the lag at its start."""
 
     max_quarantine_ratio: Annotated[int, Percent("100%")] = 1
-    """Which share of the canary's records may go into quarantine (`spec.parser`), beyond the share of the old
-    revision's in the same time. The same is asked of a shadow."""
+    """By how much the share of quarantined records (`spec.parser`) of the canary may exceed that of the old revision in
+    the same time. Applies to a shadow, too."""
 
 
 class CanarySpec(Model):
     """The first members of a new revision."""
 
     members: Annotated[int, Whole(1, 1000)] = 1
-    """How many members try the new revision first; never more than `spec.members`."""
+    """Number of members that run the new revision first; at most `spec.members`."""
 
     analysis: AnalysisSpec = AnalysisSpec()
-    """What they have to show before more members follow."""
+    """What the canary must prove before more members follow."""
 
 
 class ShadowSpec(Model):
     """Members of a new revision beside the old ones, in a group and under a prefix of their own."""
 
     group_id: ShadowGroupId
-    """Consumer group of shadows; each try has one of its own, `<groupId>.<revision>.<number>`, where the number is the
-    time of its begin in seconds since 1970."""
+    """Consumer group of shadows. Each try has the group `<groupId>.<revision>.<number>`; the number is its start in
+    seconds since 1970."""
 
     prefix: ShadowPrefix
-    """Folder of the bucket for what shadows write; each try has one of its own, `<prefix>/<revision>.<number>`.
-    Nothing removes what is there: give the folder a lifecycle rule. It lies beside `spec.storage.prefix`; where that
-    is empty, its first folder needs a character that no topic has: `kind=shadow`."""
+    """Folder of the bucket for objects of shadows. Each try has the folder `<prefix>/<revision>.<number>`. Nobody
+    deletes these objects: give the folder a lifecycle rule. Neither it nor `spec.storage.prefix` may contain the
+    other. If `spec.storage.prefix` is empty, the first folder needs a character that topics cannot have:
+    `kind=shadow`."""
 
     members: Annotated[int, Whole(1, 1000)] = 1
-    """How many members the shadow has. They share all partitions, so one may need longer than the old members to
-    come along."""
+    """Number of members of the shadow. They share all partitions, so one member may be slower than the old members."""
 
     duration: Annotated[timedelta, Duration("0s", "1d")] = timedelta(minutes=10)
-    """How long the shadow is compared, at least, from when it is ready."""
+    """Minimum time for which the shadow is compared after it has become ready."""
 
     min_ranges: Annotated[int, Whole(0, 1_000_000)] = 3
-    """Ranges of the shadow that must have been compared. There need not be more than were due, so that quiet topics do
-    not hold up a rollout."""
+    """Ranges of the shadow that must be compared. If fewer are due, fewer are enough, so quiet topics do not delay a
+    rollout."""
 
     def group_of(self, revision: str, number: int) -> str:
         """Return the consumer group of one try of a revision."""
@@ -101,19 +101,19 @@ class PauseSpec(Model):
     """A rest between two steps."""
 
     duration: Annotated[timedelta, Duration("1s", "30d")] | None = None
-    """How long. Without it the rollout waits until the resource gets the annotation `logpersister.dev/promote`."""
+    """Duration of the pause. Without it the rollout waits for the annotation `logpersister.dev/promote`."""
 
 
 class StepSpec(Model):
     """A share of the members that runs the new revision."""
 
     members: Annotated[Share, SomeOf(1000)]
-    """How many members run the new revision after this step: a number, or a percentage of `spec.members`, rounded
+    """Number of members that run the new revision after this step: a number, or a percentage of `spec.members`, rounded
     up."""
 
     pause: PauseSpec | None = None
-    """Rest after this step. `{}` waits for the annotation `logpersister.dev/promote`, `{duration: 10m}` for a time.
-    Without it the next step follows when the members of this one are ready."""
+    """Pause after this step. `{}` waits for the annotation `logpersister.dev/promote`, `{duration: 10m}` for a time.
+    Without it the next step follows when the members of this step are ready."""
 
 
 def _number(step: str) -> str:
@@ -125,30 +125,30 @@ class RolloutSpec(Model):
     """How members of a new revision take over from those of the old one."""
 
     strategy: Literal["Canary", "Recreate"] = "Canary"
-    """`Canary`: a few members try the new revision beside the old ones, then the others follow step by step, and the
-    service never stops. `Recreate`: the old members stop before new ones start, for when there is no room for both."""
+    """`Canary`: a few members run the new revision beside the old members, then the others follow step by step, without
+    an interruption. `Recreate`: the old members stop before new ones start, for clusters without room for both."""
 
     canary: CanarySpec = CanarySpec()
     """The first members of a new revision. Not with strategy `Recreate`."""
 
     shadow: ShadowSpec | None = None
-    """Set it to have a new revision run beside the old one first, in a group and under a prefix of its own, and to have
-    compared what both store. The canary follows when they agree. Not with strategy `Recreate`."""
+    """If set, a new revision first runs beside the old one in a group and under a prefix of its own, and the objects of
+    both are compared. The canary follows if they agree. Not with strategy `Recreate`."""
 
     steps: Annotated[tuple[StepSpec, ...], Field(max_length=20)] = ()
-    """Shares of the members after the canary, rising, with pauses where you want to look for yourself. Without them all
-    members follow at once when the canary has passed. Not with strategy `Recreate`."""
+    """Rising shares of the members after the canary, with optional pauses. Without steps all members follow when the
+    canary has passed. Not with strategy `Recreate`."""
 
     progress_deadline: Annotated[timedelta, Duration("1s", "7d")] = timedelta(minutes=10)
-    """How long a rollout may make no progress before it has failed; pauses do not count. Longer than the canary is
-    watched."""
+    """How long a rollout may make no progress before it fails; pauses do not count. Must be longer than the canary's
+    analysis."""
 
     on_failure: Literal["Rollback", "Pause"] = "Rollback"
-    """What becomes of a rollout that failed. `Rollback`: the old revision gets all members back. `Pause`: everything
+    """What to do when a rollout fails. `Rollback`: the old revision gets all its members back. `Pause`: everything
     stays as it is until the spec changes."""
 
     attempt: Annotated[int, Whole(0, 2**31 - 1)] = 0
-    """A number without a meaning of its own: change it to have a revision that failed tried again."""
+    """Any number; change it to try a failed revision again."""
 
     @rule(
         f"{milliseconds('$progressDeadline')} > {milliseconds('$canary.analysis.duration')}",

@@ -81,23 +81,22 @@ class SparkSpec(Model):
     """Where the work runs."""
 
     executors: Annotated[int, Whole(0, 1000)] = 0
-    """Executor pods of each member; 0 runs the work inside the member's own process. Add some when one machine's
-    cores or network cannot keep up; adding `members` helps as well, and fails over faster."""
+    """Executor pods per member; 0 runs the work inside the member's own pod. Add executors if one machine's cores or
+    network are too slow. More `members` help as well and fail over faster."""
 
     min_executors: Annotated[int, Whole(0, 1000)] | None = None
-    """Executor pods of each member that stay when there is nothing to do; 1 unless set. Only with `maxExecutors`."""
+    """Executor pods per member that stay when there is nothing to do. Default: 1. Only with `maxExecutors`."""
 
     max_executors: Annotated[int, Whole(1, 1000)] | None = None
-    """Most executor pods of each member, in place of `executors`: Spark adds some while tasks wait and gives idle ones
-    back, down to `minExecutors`. Set it when load comes and goes; a new pod takes some seconds to be of use."""
+    """Largest number of executor pods per member, instead of `executors`: Spark adds executors while tasks wait and
+    removes idle ones, down to `minExecutors`. For variable load; a new pod takes some seconds to start."""
 
     conf: Annotated[dict[SettingName, SettingValue], Field(max_length=200)] = Field(default_factory=dict)
-    """Further Spark settings, for example `spark.executor.memory: 2g`; values in quotes when they look like numbers.
-    Settings that logpersister sets itself, and secrets, are refused."""
+    """Further Spark settings, for example `spark.executor.memory: 2g`; quote values that look like numbers. Secrets and
+    settings that logpersister sets itself are refused."""
 
     executor_pod_template: PodTemplate | None = None
-    """Merged over the executors' pods; their container is named `executor`. For Kubernetes: `logpersister run` ignores
-    it."""
+    """Merged into the executors' pods; their container is named `executor`. `logpersister run` ignores it."""
 
     @property
     def has_executors(self) -> bool:

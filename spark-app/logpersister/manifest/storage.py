@@ -131,11 +131,11 @@ class EncryptionSpec(Model):
     """Server-side encryption that objects ask for."""
 
     type: Literal["S3", "KMS"]
-    """`S3`: with keys of the storage (SSE-S3). `KMS`: with a key of the key service (SSE-KMS). Without `encryption` the
-    bucket's own default applies, which is what most want."""
+    """`S3`: keys of the storage (SSE-S3). `KMS`: a key of the key service (SSE-KMS). Most users leave out `encryption`:
+    the bucket's default then applies."""
 
     key_id: KeyId | None = None
-    """Id, alias or ARN of the KMS key; without it the account's own key for S3. Only with type `KMS`."""
+    """Id, alias or ARN of the KMS key. Default: the account's key for S3. Only with type `KMS`."""
 
     @rule(
         "self.type != 'S3' || !has(self.keyId)",
@@ -151,47 +151,48 @@ class StorageSpec(Model):
     """Where objects go."""
 
     bucket: BucketName
-    """Bucket that takes the objects. It must exist."""
+    """Bucket for the objects. It must exist."""
 
     prefix: Prefix = ""
-    """Folder of the bucket for everything of this resource, without slashes at its ends. Resources may share a
-    prefix when their topics differ."""
+    """Folder of the bucket for everything of this resource, without leading or trailing slash. Resources may share a
+    prefix if their topics differ."""
 
     endpoint: Endpoint | None = None
-    """URL of a storage that speaks S3, such as MinIO or Ceph. Leave it out for AWS."""
+    """URL of an S3-compatible storage such as MinIO or Ceph. Leave it out for AWS."""
 
     region: Region | None = None
-    """Region of the bucket. Default: that of the AWS SDK's own chain (`AWS_REGION`, profile, instance), `us-east-1`
-    with an `endpoint`."""
+    """Region of the bucket. Default: from the AWS SDK's chain (`AWS_REGION`, profile, instance), `us-east-1` with an
+    `endpoint`."""
 
     secret_name: SecretName | None = None
-    """Secret with the keys `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and perhaps `AWS_SESSION_TOKEN`. Leave it
-    out to use the SDK's own chain: web identity, instance role, environment."""
+    """Secret with the keys `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and optionally `AWS_SESSION_TOKEN`. Leave it
+    out to use the AWS SDK's chain: web identity, instance role, environment."""
 
     path_style: Flag | None = None
-    """Whether the bucket is in the path of requests instead of the host name. Default: true with an `endpoint`, false
-    without. Set it to false for a storage that wants host names."""
+    """Whether requests have the bucket in the path instead of the host name. Default: true with an `endpoint`, false
+    without. Set it to false for a storage that requires host names."""
 
     storage_class: StorageClass | None = None
-    """Storage class of new files, the bucket's default without. `STANDARD_IA` and colder have a price per object and a
-    shortest time: mind the size of files. What members read again, below `_logpersister/`, has the default."""
+    """Storage class of new files. Default: the bucket's. `STANDARD_IA` and colder classes bill a minimum size and time
+    per object, so avoid small files. Documents below `_logpersister/` always have the bucket's default."""
 
     encryption: EncryptionSpec | None = None
-    """Server-side encryption that objects ask for; without it the bucket's default applies."""
+    """Server-side encryption of objects. Default: the bucket's."""
 
     part_size: Annotated[int, Size("5Mi", "5Gi")] = 16 * 2**20
-    """Size of the parts of a multipart upload; smaller objects are a single request. Larger: fewer requests, and
-    more memory (each task buffers a few parts). An object has at most 10,000 parts."""
+    """Size of the parts of a multipart upload; smaller objects are a single request. Larger: fewer requests, but more
+    memory (each task buffers some parts). An object has at most 10,000 parts."""
 
     verify_tls: Flag = True
-    """Whether the certificate of an https endpoint is checked. False only while you find out what is wrong with it."""
+    """Whether the certificate of an https endpoint is verified. Set it to false only to find out what is wrong with the
+    certificate."""
 
     ca_secret_name: SecretName | None = None
-    """Secret with the key `ca.crt`: PEM of the authority that signed the endpoint's certificate, when it is not a
-    public one. May be the same Secret as `secretName`."""
+    """Secret with the key `ca.crt`: PEM of a private CA of the endpoint's certificate. May be the same Secret as
+    `secretName`."""
 
     checksums: Literal["when_supported", "when_required"] = "when_supported"
-    """When requests carry a checksum that the storage checks. `when_required` for storages that refuse the SDK's
+    """When requests have a checksum that the storage verifies. Use `when_required` for storages that refuse the SDK's
     checksums (errors such as `XAmzContentSHA256Mismatch` or `NotImplemented`)."""
 
     @property

@@ -30,13 +30,13 @@ class UploadOverride(Model):
     """Other limits for some topics."""
 
     topic_pattern: Regex
-    """Topics that it applies to: a regular expression, found anywhere in the name unless anchored with ^ and $."""
+    """Topics of this entry: a regular expression, found anywhere in the name unless anchored with ^ and $."""
 
     max_bytes: MaxBytes | None = None
-    """In place of `upload.maxBytes`."""
+    """Replaces `upload.maxBytes`."""
 
     max_age: MaxAge | None = None
-    """In place of `upload.maxAge`."""
+    """Replaces `upload.maxAge`."""
 
     @rule("has(self.maxBytes) || has(self.maxAge)", "changes nothing", "set maxBytes, maxAge or both, or remove it")
     def _changes_something(self) -> bool:
@@ -47,12 +47,12 @@ class UploadSpec(Model):
     """When records become an object: as soon as one of the limits is reached."""
 
     max_bytes: MaxBytes = 256 * 2**20
-    """Size of the stored object, after compression. Larger: fewer objects, faster queries. Smaller: records of busy
-    topics are visible sooner. It does not change how much memory is needed."""
+    """Approximate size of an object after compression. Larger: fewer objects, faster queries. Smaller: records of busy
+    topics are visible sooner. It does not affect memory."""
 
     max_age: MaxAge = timedelta(minutes=15)
-    """Age of the oldest record not yet stored; how long records of a slow topic wait at most (and up to one
-    `cycleInterval` more). Shorter: fresher data, and more and smaller objects."""
+    """Age of the oldest unstored record at which an object is written. Records of a slow topic wait at most this long,
+    plus up to one `cycleInterval`. Shorter: fresher data, more and smaller objects."""
 
     overrides: Annotated[tuple[UploadOverride, ...], Field(max_length=100)] = ()
     """Other limits for some topics; the first entry whose pattern matches a topic applies."""
