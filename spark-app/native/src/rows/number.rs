@@ -1,5 +1,7 @@
 //! Numbers of JSON texts, converted exactly or to the nearest.
 
+use std::str::FromStr;
+
 use super::reason::Refusal;
 
 /// Digits that always fit 64 bits.
@@ -14,7 +16,7 @@ const POWERS: [f64; 23] = [
 /// A number as it is written: (-1)^negative * mantissa * 10^exponent.
 #[derive(Debug, Clone, Copy)]
 pub struct Number<'a> {
-    pub text: &'a str,
+    pub text: &'a [u8],
     negative: bool,
     /// Without `.` and exponent.
     integer: bool,
@@ -24,10 +26,9 @@ pub struct Number<'a> {
 }
 
 impl<'a> Number<'a> {
-    /// Reads the number at the beginning of `text`; None when none is there.
+    /// Reads the number at the beginning of a text; None when none is there.
     #[inline]
-    pub fn read(text: &'a str) -> Option<Self> {
-        let bytes = text.as_bytes();
+    pub fn read(bytes: &'a [u8]) -> Option<Self> {
         let negative = bytes.first() == Some(&b'-');
         let first = usize::from(negative);
         let (mut at, mut mantissa) = digits(bytes, first, 0);
@@ -53,12 +54,17 @@ impl<'a> Number<'a> {
             exponent = power.saturating_add(exponent);
         }
         let mantissa = (number <= EXACT_DIGITS).then_some(mantissa);
-        Some(Self { text: text.get(..at)?, negative, integer, mantissa, exponent })
+        Some(Self { text: bytes.get(..at)?, negative, integer, mantissa, exponent })
     }
 
     /// Reads a text that is a number and nothing else.
-    pub fn whole(text: &'a str) -> Option<Self> {
+    pub fn whole(text: &'a [u8]) -> Option<Self> {
         Self::read(text).filter(|number| number.text.len() == text.len())
+    }
+
+    /// Parses the text in the general way, which costs more.
+    fn parse<T: FromStr>(&self) -> Option<T> {
+        std::str::from_utf8(self.text).ok()?.parse().ok()
     }
 
     /// The integer that is written without `.` and exponent.
@@ -83,7 +89,7 @@ impl<'a> Number<'a> {
             let value = if self.exponent < 0 { mantissa as f64 / power } else { mantissa as f64 * power };
             return Ok(if self.negative { -value } else { value });
         }
-        self.text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or(Refusal::Overflow)
+        self.parse().filter(|value: &f64| value.is_finite()).ok_or(Refusal::Overflow)
     }
 
     /// The single nearest to it; not by way of a double, which would round twice.
@@ -94,7 +100,7 @@ impl<'a> Number<'a> {
             let value = if self.exponent < 0 { mantissa as f32 / power } else { mantissa as f32 * power };
             return Ok(if self.negative { -value } else { value });
         }
-        self.text.parse().ok().filter(|value: &f32| value.is_finite()).ok_or(Refusal::Overflow)
+        self.parse().filter(|value: &f32| value.is_finite()).ok_or(Refusal::Overflow)
     }
 }
 
@@ -149,7 +155,7 @@ impl Decimal {
 fn significant(number: &Number<'_>) -> Result<(i128, i64), Refusal> {
     let mut mantissa: i128 = 0;
     let mut zeros = 0;
-    for byte in number.text.bytes() {
+    for byte in number.text {
         match byte {
             b'0' => zeros += i64::from(mantissa != 0),
             b'1'..=b'9' => {
@@ -157,7 +163,7 @@ fn significant(number: &Number<'_>) -> Result<(i128, i64), Refusal> {
                 let power = u32::try_from(zeros + 1).ok().and_then(|power| 10_i128.checked_pow(power));
                 mantissa = power
                     .and_then(|power| mantissa.checked_mul(power))
-                    .and_then(|mantissa| mantissa.checked_add(i128::from(byte - b'0')))
+                    .and_then(|mantissa| mantissa.checked_add(i128::from(*byte - b'0')))
                     .ok_or(Refusal::Overflow)?;
                 zeros = 0;
             }

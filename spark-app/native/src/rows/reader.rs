@@ -11,13 +11,14 @@ const HIGH_BITS: u64 = ONES << 7;
 
 /// A position in a text, and how deep it is.
 pub struct Reader<'a> {
-    text: &'a str,
+    text: &'a [u8],
     at: usize,
     depth: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(text: &'a str) -> Self {
+    /// `text` is UTF-8.
+    pub fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0, depth: 0 }
     }
 
@@ -25,7 +26,7 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     pub fn peek(&mut self) -> Option<u8> {
         loop {
-            match self.text.as_bytes().get(self.at) {
+            match self.text.get(self.at) {
                 Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
                 other => return other.copied(),
             }
@@ -86,7 +87,7 @@ impl<'a> Reader<'a> {
     /// Goes behind these bytes if they come next.
     #[inline(always)]
     pub fn take(&mut self, bytes: &[u8]) -> bool {
-        let found = self.text.as_bytes()[self.at..].starts_with(bytes);
+        let found = self.text[self.at..].starts_with(bytes);
         if found {
             self.at += bytes.len();
         }
@@ -137,7 +138,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Goes behind the value that begins here, whatever it is, and returns its text.
-    pub fn raw(&mut self) -> Result<&'a str, Refusal> {
+    pub fn raw(&mut self) -> Result<&'a [u8], Refusal> {
         self.peek();
         let begin = self.at;
         self.skip()?;
@@ -193,7 +194,7 @@ impl<'a> Reader<'a> {
     /// Goes to the next quote, backslash or control character, and returns what stands before it.
     #[inline]
     fn plain(&mut self) -> &'a [u8] {
-        let bytes = &self.text.as_bytes()[self.at..];
+        let bytes = &self.text[self.at..];
         let mut length = 0;
         // Eight bytes at a time: a high bit is set for the first byte that is special, and perhaps for some behind it.
         while let Some(chunk) = bytes[length..].first_chunk() {
@@ -266,19 +267,19 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn byte(&mut self) -> Option<u8> {
-        let byte = self.text.as_bytes().get(self.at).copied();
+        let byte = self.text.get(self.at).copied();
         self.at += usize::from(byte.is_some());
         byte
     }
 }
 
 /// Appends a JSON text without the white space that stands outside of its strings.
-pub fn compact(json: &str, target: &mut Vec<u8>) {
-    if !json.bytes().any(|byte| byte <= b' ') {
-        return target.extend_from_slice(json.as_bytes());
+pub fn compact(json: &[u8], target: &mut Vec<u8>) {
+    if !json.iter().any(|byte| *byte <= b' ') {
+        return target.extend_from_slice(json);
     }
     let (mut in_string, mut escaped) = (false, false);
-    for byte in json.bytes() {
+    for byte in json.iter().copied() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = true,

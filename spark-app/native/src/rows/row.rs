@@ -21,7 +21,7 @@ pub struct Space {
 /// Appends the object that `text` is, as row number `row`. After an error the columns must be cut back, and
 /// [`Space::steps`] says where it is.
 pub fn read(
-    text: &str,
+    text: &[u8],
     row: usize,
     columns: &mut StructColumn,
     refuse_unknown: bool,
@@ -190,7 +190,7 @@ impl<'a> RowReader<'a, '_> {
     /// Reads a string that is a number; it belongs to the space, not to the text.
     fn number_in_text(&mut self) -> Result<Number<'_>, Refusal> {
         let text = self.reader.text(&mut self.space.text)?;
-        std::str::from_utf8(text).ok().and_then(Number::whole).ok_or(Refusal::BadText)
+        Number::whole(text).ok_or(Refusal::BadText)
     }
 
     #[inline]
