@@ -18,7 +18,7 @@ from logpersister.member.revision_snapshots import RecoveryAction, RevisionSnaps
 from logpersister.member.start_offsets import StartOffsets
 from logpersister.member.topic_bindings import TopicBindings
 from logpersister.member.writes import Writer
-from logpersister.plan import protocol, recovery
+from logpersister.plan import events, protocol, recovery
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset, Intent, OffsetMetadata, stored
 from logpersister.plan.partitions import Commit, PartitionStates
@@ -127,7 +127,7 @@ def _execute_without_promise() -> list[Any]:
         for partition in sent.committed:
             self._states.acknowledged(partition, commits[partition])
         for partition in sent.failed:
-            self._states.step(partition, protocol.Unanswered(bare[partition].committed))
+            self._states.step(partition, events.Unanswered(bare[partition].committed))
         return sent.committed
 
     return [patch.object(Writer, "_send", send)]

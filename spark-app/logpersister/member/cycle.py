@@ -25,10 +25,11 @@ from logpersister.member.topic_bindings import TopicBindings
 from logpersister.member.writes import Writer
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.plan import holds
+from logpersister.plan.events import Due, Gone, LookedAhead, Reconsider, Recorded, Stored
 from logpersister.plan.intents import PLANNED_RANGES, Intent, UnstoredPrefix
 from logpersister.plan.partitions import Commit, PartitionStates
 from logpersister.plan.planner import Backlog, due
-from logpersister.plan.protocol import Due, Gone, LookedAhead, Reconsider, Recorded, Stored, written
+from logpersister.plan.protocol import written
 from logpersister.plan.recovery import StoredTail
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.errors import REFUSALS, StorageError

@@ -15,10 +15,11 @@ from logpersister.member.start_offsets import StartOffsets
 from logpersister.member.topic_bindings import TopicBindings
 from logpersister.member.writes import Writer
 from logpersister.plan import holds, protocol
+from logpersister.plan.events import Resolved
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset, Intent, UnknownMetadataError, promised, same_topic
 from logpersister.plan.partitions import PartitionStates
-from logpersister.plan.protocol import Idle, InDoubt, Pending, Resolved, Unresolved, written
+from logpersister.plan.protocol import Idle, InDoubt, Pending, Unresolved, written
 from logpersister.plan.recovery import PartitionContext, StoredTail, from_another_place, from_bucket, needs_bucket
 from logpersister.ranges import TopicPartition
 from logpersister.report.lines import log_each

@@ -9,9 +9,9 @@ from logpersister.manifest.revision import Revision
 from logpersister.member.listener import Listener
 from logpersister.member.ports import Register, StateStore
 from logpersister.member.topic_bindings import TopicBindings
+from logpersister.plan.events import Unanswered
 from logpersister.plan.intents import CommittedOffset
 from logpersister.plan.partitions import Commit, PartitionStates
-from logpersister.plan.protocol import Unanswered
 from logpersister.ranges import TopicPartition
 from logpersister.report.metrics import CommitStep
 

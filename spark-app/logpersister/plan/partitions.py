@@ -9,13 +9,11 @@ from dataclasses import dataclass, field
 
 from logpersister.plan import holds, protocol
 from logpersister.plan.attempts import Attempts
+from logpersister.plan.events import Acknowledged, Block, Event, Stored
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset, Intent
 from logpersister.plan.protocol import (
-    Acknowledged,
-    Block,
     Effect,
-    Event,
     Held,
     Idle,
     InDoubt,
@@ -24,7 +22,6 @@ from logpersister.plan.protocol import (
     ProtocolError,
     Record,
     State,
-    Stored,
     Unresolved,
     Write,
 )

@@ -12,9 +12,10 @@ from contextlib import ExitStack
 import pytest
 
 from logpersister.group.membership import Membership, MembershipSettings
+from logpersister.plan.events import Unanswered
 from logpersister.plan.intents import CommittedOffset, Intent, promised, stored
 from logpersister.plan.partitions import Commit, PartitionStates
-from logpersister.plan.protocol import Unanswered, is_stale
+from logpersister.plan.protocol import is_stale
 from logpersister.ranges import TopicPartition
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker, KafkaCluster

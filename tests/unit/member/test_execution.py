@@ -4,9 +4,9 @@ import pytest
 
 from logpersister.member.execution import LONGEST_BACKOFF_SECONDS, MOST_JOBS, MOST_RETRIES, Execution
 from logpersister.pipeline.work import WorkError
+from logpersister.plan.events import Resolved
 from logpersister.plan.intents import Intent, promised
 from logpersister.plan.partitions import PartitionStates
-from logpersister.plan.protocol import Resolved
 from logpersister.plan.sizes import Sizes
 from logpersister.ranges import Range, TopicPartition
 from tests.unit.member.fakes import TOPIC_ID, FakeDependencies

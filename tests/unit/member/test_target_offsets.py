@@ -5,9 +5,9 @@ import pytest
 
 from logpersister.manifest import parse
 from logpersister.member.target_offsets import DESCRIBE_SECONDS, NoTopicsError, behind, target_offsets_of
+from logpersister.plan.events import Resolved
 from logpersister.plan.intents import stored
 from logpersister.plan.partitions import PartitionStates
-from logpersister.plan.protocol import Resolved
 from tests.unit.member.fakes import CLICKS, ORDERS, TOPIC_ID, FakeDependencies, manifest
 
 

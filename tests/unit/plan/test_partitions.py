@@ -3,10 +3,11 @@ from itertools import pairwise
 import pytest
 
 from logpersister.plan import holds
+from logpersister.plan.events import Acknowledged, Due, LookedAhead, Recorded, Resolved, Unanswered
 from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import CommittedOffset, Intent, UnstoredPrefix, promised, stored
 from logpersister.plan.partitions import Commit, PartitionStates
-from logpersister.plan.protocol import Acknowledged, Due, InDoubt, LookedAhead, Recorded, Resolved, Unanswered
+from logpersister.plan.protocol import InDoubt
 from logpersister.ranges import Range, TopicPartition
 
 CLICKS = TopicPartition("clicks", 0)

@@ -7,28 +7,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.plan import holds
-from logpersister.plan.holds import HoldReason
-from logpersister.plan.intents import CommittedOffset, Intent, OffsetMetadata, UnstoredPrefix, promised, stored
-from logpersister.plan.protocol import (
+from logpersister.plan.events import (
     Acknowledged,
     Block,
     Due,
     Event,
     Gone,
+    LookedAhead,
+    Reconsider,
+    Recorded,
+    Resolved,
+    Stored,
+    Unanswered,
+)
+from logpersister.plan.holds import HoldReason
+from logpersister.plan.intents import CommittedOffset, Intent, OffsetMetadata, UnstoredPrefix, promised, stored
+from logpersister.plan.protocol import (
     Held,
     Idle,
     InDoubt,
-    LookedAhead,
     Pending,
     Protocol,
     ProtocolError,
-    Reconsider,
     Record,
-    Recorded,
-    Resolved,
     State,
-    Stored,
-    Unanswered,
     Unresolved,
     Write,
     is_stale,
