@@ -13,13 +13,13 @@ WAIT_VARIABLE: Final = "LOGPERSISTER_WAIT"
 _EPILOG: Final = """\
 exit codes:
   0  done
-  1  started, and could not do its work
+  1  started, but failed
   2  the command line or the manifest is wrong
-  3  Kafka or the bucket could not be reached or asked
-  4  run --until-current: what is left is held until someone decides
+  3  Kafka or the bucket could not be reached or read
+  4  run --until-current: all remaining partitions are held until someone decides
   5  run: another process has taken this member's name
-  6  verify: something contradicts the promise, or cannot be proven
-  130, 143  ended by Ctrl-C or SIGTERM; a member that runs ends its work first, and exits with 0
+  6  verify: the promise is broken or cannot be proven
+  130, 143  ended by Ctrl-C or SIGTERM; a running member finishes its work and exits with 0
 """
 
 
@@ -56,7 +56,7 @@ def seconds(text: str) -> float:
         remedy = f"write {text}s" if text.isascii() and text.isdigit() else error.findings[0].remedy
         raise argparse.ArgumentTypeError(f'"{text}" {error.findings[0].expectation}; {remedy}') from None
     if value == 0:
-        raise argparse.ArgumentTypeError(f'"{text}" is no time at all; write for example 10s')
+        raise argparse.ArgumentTypeError(f'"{text}" is not a positive duration; write for example 10s')
     return value
 
 
@@ -119,18 +119,25 @@ def _command(
 
 
 def _init(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,…", help="brokers to ask first")
-    command.add_argument("--bucket", required=True, metavar="BUCKET", help="bucket that will take the objects")
+    command.add_argument(
+        "--bootstrap-servers", required=True, metavar="HOST:PORT,…", help="brokers for the first connection"
+    )
+    command.add_argument("--bucket", required=True, metavar="BUCKET", help="bucket for the objects")
     command.add_argument("--prefix", default="raw", metavar="FOLDER", help="folder of the bucket (default: raw)")
     chosen = command.add_mutually_exclusive_group()
     chosen.add_argument(
-        "--topics", type=words, metavar="NAME,…", help="topics to store (default: all but internal ones, by name)"
+        "--topics",
+        type=words,
+        metavar="NAME,…",
+        help="topics to store (default: all existing ones except internal ones)",
     )
-    chosen.add_argument("--pattern", metavar="REGEX", help="topics to store, and those that come later")
-    command.add_argument("--name", metavar="NAME", help="of the resource and of its consumer group")
+    chosen.add_argument(
+        "--pattern", metavar="REGEX", help="regular expression of topics to store, including later ones"
+    )
+    command.add_argument("--name", metavar="NAME", help="name of the resource and of its consumer group")
     command.add_argument("--output", metavar="FILE", help="a new file for the manifest (default: standard output)")
-    command.add_argument("--protocol", metavar="WORD", help="of the listener: SSL, SASL_PLAINTEXT, SASL_SSL")
-    command.add_argument("--mechanism", metavar="WORD", help="of the login, for example SCRAM-SHA-512")
+    command.add_argument("--protocol", metavar="WORD", help="protocol of the listener: SSL, SASL_PLAINTEXT, SASL_SSL")
+    command.add_argument("--mechanism", metavar="WORD", help="login mechanism, for example SCRAM-SHA-512")
     command.add_argument(
         "--kafka-secret", metavar="NAME", help="Secret with username, password, ca.crt, …, as a manifest names it"
     )
@@ -142,7 +149,7 @@ def _check(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--print-policy",
         action="store_true",
-        help="print the IAM policy and the kafka-acls commands that members of this manifest need, and ask nobody",
+        help="print the IAM policy and the kafka-acls commands that members of this manifest need, without connecting",
     )
 
 
@@ -155,31 +162,31 @@ def _run(command: argparse.ArgumentParser) -> None:
         type=patience,
         default=os.environ.get(WAIT_VARIABLE),
         metavar="DURATION",
-        help="how long to wait at the start for servers that are away, instead of ending with 3; wrong settings end at "
-        f"once (default: ${WAIT_VARIABLE}, which is 2m in the image, else 0s: not at all)",
+        help="how long to wait at the start for unreachable servers instead of ending with 3; wrong settings end at "
+        f"once (default: ${WAIT_VARIABLE}, which is 2m in the image, otherwise 0s)",
     )
     command.add_argument(
         "--shadow-of",
         metavar="FILE",
-        help="store what the group of that manifest stores, in the group and below the prefix of this one, and compare "
-        "(docs/operations.md)",
+        help="store the same topics in the group and below the prefix of -f, and compare the objects with those of the "
+        "group of this manifest (docs/operations.md)",
     )
     command.add_argument(
         "--member-name",
         metavar="NAME",
-        help="static name in the group, unique among its members: a restart under the same name does not rebalance "
+        help="static name in the group, unique among its members; a restart under the same name causes no rebalance "
         "(default: none; on Kubernetes the pod's name)",
     )
     command.add_argument(
         "--http",
         metavar="ADDR:PORT",
-        help="serve /metrics, /healthz, /readyz and /status there; port 0 takes a free one (default: not served)",
+        help="serve /metrics, /healthz, /readyz and /status there; port 0 selects a free one (default: not served)",
     )
     command.add_argument(
         "--cores",
         type=cores,
         metavar="N",
-        help="tasks at once while Spark runs inside this process (default: all cores)",
+        help="number of parallel tasks while Spark runs inside this process (default: all cores)",
     )
     command.add_argument(
         "--log-format",
@@ -199,7 +206,7 @@ def _lag(command: argparse.ArgumentParser) -> None:
         nargs="?",
         const=5.0,
         metavar="DURATION",
-        help="again and again, every 5s or as given, until Ctrl-C",
+        help="repeat until Ctrl-C, every 5s or as given",
     )
 
 
@@ -209,16 +216,16 @@ def _ls(command: argparse.ArgumentParser) -> None:
     command.add_argument("--generation", type=count, metavar="N", help="this generation only (default: all)")
     command.add_argument("--objects", action="store_true", help="list the objects one by one, not folder by folder")
     command.add_argument(
-        "--facts", action="store_true", help="also records, group and revision; asks the bucket once for each object"
+        "--facts", action="store_true", help="also show records, group and revision (one request per object)"
     )
     command.add_argument("--limit", type=count, default=0, metavar="N", help="show at most N lines (default: all)")
 
 
 def _head(command: argparse.ArgumentParser) -> None:
     _json(command)
-    command.add_argument("what", metavar="s3://BUCKET/KEY | TOPIC", help="an object; or, with -f, a topic")
-    command.add_argument("partition", metavar="PARTITION", type=count, nargs="?", help="of the topic")
-    command.add_argument("offset", metavar="OFFSET", type=count, nargs="?", help="show the records from there on")
+    command.add_argument("what", metavar="s3://BUCKET/KEY | TOPIC", help="an object, or with -f a topic")
+    command.add_argument("partition", metavar="PARTITION", type=count, nargs="?", help="partition of the topic")
+    command.add_argument("offset", metavar="OFFSET", type=count, nargs="?", help="offset of the first record")
     command.add_argument(
         "-n", "--records", type=count, default=10, metavar="N", help="how many records to show (default: 10)"
     )
@@ -227,21 +234,21 @@ def _head(command: argparse.ArgumentParser) -> None:
 
 def _storage(command: argparse.ArgumentParser) -> None:
     """Add the options for a bucket that no manifest describes."""
-    command.add_argument("--endpoint", metavar="URL", help="of the S3 server (default: $AWS_ENDPOINT_URL, else AWS)")
-    command.add_argument("--region", metavar="REGION", help="of the bucket (default: as the AWS SDK finds it)")
+    command.add_argument("--endpoint", metavar="URL", help="S3 server (default: $AWS_ENDPOINT_URL, otherwise AWS)")
+    command.add_argument("--region", metavar="REGION", help="region of the bucket (default: from the AWS SDK's chain)")
     command.add_argument(
         "--s3-secret",
         metavar="NAME",
-        help="Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (default: keys as the AWS SDK finds them)",
+        help="Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (default: keys from the AWS SDK's chain)",
     )
-    command.add_argument("--s3-ca-secret", metavar="NAME", help="Secret with ca.crt, the authority of the endpoint")
+    command.add_argument("--s3-ca-secret", metavar="NAME", help="Secret with ca.crt, the CA of the endpoint")
 
 
 def _verify(command: argparse.ArgumentParser) -> None:
     _json(command)
     command.add_argument("--topic", metavar="TOPIC", help="this topic only")
     command.add_argument(
-        "--deep", action="store_true", help="also read every object, and compare it with the records that Kafka has"
+        "--deep", action="store_true", help="also read every object and compare it with the records in Kafka"
     )
 
 
