@@ -38,14 +38,17 @@ class RateMeter:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._seen: deque[tuple[float, int]] = deque()
+        self._running = False
 
     def estimate(self, status: Status) -> RateEstimate | None:
-        """Take note of what is stored now; return None before the member runs and has stored something."""
-        if not self._seen and status.state is not MemberState.RUNNING:
-            return None
+        """Take note of what is stored now; return None before something is stored."""
         now, records = self._clock(), status.totals.records
-        if not self._seen or records != self._seen[-1][1]:
+        if not self._running and (not self._seen or records == 0):
+            # Until it runs, time says nothing of its rate. Small topics may be stored before the first look at that.
+            self._seen = deque([(now, records)])
+        elif records != self._seen[-1][1]:
             self._seen.append((now, records))
+        self._running = self._running or status.state not in (MemberState.STARTING, MemberState.JOINING)
         while len(self._seen) > 2 and now - self._seen[1][0] >= RATE_SECONDS:
             self._seen.popleft()
         began, before = self._seen[0]

@@ -301,7 +301,7 @@ class Member:
         state = MemberState.RUNNING if joined else MemberState.JOINING
         if state != self._state:
             self._state = state
-            log.info("member.state", state=str(state), message=message or None)
+            log.info("member.state", state=str(state), **({"message": message} if message else {}))
         self._board.state(state, message)
 
     def _show(self, *, at_once: bool) -> None:

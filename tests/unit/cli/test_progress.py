@@ -92,6 +92,18 @@ def test_pace_begins_with_the_run_and_forgets(board: StatusBoard) -> None:
     assert meter.estimate(board.snapshot()) == RateEstimate(per_second=2.0, seconds_left=100.0)
 
 
+def test_a_run_that_ends_between_two_looks_has_a_rate(board: StatusBoard) -> None:
+    now = 0.0
+    meter = RateMeter(lambda: now)
+    assert meter.estimate(board.snapshot()) is None
+    now = 5.0
+    assert meter.estimate(board.snapshot()) is None
+    now = 10.0
+    store(board, left=0)
+    board.state(MemberState.STOPPED)
+    assert meter.estimate(board.snapshot()) == RateEstimate(per_second=20.0, seconds_left=0.0)
+
+
 def test_a_line_says_rate_and_time_left(board: StatusBoard) -> None:
     out = io.StringIO()
     logs.configure("json", "info", out)
