@@ -9,8 +9,10 @@ it does not know makes it fail rather than forget. A turn that stands still in t
 when the turn began, and by all that it was told since.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from enum import Enum
+from operator import attrgetter
 from typing import Any
 
 from logpersister.plan import sizes
@@ -142,56 +144,83 @@ class _Freezer:
         kind = type(value)
         if kind in _AS_THEY_ARE:
             return value
+        way = _WAYS.get(kind)
+        if way is None:
+            way = _WAYS[kind] = _way(kind)
+        return way(self, value)
+
+    def dict(self, value: Mapping[Any, Any]) -> Frozen:
         freeze = self.freeze
-        if kind is Tokens:
-            return self._tokens(value)
-        if issubclass(kind, dict):
-            return frozenset([(freeze(key), freeze(entry)) for key, entry in value.items()]) if value else _NOTHING
-        if issubclass(kind, set | frozenset):
-            return frozenset([freeze(entry) for entry in value]) if value else _NOTHING
-        if issubclass(kind, list | tuple):
-            return tuple([freeze(entry) for entry in value])
-        return self._object(value)
+        return frozenset([(freeze(key), freeze(entry)) for key, entry in value.items()]) if value else _NOTHING
 
-    def _object(self, value: Any) -> Frozen:
-        if isinstance(value, sizes._Topic):
-            return value.stored_bytes, value.offsets
-        if isinstance(value, float):
-            return None  # a time
-        if isinstance(value, str | int):
-            return value  # of an enumeration
-        if isinstance(value, BaseException):
-            return type(value).__name__
-        if isinstance(value, Sender):
-            assert self._world is not None
-            assert self._member is not None
-            is_current = value.member_id == self._member.client.member_id
-            return is_current, value.generation == self._world.coordinator.generation
-        kind = type(value)
-        if not kind.__module__.startswith(("logpersister.", "tests.model.ledger", "tests.model.kafka")):
-            raise TypeError(f"is a {kind} state? tests/model/fingerprint.py has to know")
-        names = _field_names(kind) or [name for name in vars(value) if name not in NOT_STATE]
-        return tuple([self._field(name, getattr(value, name)) for name in names])
+    def set(self, value: Collection[Any]) -> Frozen:
+        freeze = self.freeze
+        return frozenset([freeze(entry) for entry in value]) if value else _NOTHING
 
-    def _field(self, name: str, value: Any) -> Frozen:
+    def sequence(self, value: Iterable[Any]) -> Frozen:
+        freeze = self.freeze
+        return tuple([entry if type(entry) in _AS_THEY_ARE else freeze(entry) for entry in value])
+
+    def sender(self, value: Sender) -> Frozen:
+        assert self._world is not None
+        assert self._member is not None
+        is_current = value.member_id == self._member.client.member_id
+        return is_current, value.generation == self._world.coordinator.generation
+
+    def field(self, name: str, value: Any) -> Frozen:
         if name in TOKENS:
-            return self._tokens(value) if isinstance(value, Mapping) else self._newest - value
+            return self.tokens(value) if isinstance(value, Mapping) else self._newest - value
         return frozenset(value) if name in KEYS_ONLY else self.freeze(value)
 
-    def _tokens(self, tokens: Mapping[Any, int]) -> Frozen:
+    def tokens(self, tokens: Mapping[Any, int]) -> Frozen:
         return frozenset([(self.freeze(key), self._newest - token) for key, token in tokens.items()])
 
 
+_Way = Callable[[_Freezer, Any], Frozen]
+_WAYS: dict[type, _Way] = {
+    Tokens: _Freezer.tokens,
+    Sender: _Freezer.sender,
+    sizes._Topic: lambda _, value: (value.stored_bytes, value.offsets),
+}
+"""How values are frozen, by their kind; `_way` adds each kind when it is first met: there are millions of values."""
+
+
+def _way(kind: type) -> _Way:
+    """Return how values of a kind are frozen; raise TypeError for one that nobody has thought of."""
+    for kinds, way in _BUILT_IN:
+        if issubclass(kind, kinds):
+            return way
+    if not kind.__module__.startswith(("logpersister.", "tests.model.ledger", "tests.model.kafka")):
+        raise TypeError(f"is a {kind} state? tests/model/fingerprint.py has to know")
+    names = [field.name for field in fields(kind) if field.name not in NOT_STATE] if is_dataclass(kind) else []
+    return _of_fields(names) if names else _of_attributes
+
+
+_BUILT_IN: tuple[tuple[tuple[type, ...], _Way], ...] = (
+    ((dict,), _Freezer.dict),
+    ((set, frozenset), _Freezer.set),
+    ((list, tuple), _Freezer.sequence),
+    ((float,), lambda _, _time: None),
+    ((Enum,), lambda _, value: value._value_),
+    ((str, int), lambda _, value: value),
+    ((BaseException,), lambda _, value: type(value).__name__),
+)
+
+
+def _of_fields(names: Sequence[str]) -> _Way:
+    """Return how a dataclass with these fields is frozen."""
+    if len(names) > 1 and not (TOKENS | KEYS_ONLY).intersection(names):
+        values = attrgetter(*names)
+        return lambda freezer, value: freezer.sequence(values(value))
+    return lambda freezer, value: tuple([freezer.field(name, getattr(value, name)) for name in names])
+
+
+def _of_attributes(freezer: _Freezer, value: Any) -> Frozen:
+    return tuple([freezer.field(name, found) for name, found in vars(value).items() if name not in NOT_STATE])
+
+
+_PLAIN = _Freezer()
+
+
 def _freeze(value: Any) -> Frozen:
-    return _Freezer().freeze(value)
-
-
-_fields_of: dict[type, list[str]] = {}
-
-
-def _field_names(kind: type) -> list[str]:
-    """Return the fields of a dataclass; nothing for other classes, whose objects know their own."""
-    if kind not in _fields_of:
-        names = [field.name for field in fields(kind)] if is_dataclass(kind) else []
-        _fields_of[kind] = [name for name in names if name not in NOT_STATE]
-    return _fields_of[kind]
+    return _PLAIN.freeze(value)

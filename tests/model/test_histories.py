@@ -12,8 +12,8 @@ from tests.model.shrinking import minimal, shrunk
 
 pytestmark = pytest.mark.no_cover  # tracing lines doubles the time of what tries thousands of paths
 
-HISTORIES = 160
-"""Of each mood."""
+HISTORIES = 80
+"""Of each mood; `make soak` plays thousands."""
 BLOCK = 40
 
 
