@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,10 @@ import pytest
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
+from logpersister.group.offsets import LogReader
+from logpersister.kafka_client import client_config
+from logpersister.manifest import load
+from logpersister.manifest.secrets import Secrets
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
@@ -65,6 +70,7 @@ def test_a_member_runs_under_the_printed_rights(
             },
             storage={"secretName": "restricted", "partSize": "5Mi"},
             output={"compression": "none"},
+            rollout={"shadow": {"groupId": f"{unique}-shadow", "prefix": "shadows"}},
         )
         password = secrets_dir / "login" / "password"
         password.write_text("mistyped")
@@ -81,6 +87,10 @@ def test_a_member_runs_under_the_printed_rights(
         for tool, option, _, *arguments in printed["kafkaAcls"]:
             assert (tool, option) == ("kafka-acls", "--bootstrap-server")
             guarded.run_tool("org.apache.kafka.tools.AclCommand", option, guarded.bootstrap, *arguments)
+
+        kafka = load(manifest).spec.kafka
+        with closing(LogReader(client_config(kafka, Secrets()), read_committed=True)) as reader:
+            assert reader.compacted(name) is False, "a shadow has to know"
 
         scene.workload.write(name, 800, size=10_000)
         fault = stalled_puts("partNumber=2")

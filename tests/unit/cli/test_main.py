@@ -1,3 +1,5 @@
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -102,3 +104,17 @@ def test_output_that_nobody_reads_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(timeout=60) == Exit.OK
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, -signal.SIGTERM)])
+def test_a_signal_ends_a_command_with_its_code(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    """A shell shows a process that SIGTERM has ended as 143."""
+    pipe = tmp_path / "manifest"
+    os.mkfifo(pipe)
+    script = f"import sys\nfrom logpersister.cli import main\nsys.exit(main(['lag', '-f', {str(pipe)!r}]))"
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    with process, pipe.open("w"):  # returns when the command has opened it, too
+        process.send_signal(number)
+        assert process.wait(timeout=60) == code
+        assert process.stderr is not None
+        assert process.stderr.read() == ""

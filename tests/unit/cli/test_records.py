@@ -57,7 +57,7 @@ def test_lines_of_anybody(compression: str) -> None:
 
 
 @pytest.mark.parametrize("file_format", FORMATS, ids=label)
-@examples(20)
+@examples(8)
 @given(rows=samples.records(), data=st.data())
 def test_every_format_that_is_written(file_format: Format, rows: list[Record], data: st.DataObject) -> None:
     options: Any = file_format.options  # type: ignore[attr-defined]
