@@ -29,7 +29,7 @@ _PATIENT = {"canary": {"analysis": {"duration": "10s", "minRanges": 1}}}
 _LONG = {"canary": {"analysis": {"duration": "8m"}}}
 _SHORT = {"canary": {"analysis": {"duration": "5s", "minRanges": 1_000_000}}, "progressDeadline": "10s"}
 """What it has stored before it hangs does not let it pass."""
-_HANGS = "it has not told what it does|no progress for|stopped being ready|it committed .* ranges"
+_HANGS = "its /status has not answered|no progress for|became unready|it committed .* ranges"
 """What is noticed first."""
 _QUARANTINED = (
     r"[\d,]+ of [\d,]+ records \([\d.]+%\) that it stored went into quarantine, and 0 of .* of the old revision; "

@@ -191,7 +191,7 @@ class Rollout(Model):
     """What those of the stable revision have stored in the same time."""
 
     flaps: Count = 0
-    """How often the canary stopped being ready while it was watched."""
+    """How often the canary became unready while it was watched."""
 
     suspicion: Suspicion | None = None
     """What looks wrong with the candidate."""

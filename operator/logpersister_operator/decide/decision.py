@@ -88,7 +88,7 @@ def _care(observed: ObservedState, rollout: RolloutPlan | None, *, paused: bool,
     if observed.is_being_deleted or observed.secrets.missing:
         hands_off = "it would not come back"
     elif rollout is not None and not rollout.is_calm:
-        hands_off = "a rollout is under way, and judges members itself"
+        hands_off = "a rollout is in progress and judges members itself"
     spec = None if rollout is None or held else rollout.app.resource.spec
     return decide_repair(observed, spec, paused=paused, hands_off=hands_off)
 

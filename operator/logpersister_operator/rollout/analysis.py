@@ -123,7 +123,7 @@ def _cause(record: RolloutRecord, inputs: RolloutInputs) -> str:
     if mine.sick:
         return mine.sick
     if record.flaps > MOST_FLAPS:
-        return f"the canary stopped being ready {record.flaps} times while it was watched"
+        return f"the canary became unready {record.flaps} times during the analysis"
     if trial is not None and fails_uploads(trial, inputs.evidence_of(record.candidate), inputs):
         count = gained(inputs.evidence_of(record.candidate).upload_failures, trial.upload_failures)
         return f"{plural(count, 'upload')} of it failed while those of the old revision succeed"
@@ -157,7 +157,7 @@ def _lag_growth(trial: Trial, record: RolloutRecord, inputs: RolloutInputs) -> s
         return ""
     return (
         f"the lag grew from {number(trial.lag)} to {number(lag.records)} records, "
-        f"by more than {percent}%, and is over its target"
+        f"by more than {percent}%, and exceeds its target"
     )
 
 
@@ -180,9 +180,7 @@ def _idleness(record: RolloutRecord, inputs: RolloutInputs) -> str:
     ours, theirs = inputs.evidence_of(record.candidate), inputs.evidence_of(record.stable)
     deadline = duration(inputs.policy.deadline.total_seconds())
     if ours.answers == 0:
-        return f"it has not told what it does for {deadline}, while members of the old revision do" * (
-            theirs.answers > 0
-        )
+        return f"its /status has not answered for {deadline}, while that of old members does" * (theirs.answers > 0)
     if not ours.overdue or theirs.overdue:
         return ""
     done = f"{ranges(record, inputs)} of {plural(inputs.policy.min_ranges, 'range')}"

@@ -65,7 +65,7 @@ class RolloutRecord:
     stable_stored: Tally = field(default_factory=Tally)
     """Those of the stable revision."""
     flaps: int = 0
-    """How often the canary stopped being ready while it was watched."""
+    """How often the canary became unready while it was watched."""
     suspicion: Suspicion | None = None
     failures: tuple[Failure, ...] = ()
     """The last revisions that failed, the newest first."""

@@ -63,7 +63,7 @@ def _cause(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -
     if shadow.fleet.sick:
         return shadow.fleet.sick
     if record.flaps > MOST_FLAPS:
-        return f"the shadow stopped being ready {record.flaps} times while it was watched"
+        return f"the shadow became unready {record.flaps} times during the analysis"
     if shadow.comparison.differences:
         count = plural(shadow.comparison.differences, "difference")
         return f"{count} from what the old revision stores: {'; '.join(shadow.comparison.examples)}"
@@ -101,9 +101,9 @@ def _hindrance(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolic
         why = inputs.refused or fleet.waits
         return f"{fleet.ready} of {plural(policy.members, 'member')} of the shadow ready" + (f"; {why}" if why else "")
     if found.error:
-        return f"what both store cannot be compared: {found.error}"
+        return f"the objects of both revisions cannot be compared: {found.error}"
     if found.answers < policy.members and inputs.evidence_of(record.stable).answers > 0:
-        return "the shadow does not tell what it compares, while members of the old revision answer"
+        return "the shadow does not report its comparison, while members of the old revision answer"
     return ""
 
 

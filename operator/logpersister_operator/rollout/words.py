@@ -40,7 +40,7 @@ def message(record: RolloutRecord, inputs: RolloutInputs) -> str:
         case Phase.WAITING:
             step = f".{record.step}"
             value = f"{PROMOTE}={record.candidate}{step}"
-            return f"from revision {record.stable} {to}: waits for annotation {value} (without {step}: all the way)"
+            return f"from revision {record.stable} {to}: waits for annotation {value} (without {step}: all steps)"
         case Phase.RETURNING:
             return f"back to revision {record.stable}: {words(record, inputs)}"
         case _:

@@ -65,7 +65,7 @@ def test_the_younger_of_one_name_gets_no_member_before_the_older_is_gone(
     older.wait("Reconciling", "True", "StartingMembers")
     younger.eventually("what members need but no member", lambda: members(younger) == [0])
     older.eventually("members of the other one", lambda: members(older) == [1])
-    older.eventually("the older one hears of it", lambda: "wants it, too" in older.condition("GroupShared")["message"])
+    older.eventually("the older one hears of it", lambda: "also names it" in older.condition("GroupShared")["message"])
     assert older.condition("GroupShared")["status"] == "False"
     (event,) = [one for one in younger.events() if one["reason"] == "GroupShared"]
     assert event["type"] == "Warning"
@@ -87,7 +87,7 @@ def test_who_has_members_keeps_them_when_the_operator_gets_to_see_an_older_one(
     older.wait("Stalled", "True", "GroupShared")
     younger.wait("GroupShared", "False", "OwnGroup")
     younger.eventually(
-        "it hears of the other one", lambda: "wants it, too" in younger.condition("GroupShared")["message"]
+        "it hears of the other one", lambda: "also names it" in younger.condition("GroupShared")["message"]
     )
     older.eventually("what members need but no member", lambda: members(older) == [0])
     assert members(younger) == [1]

@@ -194,7 +194,7 @@ def test_members_are_added_by_what_came_and_by_what_is_behind() -> None:
     assert found.members == 8
     assert found.change is not None
     assert found.change.cause == (
-        "the oldest record waited 32m36s, more than 31m00s; 54,000 records an hour came, 6,000 were stored"
+        "the oldest record waited 32m36s, more than 31m00s; 54,000 records an hour arrived, 6,000 were stored"
     )
     assert decided(over, seen(60, 40.0, stored=100, written=100), members=9).members == 12
 

@@ -188,7 +188,7 @@ def test_an_invalid_spec_leaves_the_last_valid_one_running() -> None:
     plan = life.step()
     assert life.revisions() == {revision: 1}
     assert verdict(plan, "SpecValid") == ("False", "SpecInvalid")
-    assert f"revision {revision} goes on" in condition(plan, "SpecValid")["message"]
+    assert f"revision {revision} continues" in condition(plan, "SpecValid")["message"]
     assert verdict(plan, "Stalled") == ("True", "SpecInvalid")
     assert verdict(plan, "Ready") == ("False", "SpecInvalid")
     assert plan.status["revision"] == revision
@@ -418,11 +418,11 @@ def test_a_lag_over_its_target() -> None:
 def test_a_stuck_partition_is_named() -> None:
     plan = decide(observed(lag=lag(records=7, seconds=9_000.0, stuck=(StuckPartition(CLICKS, 7, 8_000),))))
     assert verdict(plan, "LagWithinTarget") == ("False", "PartitionStuck")
-    assert "clicks-3 has stood still for 2h13m with 7 records" in condition(plan, "LagWithinTarget")["message"]
+    assert "clicks-3 has not moved for 2h13m with 7 records" in condition(plan, "LagWithinTarget")["message"]
     stuck = lag(records=7, seconds=9_000.0, stuck=(StuckPartition(CLICKS, 7, 8_000),))
     reports = {"a": report(), "b": report(assignment={"count": 2, "partitions": ["clicks-2", "clicks-3"]})}
     plan = decide(observed(lag=stuck, reports=reports))
-    assert "clicks-3 of member b has stood still" in condition(plan, "LagWithinTarget")["message"]
+    assert "clicks-3 of member b has not moved" in condition(plan, "LagWithinTarget")["message"]
     assert plan.status["lag"]["worst"][0]["stuck"] is True
 
 

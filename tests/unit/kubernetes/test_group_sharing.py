@@ -95,7 +95,7 @@ def test_the_younger_one_gets_no_member_and_says_whose_the_group_is() -> None:
     assert verdict(plan, "Paused")[0] == "False"
     message = condition(plan, "Stalled")["message"]
     assert "group clicks-backup" in message
-    assert "web/clicks-backup, which was there first" in message
+    assert "web/clicks-backup, which was first" in message
     assert "another name or another spec.kafka.groupId" in message
     assert plan.status["summary"]["state"] == "GroupShared"
     assert {(event.reason, event.warning) for event in plan.events} == {("GroupShared", True)}
@@ -117,7 +117,7 @@ def test_the_older_one_is_told_of_who_waits_and_goes_on() -> None:
     plan = life.step(rivals=[claim("web", at=LATER)])
     assert set(life.revisions().values()) == {1}
     assert verdict(plan, "GroupShared") == ("False", "OwnGroup")
-    assert "web/clicks-backup wants it, too" in condition(plan, "GroupShared")["message"]
+    assert "web/clicks-backup also names it" in condition(plan, "GroupShared")["message"]
     assert not plan.events
 
 
@@ -188,7 +188,7 @@ def test_two_members_never_have_one_name_for_long() -> None:
 
 def test_a_message_names_a_few_of_many() -> None:
     plan = decide(observed(made("logs", at=EARLIER), rivals=[claim(f"web-{number}", at=LATER) for number in range(9)]))
-    assert "web-4/clicks-backup and 4 more wants it" in condition(plan, "GroupShared")["message"]
+    assert "web-4/clicks-backup and 4 more also name it" in condition(plan, "GroupShared")["message"]
 
 
 # members of others

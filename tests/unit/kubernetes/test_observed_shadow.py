@@ -204,7 +204,7 @@ def test_one_that_cannot_go_on_fails_at_the_deadline() -> None:
     assert verdict(plan, "Stalled") == ("False", "Progressing")
     shadowed.step(1, shadow_reports=stuck)
     plan = shadowed.step(1, shadow_reports=stuck)
-    assert "what both store cannot be compared: AccessDenied" in condition(plan, "Stalled")["message"]
+    assert "the objects of both revisions cannot be compared: AccessDenied" in condition(plan, "Stalled")["message"]
 
 
 def test_one_of_which_nothing_can_be_compared_fails_at_the_deadline() -> None:
@@ -227,7 +227,7 @@ def test_one_that_crashes_fails() -> None:
     shadowed.start(containerStatuses=[waiting("CrashLoopBackOff", restarts=4)])
     shadowed.step()
     plan = shadowed.step(1)
-    assert "ends again and again" in condition(plan, "Stalled")["message"]
+    assert "crashes repeatedly" in condition(plan, "Stalled")["message"]
     assert shadowed.life.shadows() == {}
 
 

@@ -122,9 +122,9 @@ RECENT = rfc3339(NOW - MINUTE) or ""
     ("said", "cause"),
     [
         (STANDS, "it stores nothing"),
-        (working(job(NOW - LONG, "clicks-0")), "a Spark job does not go forward"),
+        (working(job(NOW - LONG, "clicks-0")), "a Spark job makes no progress"),
         (working(job(NOW - LONG, "clicks-0"), executors=0), "it has no executor"),
-        (working(job(NOW, "clicks-7"), lag=WORST), "others of its partitions go on"),
+        (working(job(NOW, "clicks-7"), lag=WORST), "its other partitions make progress"),
         (working(job(NOW - LONG, "clicks-0", size=2 * SLOWEST * int(LONG.total_seconds()))), ""),
         (working(job(NOW, "clicks-0"), lag=WORST), ""),
         (working(job(NOW), lag={"known": False, "message": ""}), ""),
@@ -138,7 +138,7 @@ def test_why_a_member_hangs_is_what_it_says_of_itself(said: MemberReport, cause:
     found = cared(seen({A: LONG}, {A: said})).verdict
     if cause:
         assert found.reason == "MemberHangs"
-        assert f": {cause}; partition clicks-0 stand" in found.message
+        assert f": {cause}; partition clicks-0 does not move" in found.message
     else:
         assert found.holds
 
@@ -164,7 +164,7 @@ def test_one_that_is_silent_hangs_since_it_is_silent() -> None:
     assert unanswered.observe({A: SILENT, B: report()}, NOW) == {A: NOW}
     silent = unanswered.observe({A: SILENT}, NOW + MINUTE)
     found = seen({A: LONG}, {A: SILENT}, silent=silent, at=NOW + 9 * MINUTE)
-    assert "since 2026-11-21T12:00:00Z: it does not answer at /status" in cared(found).verdict.message
+    assert "since 2026-11-21T12:00:00Z: its /status does not answer" in cared(found).verdict.message
     assert not cared(found).restarts
     later = cared(replace(found, now=NOW + 10 * MINUTE))
     assert later.restarts
@@ -183,7 +183,7 @@ def test_that_none_answers_is_no_fault_of_theirs() -> None:
 def test_it_is_restarted_when_it_has_hung_for_long_and_that_is_counted_and_told() -> None:
     soon = seen({A: 9 * MINUTE}, {A: STANDS})
     waits = cared(soon)
-    assert "it is restarted at 2026-11-21T12:01:00Z unless it goes on" in waits.verdict.message
+    assert "it is restarted at 2026-11-21T12:01:00Z unless it makes progress" in waits.verdict.message
     assert not waits.restarts
     assert not waits.pods(soon)
 
@@ -210,7 +210,7 @@ def test_it_is_restarted_when_it_has_hung_for_long_and_that_is_counted_and_told(
         ({"hands_off": "a rollout is under way"}, {}, "MemberHangs", "not restarted: a rollout"),
         ({"reports": {B: STANDS}}, {}, "MembersHangAlike", "2 of 3 members hang or fail alike"),
         ({"reports": {B: report([failure(RECENT) | {"partition": 1}])}}, {}, "MembersHangAlike", "2 of 3 members"),
-        ({"reports": {A: working(job(NOW), executors=0)}}, {}, "MemberHangs", "what its executors wait for"),
+        ({"reports": {A: working(job(NOW), executors=0)}}, {}, "MemberHangs", "why its executors do not start"),
     ],
 )
 def test_why_it_is_not_restarted(facts: dict[str, Any], policy: Any, reason: str, words: str) -> None:
@@ -265,7 +265,7 @@ def test_a_plan_has_the_restart_in_its_status_but_not_while_members_are_replaced
     life.change(output={"compression": "zstd"})
     plan = life.step(**known)
     assert verdict(plan, "MembersProgressing") == ("False", "MemberHangs")
-    assert "a rollout is under way" in condition(plan, "MembersProgressing")["message"]
+    assert "a rollout is in progress" in condition(plan, "MembersProgressing")["message"]
     assert not plan.restart
 
 

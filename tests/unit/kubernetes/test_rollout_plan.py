@@ -85,7 +85,7 @@ def test_a_canary_that_crashes_is_withdrawn_and_not_tried_again() -> None:
     assert rollout.settle() == {rollout.old: 3}
     plan = rollout.step()
     assert verdict(plan, "Stalled") == ("True", "RolloutFailed")
-    assert "ends again and again" in condition(plan, "Stalled")["message"]
+    assert "crashes repeatedly" in condition(plan, "Stalled")["message"]
     assert plan.status["summary"]["state"] == f"Failed, revision {rollout.old} goes on"
     assert Reference("ConfigMap", f"clicks-backup-{rollout.new}") not in rollout.life.children
     rollout.life.change(rollout={"attempt": 1})

@@ -51,7 +51,7 @@ def data_complete(observed: ObservedState, known: crd.DataLoss | None) -> Verdic
     """Judge by everything that was ever found, unless somebody has acknowledged it."""
     aspect, seen = Aspect.DATA_COMPLETE, _acknowledged(observed)
     if known is None:
-        return yes(aspect, Reason.NOTHING_LOST, "no record is known to have been deleted before it was stored")
+        return yes(aspect, Reason.NOTHING_LOST, "no loss is known")
     least = "at least " if len(known.latest) >= crd.MOST_LOSSES else ""
     count = f"{number(known.records)} records in {plural(known.ranges, 'range')}"
     message = f"{least}{count} were deleted before they were stored"
@@ -64,7 +64,7 @@ def data_complete(observed: ObservedState, known: crd.DataLoss | None) -> Verdic
     return no(
         aspect,
         Reason.RECORDS_LOST,
-        f"{message}; for example {partition}@{newest.start} to {newest.end}. Once that is dealt with: "
+        f"{message}; for example {partition}@{newest.start} to {newest.end}. To acknowledge: "
         f"kubectl annotate --overwrite lp {observed.key.name} {ACKNOWLEDGED}={instant(last)}",
     )
 

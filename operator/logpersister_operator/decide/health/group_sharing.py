@@ -64,8 +64,8 @@ class Sharing:
             return None
         return Obstacle(
             Reason.GROUP_SHARED,
-            f"consumer group {self.group} at these brokers is that of {self.holder.key}, which was there first; "
-            "no member runs here, since the two would take partitions from each other: make this resource anew with "
+            f"consumer group {self.group} at these brokers belongs to {self.holder.key}, which was first; "
+            "no member runs here, because both would take partitions from each other; create this resource again with "
             f"another name or another spec.kafka.groupId, or delete {self.holder.key}",
         )
 
@@ -79,19 +79,20 @@ class Sharing:
             return yes(
                 aspect,
                 Reason.GROUP_SHARED,
-                f"members of {_names(running)} are in consumer group {self.group} too: who stores a record, and where, "
-                "depends on who has its partition; make one of them anew with another name or another "
+                f"members of {_names(running)} are in consumer group {self.group}, too: where a record is stored "
+                "depends on the owner of its partition; create one of them again with another name or another "
                 "spec.kafka.groupId",
             )
         if self.rivals:
-            waits = f"{_names(self.rivals)} wants it, too, and does not get it"
+            also = "also names it and does" if len(self.rivals) == 1 else "also name it and do"
+            waits = f"{_names(self.rivals)} {also} not get it"
             return no(aspect, Reason.OWN_GROUP, f"consumer group {self.group} is this resource's alone; {waits}")
-        return no(aspect, Reason.OWN_GROUP, f"no other resource wants consumer group {self.group}")
+        return no(aspect, Reason.OWN_GROUP, f"no other resource names consumer group {self.group}")
 
     @property
     def lag(self) -> Verdict:
         """What is said of the lag while it is somebody else's."""
-        whose = f"consumer group {self.group} is that of another resource: see condition {Aspect.GROUP_SHARED}"
+        whose = f"consumer group {self.group} belongs to another resource: see condition {Aspect.GROUP_SHARED}"
         return unknown(Aspect.LAG_WITHIN_TARGET, Reason.GROUP_SHARED, whose)
 
 

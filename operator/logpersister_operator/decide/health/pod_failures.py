@@ -70,12 +70,12 @@ def _of_container(pod: str, container: Mapping[str, Any], now: datetime) -> Obst
     reason, message = waiting.get("reason", ""), waiting.get("message", "")
     if reason in _IMAGE_REASONS:
         return Obstacle(
-            Reason.IMAGE_UNAVAILABLE, f"pod {pod} cannot get its image {container['image']}: {reason} {message}"
+            Reason.IMAGE_UNAVAILABLE, f"pod {pod} cannot pull its image {container['image']}: {reason} {message}"
         )
     if reason in _CONFIG_REASONS:
         return Obstacle(Reason.POD_NOT_STARTABLE, f"pod {pod} cannot start: {message or reason}")
     if reason == "CrashLoopBackOff" or _ends_again_and_again(container, now):
-        return Obstacle(Reason.MEMBER_CRASHING, f"pod {pod} ends again and again: {_last_words(container)}")
+        return Obstacle(Reason.MEMBER_CRASHING, f"pod {pod} crashes repeatedly: {_last_words(container)}")
     return None
 
 

@@ -72,7 +72,7 @@ def records_parsing(observed: ObservedState, known: crd.Quarantine | None, *, is
     if not documents(observed.reports):
         if is_paused:
             return unknown(aspect, Reason.PAUSED, "paused: nothing is parsed")
-        return unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member tells how parsing goes")
+        return unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member reports its parsing")
     return yes(aspect, Reason.RECORDS_PARSE, "no record went into quarantine in the last hour")
 
 

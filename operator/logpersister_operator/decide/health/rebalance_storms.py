@@ -50,7 +50,7 @@ def group_stable(observed: ObservedState, rebalance: Rebalance | None, wanted: i
     before = previous_verdict(observed.status.get("conditions", []), aspect)
     known = _counted_from(rebalance)
     if rebalance is None or known is None or rebalance.group_generation is None:
-        return unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member says in which generation its group is")
+        return unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member reports the generation of the group")
     count = rebalance.group_generation - known[1]
     resting = rebalance.last is None or observed.now - rebalance.last > WINDOW / 2
     goes_on = before is not None and before.status == "False" and not resting
@@ -78,8 +78,8 @@ def _cause(observed: ObservedState) -> tuple[Reason, str]:
         lost = ((report.document or {}).get("rebalance") or {}).get("lostPartitions", 0)
         if lost:
             cause = f"member {name} was silent for spec.kafka.sessionTimeout and lost {plural(lost, 'partition')}"
-            return Reason.MEMBER_SILENT, f"{cause}; is it starved of CPU, or Kafka hard to reach?"
-    return Reason.MANY_REBALANCES, "members come and go; does anybody else use this consumer group?"
+            return Reason.MEMBER_SILENT, f"{cause}; does it lack CPU, or is Kafka hard to reach?"
+    return Reason.MANY_REBALANCES, "members come and go; does another program use this consumer group?"
 
 
 def _last_end(pod: Document) -> tuple[datetime, str] | None:

@@ -83,7 +83,7 @@ def decide_repair(observed: ObservedState, spec: Spec | None, *, paused: bool, h
         return RepairDecision(yes(_ASPECT, Reason.MEMBERS_PROGRESS, "no member hangs"), restarts)
     if found.alike:
         every = counted(len(found.found) + len(found.failing), found.holders)
-        message = f"{every} hang or fail alike; {stalled}; not restarted: see to what they share (Kafka, bucket, nodes)"
+        message = f"{every} hang or fail alike; {stalled}; not restarted; check what they share (Kafka, bucket, nodes)"
         return _with_event(observed, RepairDecision(no(_ASPECT, Reason.MEMBERS_HANG_ALIKE, message), restarts))
     budget = Budget(spec.auto_repair, restarts, observed.now)
     reason, why_not = _reason_to_wait(observed, stalled, budget, hands_off)
@@ -144,19 +144,22 @@ def _reason_to_wait(
     if policy.max_restarts_per_hour == 0:
         hands_off = "spec.autoRepair.maxRestartsPerHour is 0"
     elif stalled.cause is Cause.NO_EXECUTORS:
-        hands_off = "a new one would have none either; see what its executors wait for"
+        hands_off = "a new member would have none either; see why its executors do not start"
     if hands_off:
         return Reason.MEMBER_HANGS, f"not restarted: {hands_off}"
     waits_for = _restarting(observed, budget.restarts)
     if waits_for:
-        return Reason.MEMBER_HANGS, f"first {waits_for}, which was restarted, has to be ready again"
+        return Reason.MEMBER_HANGS, f"first {waits_for}, which was restarted, must be ready again"
     if budget.spent() >= policy.max_restarts_per_hour:
         many = plural(budget.spent(), "restart")
-        return Reason.RESTARTS_USED_UP, f"not restarted: {many} in the last hour, spec.autoRepair allows no more"
+        return (
+            Reason.RESTARTS_USED_UP,
+            f"not restarted: {many} in the last hour; spec.autoRepair.maxRestartsPerHour allows no more",
+        )
     earliest = max(stalled.since + policy.restart_after, budget.not_before(stalled.member) or stalled.since)
     if now < earliest:
         at = instant(earliest)
-        return Reason.MEMBER_HANGS, f"it is restarted at {at} unless it goes on"
+        return Reason.MEMBER_HANGS, f"it is restarted at {at} unless it makes progress"
     return Reason.MEMBER_HANGS, ""
 
 
@@ -199,8 +202,8 @@ def _is_new(observed: ObservedState) -> bool:
 def _not_judged(observed: ObservedState) -> Verdict:
     """Return the previous verdict, unless Kafka cannot be asked at all."""
     if isinstance(observed.lag, UnknownLag):
-        return unknown(_ASPECT, Reason.LAG_UNKNOWN, "Kafka cannot be asked who has which partitions")
-    waits = unknown(_ASPECT, Reason.NO_MEMBER_ANSWERS, "the group is being shared out, or was not asked yet")
+        return unknown(_ASPECT, Reason.LAG_UNKNOWN, "Kafka does not answer which member has which partitions")
+    waits = unknown(_ASPECT, Reason.NO_MEMBER_ANSWERS, "the group rebalances, or was not asked yet")
     return previous_verdict(observed.status.get("conditions", []), _ASPECT) or waits
 
 

@@ -42,11 +42,11 @@ Report = Mapping[str, Any]
 class Cause(StrEnum):
     """Why a member is stalled, as far as that is observable."""
 
-    SILENT = "it does not answer at /status"
-    JOB = "a Spark job does not go forward"
+    SILENT = "its /status does not answer"
+    JOB = "a Spark job makes no progress"
     NO_EXECUTORS = "it has no executor"
     NOTHING_STORED = "it stores nothing"
-    PARTITION = "others of its partitions go on"
+    PARTITION = "its other partitions make progress"
     FAILURES = "its ranges fail"
 
 
@@ -67,9 +67,9 @@ class StalledMember:
     def __str__(self) -> str:
         names = ", ".join(map(str, self.partitions[:NAMED]))
         more = f" and {len(self.partitions) - NAMED} more" if len(self.partitions) > NAMED else ""
-        count = "partition" if len(self.partitions) == 1 else "partitions"
+        count, verb = ("partition", "does") if len(self.partitions) == 1 else ("partitions", "do")
         since = instant(self.since)
-        return f"member {self.member} hangs since {since}: {self.cause}; {count} {names}{more} stand still"
+        return f"member {self.member} hangs since {since}: {self.cause}; {count} {names}{more} {verb} not move"
 
 
 @dataclass(frozen=True, slots=True)

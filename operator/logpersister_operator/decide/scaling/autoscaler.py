@@ -107,7 +107,7 @@ def autoscale(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs, revi
     most = _within(spec, spec.max_members, seen.partitions)
     if state.members > most:
         only = "spec.autoscale.maxMembers" if most == spec.max_members else plural(seen.partitions, "partition")
-        return change(state, most, seen.at, f"no more are of use: {only}")
+        return change(state, most, seen.at, f"more would not help: {only}")
     if state.members < spec.min_members:
         return change(state, spec.min_members, seen.at, "spec.autoscale.minMembers")
     if seen.lag_ratio > 1.0:
@@ -126,7 +126,7 @@ def _behind(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs, most: 
     if rates is None or seen.at - watch.since < wait:
         if state.members >= most:
             return _full(spec, state, finding, most)
-        words = f"{finding}; members are added if that lasts for {duration(wait.total_seconds())} and gets no better"
+        words = f"{finding}; members are added if that lasts for {duration(wait.total_seconds())} without improvement"
         return AutoscaleDecision(state, _last(state), words, due=watch.since + wait)
     if rates.stored <= 0:
         words = f"{finding}, and nothing is stored: more members would not help"
@@ -137,7 +137,7 @@ def _behind(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs, most: 
     if state.members >= most:
         return _full(spec, again, finding, most)
     if recovers:
-        return AutoscaleDecision(again, _last(state), f"{finding}, and the backlog gets smaller", due=seen.at + wait)
+        return AutoscaleDecision(again, _last(state), f"{finding}, and the backlog shrinks", due=seen.at + wait)
     factor = max(seen.age / seen.target, rates.written / rates.stored)
     wanted = math.ceil(state.members * min(factor, MOST_GROWTH))
     return change(
@@ -145,7 +145,7 @@ def _behind(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs, most: 
         min(max(wanted, state.members + 1), most),
         seen.at,
         f"the oldest record waited {duration(seen.age)}, more than {duration(seen.target)}; "
-        f"{_hourly(rates.written)} records an hour came, {_hourly(rates.stored)} were stored",
+        f"{_hourly(rates.written)} records an hour arrived, {_hourly(rates.stored)} were stored",
     )
 
 
@@ -162,14 +162,14 @@ def _ahead(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs) -> Auto
     rates = _rates(watch, seen)
     if rates is None or seen.at - watch.since < wait:
         lasts = duration(wait.total_seconds())
-        words = f"the lag is well below its target; a member is taken away if it stays there for {lasts}"
+        words = f"the lag is well below its target; a member is removed if it stays there for {lasts}"
         return AutoscaleDecision(state, _last(state), words, due=watch.since + wait)
     if state.rate is not None:  # members that keep up show that they can
         state = _changed(state, rate=max(state.rate, round(rates.stored / state.members * _HOUR)))
     share = max(0.0, rates.written) / (state.members - 1) * _HOUR
     if state.rate is not None and share > ROOM * state.rate:
         words = (
-            f"all are needed: each of one less would have to store {number(round(share))} records an hour, "
+            f"all are needed: with one less, each would have to store {number(round(share))} records an hour, "
             f"and a member was seen to store {number(state.rate)}"
         )
         return AutoscaleDecision(
@@ -177,7 +177,7 @@ def _ahead(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs) -> Auto
         )
     cause = (
         f"the lag was well below its target of {duration(seen.target)} for {duration(wait.total_seconds())}; "
-        f"{_hourly(rates.written)} records an hour came"
+        f"{_hourly(rates.written)} records an hour arrived"
     )
     return change(state, state.members - 1, seen.at, cause)
 

@@ -31,10 +31,10 @@ from logpersister_operator.rollout.fleet import NONE, Fleet
 from logpersister_operator.rollout.record import RolloutRecord
 from logpersister_operator.rollout.transitions import Phase
 
-_ROLLING_OUT: Final = (Reason.ROLLING_OUT, "the number stays as it is until the rollout has ended")
+_ROLLING_OUT: Final = (Reason.ROLLING_OUT, "the number does not change until the rollout has ended")
 _OTHER_WAIT: Final = (
     Reason.ROLLING_OUT,
-    "the revision that runs lets records wait for another time than the spec says",
+    "the running revision has another upload.maxAge or cycleInterval than the spec",
 )
 LEAST_SPAN: Final = 1.0
 """Seconds between the age up to which records wait anyway and the target."""
@@ -61,7 +61,7 @@ def decide(
     if runs != revision and not _waits_alike(observed, spec, runs):
         return hold(spec.autoscale, state, *_OTHER_WAIT)
     if observed.lag is None:
-        return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known: not asked yet", forget=False)
+        return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is unknown: not asked yet", forget=False)
     if isinstance(observed.lag, UnknownLag) or observed.lag.flow is None:
         return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known")
     return autoscale(spec.autoscale, state, autoscale_inputs(observed.lag, spec), runs)

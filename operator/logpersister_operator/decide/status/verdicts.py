@@ -38,13 +38,13 @@ class Readiness:
 def spec_valid(validity: Validity, running: str | None) -> Verdict:
     if validity.valid:
         return yes(Aspect.SPEC_VALID, Reason.VALID, "the spec is valid")
-    goes_on = "nothing runs" if validity.runs is None else f"revision {running} goes on with the last valid spec"
+    goes_on = "nothing runs" if validity.runs is None else f"revision {running} continues with the last valid spec"
     return no(Aspect.SPEC_VALID, Reason.SPEC_INVALID, f"{validity.problems}; {goes_on}")
 
 
 def paused(*, is_paused: bool) -> Verdict:
     if is_paused:
-        message = "paused by annotation: no member runs; remove the annotation logpersister.dev/paused to go on"
+        message = "paused by annotation: no member runs; remove the annotation logpersister.dev/paused to continue"
         return yes(Aspect.PAUSED, Reason.PAUSED, message)
     return no(Aspect.PAUSED, Reason.ACTIVE, "not paused")
 
@@ -104,12 +104,12 @@ def _doing(readiness: Readiness) -> tuple[Reason, str]:
     message = f"{readiness.ready} of {plural(readiness.wanted, 'member')} of revision {readiness.revision} ready"
     if readiness.ready < readiness.wanted:
         return Reason.STARTING_MEMBERS, message
-    return Reason.REMOVING_OLD_REVISION, f"{message}; the old revision leaves"
+    return Reason.REMOVING_OLD_REVISION, f"{message}; members of the old revision leave"
 
 
 def stalled(hindered: Obstacle | None) -> Verdict:
     if hindered is None:
-        return no(Aspect.STALLED, Reason.PROGRESSING, "nothing stands in the way")
+        return no(Aspect.STALLED, Reason.PROGRESSING, "nobody needs to act")
     return yes(Aspect.STALLED, hindered.reason, hindered.message)
 
 
@@ -126,18 +126,18 @@ def uploads_succeeding(observed: ObservedState, *, is_paused: bool) -> Verdict:
         return unknown(aspect, Reason.NO_MEMBER_ANSWERS, silent)
     failure = upload_failures.present(reports, observed.now)
     if failure is None:
-        return yes(aspect, Reason.SUCCEEDING, "no upload has failed in the last minutes")
+        return yes(aspect, Reason.SUCCEEDING, "no upload has failed in the last three minutes")
     hour = sum(document["uploads"]["failuresLastHour"] for document in found)
     where = f"{upload_failures.place(failure)}; {plural(hour, 'failure')} in the last hour"
-    return no(aspect, upload_reason(failure.reason), f"{failure.message} ({where}); it is tried again")
+    return no(aspect, upload_reason(failure.reason), f"{failure.message} ({where}); it is retried")
 
 
 def lag_within_target(observed: ObservedState, *, is_paused: bool) -> Verdict:
     aspect, lag = Aspect.LAG_WITHIN_TARGET, observed.lag
     if lag is None:
-        return _as_before(observed, unknown(aspect, Reason.LAG_UNKNOWN, "the lag is not known: not asked yet"))
+        return _as_before(observed, unknown(aspect, Reason.LAG_UNKNOWN, "the lag is unknown: not asked yet"))
     if isinstance(lag, UnknownLag):
-        return unknown(aspect, Reason.LAG_UNKNOWN, f"the lag is not known: {lag.message}")
+        return unknown(aspect, Reason.LAG_UNKNOWN, f"the lag is unknown: {lag.message}")
     return _judged(lag, observed.reports or {}, is_paused=is_paused)
 
 
@@ -151,7 +151,7 @@ def _judged(lag: KnownLag, reports: Mapping[str, MemberReport], *, is_paused: bo
         worst = lag.stuck[0]
         more = f" (and {len(lag.stuck) - 1} more)" if len(lag.stuck) > 1 else ""
         message = (
-            f"partition {worst.partition}{_owner(worst.partition, reports)} has stood still for "
+            f"partition {worst.partition}{_owner(worst.partition, reports)} has not moved for "
             f"{duration(worst.seconds)} with {number(worst.records)} records waiting{more}"
         )
         return no(aspect, Reason.PARTITION_STUCK, message)
@@ -159,7 +159,7 @@ def _judged(lag: KnownLag, reports: Mapping[str, MemberReport], *, is_paused: bo
         topics = ", ".join(lag.over_target)
         return no(aspect, Reason.BEHIND, f"{age}, which is more than the target of {topics}")
     if lag.missing_topics:
-        return yes(aspect, Reason.TOPICS_MISSING, f"{age}; no such topic yet: {', '.join(lag.missing_topics)}")
+        return yes(aspect, Reason.TOPICS_MISSING, f"{age}; missing topics: {', '.join(lag.missing_topics)}")
     return yes(aspect, Reason.WITHIN_TARGET, age)
 
 
