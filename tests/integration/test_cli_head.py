@@ -135,7 +135,7 @@ def test_by_topic_partition_and_offset(manifest: Path, objects: Mapping[str, str
         (["s3://{bucket}/none"], Exit.FAILED, "s3://{bucket}/none: there is no such object"),
         (["s3://{bucket}/a/"], Exit.INVALID, "names no object"),
         (["s3://{bucket}/a", "0"], Exit.INVALID, "PARTITION and OFFSET are of a topic"),
-        (["s3://there-is-no-such-bucket/a"], Exit.UNREACHABLE, "there is no such bucket"),
+        (["s3://there-is-no-such-bucket/a"], Exit.UNREACHABLE, "the bucket does not exist"),
     ],
 )
 def test_what_is_not_there(

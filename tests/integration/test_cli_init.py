@@ -54,7 +54,7 @@ def test_check_accepts_what_it_writes(
     assert main(["check", "-f", str(file)]) == Exit.OK
     assert "group     mine: new, nothing is committed" in capsys.readouterr().out
     assert init("--output", str(file)) == Exit.INVALID
-    assert "is there already" in capsys.readouterr().err
+    assert "the file exists" in capsys.readouterr().err
     assert file.read_text() == text
 
 
@@ -92,7 +92,7 @@ def test_who_does_not_answer_is_named_and_nothing_is_written(
     for options, code, words in (
         (["--bootstrap-servers", closed], Exit.UNREACHABLE, f"{closed}: connection refused"),
         (["--endpoint", f"http://{closed}"], Exit.UNREACHABLE, "connection refused"),
-        (["--bucket", "there-is-no-such-bucket"], Exit.UNREACHABLE, "there is no such bucket"),
+        (["--bucket", "there-is-no-such-bucket"], Exit.UNREACHABLE, "the bucket does not exist"),
         (["--bucket", "No_Bucket"], Exit.INVALID, "spec.storage.bucket"),
         (["--s3-secret", "none"], Exit.INVALID, "LOGPERSISTER_SECRET_NONE_AWS_ACCESS_KEY_ID"),
         (["--protocol", "SASL_SSL"], Exit.INVALID, "spec.kafka.security.mechanism: is missing"),

@@ -235,7 +235,7 @@ def test_rights_that_are_missing(broker: KafkaBroker, secrets: Secrets) -> None:
     with pytest.raises(KafkaCheckError) as caught:
         check_broker(kafka, secrets, "closed")
     assert sorted(str(problem).split(";")[0] for problem in caught.value.problems) == [
-        "spec.kafka.groupId: the group is not allowed to this user",
+        "spec.kafka.groupId: this user may not use the group",
         "spec.kafka.topics: topic hidden: not allowed to describe it",
         "spec.kafka.topics: topic unreadable: not allowed to read it",
     ]

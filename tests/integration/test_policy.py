@@ -79,7 +79,7 @@ def test_a_member_runs_under_the_printed_rights(
         password.write_text(PASSWORD)
         _write_keys(secrets_dir, minio, [{"Effect": "Deny", "Action": ["s3:*"], "Resource": ["arn:aws:s3:::*"]}])
         assert main(["check", "-f", str(manifest)]) == Exit.UNREACHABLE
-        assert "group is not allowed to this user" in (out := capsys.readouterr().out)
+        assert "this user may not use the group" in (out := capsys.readouterr().out)
         assert "AccessDenied" in out
         assert main(["check", "-f", str(manifest), "--print-policy", "--json"]) == Exit.OK
         printed = json.loads(capsys.readouterr().out)

@@ -122,7 +122,9 @@ def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator
     if report.missing_topics:
         names = ", ".join(report.missing_topics)
         yield Finding(
-            "topics", "warning", f"spec.kafka.topics: {names}: no such topic yet; stored as soon as it exists"
+            "topics",
+            "warning",
+            f"spec.kafka.topics: {names}: the topic does not exist; it is stored as soon as it exists",
         )
     elif not report.topics:
         pattern = resource.spec.kafka.topic_pattern

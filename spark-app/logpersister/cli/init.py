@@ -69,7 +69,7 @@ def _storage(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _must_be_new(output: str) -> None:
     if Path(output).exists():
-        raise CommandError(f"--output {output}: is there already; name a new file", Exit.INVALID)
+        raise CommandError(f"--output {output}: the file exists; name a new file", Exit.INVALID)
 
 
 def _must_have_topics(arguments: argparse.Namespace, report: BrokerReport) -> None:
@@ -103,7 +103,7 @@ def _notes_on_group(config: Mapping[str, Any], resource: LogPersister, seconds: 
     if group.state == NEW:
         return []
     state = f"{group.state}, {plural(len(group.members), 'member')}"
-    warning = f"warning: group {resource.group_id} is there already ({state}), and members go on from its offsets"
+    warning = f"warning: group {resource.group_id} exists ({state}), and members continue at its offsets"
     return [f"{warning}; choose another with --name"]
 
 

@@ -123,7 +123,7 @@ def _show_tables(lag: GroupLag, out: TextIO, *, every: bool) -> None:
     members = "no members" if not lag.group.members else plural(len(lag.group.members), "member")
     behind = f"{summary.behind:,} of {plural(summary.partitions, 'partition')} behind"
     if observation.errors:
-        behind += f" (without {plural(len(observation.errors), 'topic')} that could not be asked)"
+        behind += f" (without {plural(len(observation.errors), 'topic')} that could not be read)"
     oldest = f", oldest {duration(summary.seconds)}" if summary.behind else ""
     out.write(f"group {lag.group_id}: {lag.group.state}, {members}\n")
     out.write(f"{behind}: {plural(summary.records, 'record')}{oldest}\n")

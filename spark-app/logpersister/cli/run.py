@@ -43,9 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
         except KafkaError as error:  # before the first round, which would have tried again
             if time.monotonic() >= until:
                 raise UnreachableError(
-                    f"spec.kafka: the brokers have gone since they were checked ({error})"
+                    f"spec.kafka: the brokers became unreachable after the check ({error})"
                 ) from error
-            log.warning("start.again", reason=f"the brokers have gone since they were checked ({error})")
+            log.warning("start.again", reason=f"the brokers became unreachable after the check ({error})")
         check.before_start(resource, secrets, arguments.timeout, until)
 
 
@@ -65,7 +65,7 @@ def start(resource: LogPersister, secrets: Secrets, options: MemberOptions) -> i
 def stable_manifest(arguments: argparse.Namespace, resource: LogPersister) -> LogPersister:
     """Load the manifest that ``--shadow-of`` names; nothing that its group has may be this member's, too."""
     if arguments.until_current:
-        raise CommandError("--shadow-of has no end; leave out --until-current", Exit.INVALID)
+        raise CommandError("--shadow-of does not end; leave out --until-current", Exit.INVALID)
     stable = context.manifest(arguments.shadow_of)
     if stable.group_id == resource.group_id:
         raise CommandError(

@@ -119,7 +119,7 @@ def _topics(resource: LogPersister, store: ObjectStore, found: BrokerReport, onl
 
 
 def _stored(store: ObjectStore, topic: str) -> Iterator[StoredObject]:
-    return counted(with_facts(store, store.inventory(topic)), f"objects of {printable(topic)} asked")
+    return counted(with_facts(store, store.inventory(topic)), f"objects of {printable(topic)} read")
 
 
 def _deep(resource: LogPersister, store: ObjectStore, reader: KafkaReader) -> DeepVerification:
@@ -140,7 +140,7 @@ def _deep(resource: LogPersister, store: ObjectStore, reader: KafkaReader) -> De
         except StorageError as error:
             if error.code != "NoSuchKey":
                 raise
-            raise ContentError("it is gone since it was listed") from None
+            raise ContentError("it was deleted after it had been listed") from None
 
     return DeepVerification(reader, read_object, writing_of)
 
@@ -226,7 +226,7 @@ def _few(notes: Sequence[Finding]) -> list[Finding | str]:
 def _verdict(group_id: str, results: Sequence[TopicResult]) -> Iterator[str]:
     problems = sum(result.problems for result in results)
     if any(result.errors for result in results):
-        yield "not the whole: some of it could not be asked, see the errors"
+        yield "incomplete: a part could not be read, see the errors"
     if problems:
         yield f"group {group_id}: {plural(problems, 'problem')}"
     elif offsets := waiting(results):

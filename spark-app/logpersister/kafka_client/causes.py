@@ -77,11 +77,15 @@ def explain_inquiry(error: Exception, security: SecuritySpec) -> Failure:
         case TokenError():
             failure = Failure(_message(error), "correct the Secret that spec.kafka.security.secretName names")
         case errors.IncompatibleBrokerVersion() | errors.UnsupportedVersionError():
-            failure = Failure("it does not speak Kafka's client protocol", "name a broker's listener, no controller's")
+            failure = Failure(
+                "it does not speak Kafka's client protocol", "name the listener of a broker, not of a controller"
+            )
         case errors.KafkaTimeoutError() | errors.RequestTimedOutError():
-            failure = Failure("it takes the connection, and then nothing answers", _CHECK_PROTOCOL, may_pass=True)
+            failure = Failure("it accepts the connection but does not answer", _CHECK_PROTOCOL, may_pass=True)
         case errors.KafkaProtocolError():
-            failure = Failure("what it answers is not Kafka's protocol: TLS, or another server", _CHECK_PROTOCOL)
+            failure = Failure(
+                "its answer is not Kafka's protocol: it speaks TLS, or is another server", _CHECK_PROTOCOL
+            )
         case errors.KafkaConnectionError():
             certificate = ", and whether it wants a client certificate (tls.crt, tls.key)" if security.uses_tls else ""
             cause = f"the broker ended the connection ({_message(error)})"
@@ -98,11 +102,11 @@ def _explain_verification(error: ssl.SSLCertVerificationError) -> Failure:
     message = error.verify_message.rstrip(".")
     lowered = message.lower()
     if "mismatch" in lowered or "not valid for" in lowered:
-        remedy = "use a name that the certificate has, or while it has none, set verifyHostname: false"
+        remedy = "use a name in the certificate, or set verifyHostname: false while the certificate has none"
     elif "expired" in lowered or "not yet valid" in lowered:
         remedy = "renew the broker's certificate, and check the clock of this machine"
     else:
-        remedy = "put the authority that signed it into the key ca.crt of the Secret that secretName names"
+        remedy = "put the CA that signed it into the key ca.crt of the Secret in secretName"
     return Failure(f"the broker's certificate is not accepted: {message}", remedy)
 
 

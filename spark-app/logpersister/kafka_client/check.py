@@ -144,7 +144,7 @@ def _authorization_problems(answers: _Answers, kafka: KafkaSpec) -> Iterator[Pro
                 f"grant this user {right} on the topic",
             )
     if answers.coordinator_error == errors.GroupAuthorizationFailedError.errno:
-        yield Problem("spec.kafka.groupId", "the group is not allowed to this user", "grant it READ on the group")
+        yield Problem("spec.kafka.groupId", "this user may not use the group", "grant it READ on the group")
 
 
 def _advertised_problems(

@@ -16,7 +16,7 @@ StorageErrorKind = Literal[
 
 ``unreachable``     no connection, or it broke: address, network, TLS
 ``unauthorized``    no or wrong credentials, or they do not allow the request
-``missing-bucket``  there is no such bucket
+``missing-bucket``  the bucket does not exist
 ``throttled``       the storage asks for fewer requests
 ``timeout``         it was reached, but did not answer in time
 ``rejected``        it understood the request and refuses it: repeating alone does not help
@@ -161,7 +161,7 @@ class Place:
         """Return the error of a request, with what to do about it."""
         where = f"bucket {self.bucket!r} of {self.endpoint}" + (f", object {key!r}" if key else "")
         remedy = _REMEDIES_BY_CODE.get(code) or _REMEDIES[kind]
-        message = self._without_secrets(f"{where}: {reason} while {doing}; {remedy}")
+        message = self._without_secrets(f"{where}: {reason} ({doing}); {remedy}")
         return StorageError(kind, message, retriable=True if code in _LATER else None, code=code)
 
     def _without_secrets(self, text: str) -> str:
@@ -215,7 +215,7 @@ def _classify_answer(cause: aws.ClientError) -> tuple[StorageErrorKind, str, str
     text = str(answer.get("Error", {}).get("Message", "")) or "no message"
     status = int(answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     if code == "NoSuchBucket" or (code == "404" and cause.operation_name == "HeadBucket"):
-        return "missing-bucket", "NoSuchBucket", "there is no such bucket"
+        return "missing-bucket", "NoSuchBucket", "the bucket does not exist"
     kind = _KINDS_BY_CODE.get(code) or _KINDS_BY_CODE.get(str(status))
     if kind is None:
         kind = "rejected" if 300 <= status < 500 else "other"

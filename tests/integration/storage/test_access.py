@@ -35,7 +35,7 @@ def test_check_finds_a_usable_bucket_and_leaves_nothing(store: ObjectStore, s3: 
 @pytest.mark.parametrize(
     ("changes", "kind", "text"),
     [
-        ({"bucket": "no-such-bucket-here"}, "missing-bucket", "there is no such bucket.*create it"),
+        ({"bucket": "no-such-bucket-here"}, "missing-bucket", "the bucket does not exist.*create it"),
         ({"endpoint": "http://127.0.0.1:9"}, "unreachable", "127.0.0.1:9.*connection refused.*spec.storage.endpoint"),
         ({"endpoint": "http://no-such-host.invalid:9000"}, "unreachable", "no-such-host.invalid"),
         ({"secret_name": "wrong"}, "unauthorized", "secret key does not belong to the access key id 'logpersister'"),

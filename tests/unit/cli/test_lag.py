@@ -105,7 +105,7 @@ def test_a_topic_that_cannot_be_asked_hides_no_other_and_is_not_counted(offsets:
     assert found["errors"] == [{"topic": "orders", "message": "no leader"}]
     out = io.StringIO()
     _show_tables(lag, out, every=False)
-    assert "(without 1 topic that could not be asked)" in out.getvalue()
+    assert "(without 1 topic that could not be read)" in out.getvalue()
 
 
 def test_an_unreadable_mark_is_an_error_of_its_topic(offsets: Offsets) -> None:

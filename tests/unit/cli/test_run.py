@@ -29,7 +29,7 @@ def test_brokers_that_go_while_a_member_starts(
     assert main(["run", "-f", str(tmp_path / "backup.yaml")]) == Exit.UNREACHABLE
 
     (line,) = capsys.readouterr().err.splitlines()
-    assert "the brokers have gone since they were checked" in line
+    assert "the brokers became unreachable after the check" in line
     assert "Unable to bootstrap" in line
 
 
@@ -50,7 +50,7 @@ spec:
         ("shadow", "shadow", [], None),
         ("backup", "shadow", [], "is of the same group backup; give the shadow another"),
         ("shadow", '""', [], "writes below the same prefix; give the shadow another"),
-        ("shadow", "shadow", ["--until-current"], "--shadow-of has no end; leave out --until-current"),
+        ("shadow", "shadow", ["--until-current"], "--shadow-of does not end; leave out --until-current"),
     ],
 )
 def test_a_shadow_has_nothing_in_common_with_what_it_shadows(

@@ -52,7 +52,7 @@ def nested(outer: Any, inner: Exception) -> Exception:
 def test_kinds(cause: Exception, kind: str, retriable: bool) -> None:
     error = PLACE.error("completing an upload", "raw/clicks/1_0_0.txt", cause)
     assert (error.kind, error.retriable) == (kind, retriable)
-    for part in ("http://s3.example:9000", "'logs'", "raw/clicks/1_0_0.txt", "while completing an upload; "):
+    for part in ("http://s3.example:9000", "'logs'", "raw/clicks/1_0_0.txt", "(completing an upload); "):
         assert part in str(error)
 
 

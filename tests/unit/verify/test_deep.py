@@ -121,7 +121,7 @@ class Scenario:
 
     def read_object(self, key: str) -> Generator[bytes, None, None]:
         if key not in self.contents:
-            raise ContentError("it is gone since it was listed")
+            raise ContentError("it was deleted after it had been listed")
         content = self.contents[key]
         step = max(1, len(content) // self.pieces)
         yield from (content[at : at + step] for at in range(0, len(content), step))
@@ -265,7 +265,7 @@ class TestContent:
     def test_an_object_that_is_gone(self) -> None:
         scenario = Scenario(PLAIN, simple(10))
         scenario.contents.clear()
-        assert scenario.message(Kind.WRONG_CONTENT) == "it is gone since it was listed"
+        assert scenario.message(Kind.WRONG_CONTENT) == "it was deleted after it had been listed"
 
 
 @pytest.mark.parametrize(
