@@ -16,7 +16,7 @@ LIMITS = {
     "types": 100,
     "layers": 30,
     "rust": 240,
-    "pytest": 2300,
+    "pytest": 2700,
     "prepare-cluster": 650,
     "cluster": 1500,
     "all": 5200,
