@@ -57,6 +57,7 @@ def register(
     @kopf.index(*where, registry=registry)
     async def groups(body: kopf.Body, **_: Any) -> None:
         operator.groups.seen(body)
+        operator.rollout_places.seen(body)
 
     @kopf.on.event(*where, registry=registry)
     async def changed(body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002 - the name is kopf's

@@ -190,6 +190,8 @@ class ObservedState:
     """Other resources that want the same consumer group."""
     defaults: MemberDefaults = NO_DEFAULTS
     """What the administrator gives to pods of members and executors."""
+    turn: str = ""
+    """Why a rollout that the operator's settings cause has to wait, in words; empty when it need not."""
 
     @property
     def key(self) -> ResourceKey:

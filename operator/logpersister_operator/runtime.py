@@ -16,7 +16,9 @@ from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.cluster.client import ApiServer, Cluster
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide.conditions import is_settled
+from logpersister_operator.decide.decision import application_of, is_paused
 from logpersister_operator.decide.health.departed_members import known_names
+from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits
 from logpersister_operator.decide.validity import Validity, check
 from logpersister_operator.managed_resources import ManagedResource, ManagedResources
 from logpersister_operator.metrics import Metrics
@@ -25,6 +27,7 @@ from logpersister_operator.observe.groups import Groups
 from logpersister_operator.observe.lag import GroupLag
 from logpersister_operator.observe.members import MemberReader
 from logpersister_operator.observe.polling_pool import PollingPool
+from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
 from logpersister_operator.observed_state import Claim, KnownLag, MemberReport, ObservedState, ResourceKey, UnknownLag
 from logpersister_operator.render.application import MEMBER, SHADOW, secret_names
@@ -74,6 +77,8 @@ class Operator:
             is_failure=lambda _: False,
             essence=lambda answer: {name: one.essence for name, one in (answer.members | answer.shadows).items()},
         )
+        limits = RolloutLimits(settings.max_concurrent_rollouts, settings.canary_namespaces)
+        self.rollout_places = RolloutPlaces(limits, self.wake)
         self._departures = Departures(POLLING_THREADS)
         self._managed = ManagedResources(self._stop_polling)
 
@@ -160,7 +165,9 @@ class Operator:
         names = secret_names(validity.runs.spec)
         secrets = managed.secrets.read(self._cluster, key.namespace, names, self.settings.secret_seconds)
         self._poll_lag(managed, key, validity.runs, secrets)
-        return replace(observed, secrets=secrets.seen), validity
+        observed = replace(observed, secrets=secrets.seen)
+        app = application_of(observed, validity.runs)
+        return replace(observed, turn=self.rollout_places.ask(observed, app, paused=is_paused(observed))), validity
 
     def drain(self, resource: Document) -> Drain:
         """Return what lets the members of a resource that is being deleted leave."""

@@ -25,6 +25,12 @@ class Settings:
     member_defaults: MemberDefaults = NO_DEFAULTS
     """What all pods of members and executors get, as JSON. Every change of it is a new revision of every resource."""
 
+    max_concurrent_rollouts: int = 0
+    """Resources that roll out at once when the image or the defaults for members change; 0 for any number."""
+
+    canary_namespaces: tuple[str, ...] = ()
+    """Namespaces, perhaps with ``*``, whose resources roll out before all others."""
+
     namespaces: tuple[str, ...] = ()
     """Namespaces to look after, separated by commas; all of them when empty. Fewer need smaller rights."""
 
@@ -76,6 +82,11 @@ class Settings:
             raise SettingsError(
                 f"{PREFIX}LEASE: {values.get('lease', '')!r} names no Lease; write its namespace and name, for example "
                 "logpersister-system/logpersister-operator"
+            )
+        if int(values.get("max_concurrent_rollouts", 0)) < 0:  # type: ignore[call-overload]
+            raise SettingsError(
+                f"{PREFIX}MAX_CONCURRENT_ROLLOUTS: {values['max_concurrent_rollouts']} is negative; "
+                "write how many resources may roll out at once, or 0 for any number"
             )
         if "lease_seconds" in values and not values["lease_seconds"] >= MIN_LEASE_SECONDS:  # type: ignore[operator]
             raise SettingsError(

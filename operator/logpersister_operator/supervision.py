@@ -66,6 +66,7 @@ class Supervisors:
         """Take in that a resource does not exist any more."""
         self._drained.discard(body["metadata"]["uid"])
         self._operator.groups.gone(body)
+        self._operator.rollout_places.gone(body)
 
     async def _drain(self, resource: Document) -> None:
         drain, loop = self._operator.drain(resource), asyncio.get_running_loop()

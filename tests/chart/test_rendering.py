@@ -29,6 +29,8 @@ def test_the_operator_reads_the_settings_of_the_chart(default: Rendered, everyth
     )
     assert Settings.from_environment(everything.environment()) == Settings(
         image="registry.example.org/data/logpersister:0.1.0",
+        max_concurrent_rollouts=3,
+        canary_namespaces=("staging", "*-dev"),
         member_defaults=MemberDefaults.model_validate(EVERYTHING["memberDefaults"]),
         lag_seconds=10.5,
         log_level="debug",

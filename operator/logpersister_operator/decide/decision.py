@@ -14,6 +14,7 @@ from logpersister_operator.decide.health.group_sharing import Sharing, own_names
 from logpersister_operator.decide.health.pod_failures import pod_failure
 from logpersister_operator.decide.health.repair import RepairDecision, decide_repair
 from logpersister_operator.decide.lag_targets import longest_target_seconds
+from logpersister_operator.decide.revisions import rollout_turns
 from logpersister_operator.decide.revisions.rollout_plan import RolloutPlan, plan_rollout
 from logpersister_operator.decide.status import fields, verdicts
 from logpersister_operator.decide.status.generations import generations
@@ -29,12 +30,15 @@ PAUSED_ANNOTATION: Final = "logpersister.dev/paused"
 def decide(observed: ObservedState, validity: Validity) -> Plan:
     """Decide what is to be done now: what is there decides, and the record of the rollout in the status."""
     paused = is_paused(observed)
-    application = None if validity.runs is None else _application(observed, validity.runs)
+    application = None if validity.runs is None else application_of(observed, validity.runs)
+    before = rollout_turns.as_before(observed, application) if application is not None and observed.turn else None
+    application = before or application
     shared = sharing(observed, None if application is None else application.revision)
     held = shared.holder is not None
     rollout = None if application is None else plan_rollout(observed, application, paused=paused or held)
     repair = _care(observed, rollout, paused=paused, held=held)
-    readiness = _readiness(rollout, paused=paused, held=held)
+    awaits = "" if before is None else observed.turn
+    readiness = _readiness(rollout, paused=paused, held=held, awaits=awaits)
     rebalance = fields.rebalance(observed, readiness.wanted)
     refused, lost = quarantined_records.state(observed), data_losses.state(observed)
     found = _verdicts(observed, validity, shared, rollout, readiness, rebalance, refused, lost, repair)
@@ -72,7 +76,8 @@ def is_paused(observed: ObservedState) -> bool:
     return observed.annotation(PAUSED_ANNOTATION).lower() == "true"
 
 
-def _application(observed: ObservedState, resource: LogPersister) -> Application:
+def application_of(observed: ObservedState, resource: LogPersister) -> Application:
+    """Return what is to run by the spec and by the operator's settings."""
     return Application.of(
         resource,
         namespace=observed.key.namespace,
@@ -123,7 +128,7 @@ def _verdicts(
     ]
 
 
-def _readiness(rollout: RolloutPlan | None, *, paused: bool, held: bool) -> verdicts.Readiness:
+def _readiness(rollout: RolloutPlan | None, *, paused: bool, held: bool, awaits: str) -> verdicts.Readiness:
     if rollout is None:
         return verdicts.Readiness(0, 0, handed_over=False, revision=None, paused=paused)
     return verdicts.Readiness(
@@ -133,6 +138,7 @@ def _readiness(rollout: RolloutPlan | None, *, paused: bool, held: bool) -> verd
         revision=rollout.lead.revision,
         paused=paused,
         doing=rollout.doing,
+        awaits=awaits,
     )
 
 

@@ -27,6 +27,7 @@ class Reason(StrEnum):
     TRYING_CANARY = "TryingCanary"
     ROLLING_OUT = "RollingOut"
     WAITING_FOR_PROMOTION = "WaitingForPromotion"
+    WAITING_FOR_TURN = "WaitingForTurn"
     RECREATING = "Recreating"
     ROLLING_BACK = "RollingBack"
     PAUSED = "Paused"

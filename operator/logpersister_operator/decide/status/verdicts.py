@@ -29,6 +29,8 @@ class Readiness:
     paused: bool = False
     doing: tuple[Reason, str] | None = None
     """What a rollout does, as a reason and in words."""
+    awaits: str = ""
+    """Why a rollout that the operator's settings cause has not begun; empty when there is none."""
 
     @property
     def complete(self) -> bool:
@@ -94,6 +96,9 @@ def reconciling(readiness: Readiness, hindered: Obstacle | None) -> Verdict:
         return yes(Aspect.RECONCILING, Reason.PAUSING, f"{plural(readiness.ready, 'member')} about to leave")
     if readiness.paused:
         return no(Aspect.RECONCILING, Reason.PAUSED, "paused: no member runs")
+    if readiness.complete and readiness.awaits:
+        message = f"the operator's settings make another revision, which waits for its turn: {readiness.awaits}"
+        return yes(Aspect.RECONCILING, Reason.WAITING_FOR_TURN, message)
     if readiness.complete:
         return no(Aspect.RECONCILING, Reason.UP_TO_DATE, f"revision {readiness.revision} runs as the spec says")
     return yes(Aspect.RECONCILING, *(readiness.doing or _doing(readiness)))

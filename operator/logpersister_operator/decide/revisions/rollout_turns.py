@@ -1,0 +1,123 @@
+"""Whether a rollout that the operator's own settings cause may begin: only so many resources roll out at once. Pure.
+
+A new default image is a new revision of every resource. A user's own change neither waits nor counts.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from logpersister.report.human import plural
+from logpersister_operator.crd.status_rollout import record_of
+from logpersister_operator.member_defaults import DefaultsError, parse_defaults
+from logpersister_operator.observed_state import ObservedState, ResourceKey
+from logpersister_operator.render.application import Application
+from logpersister_operator.render.workload import DEFAULTS_ANNOTATION, IMAGE_ANNOTATION
+from logpersister_operator.rollout.transitions import ONGOING, Phase
+
+MOST_NAMED: Final = 3
+"""Resources that a message names."""
+_BEGUN: Final = ONGOING | {Phase.RETURNING, Phase.HALTED}
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutStanding:
+    """How far a resource is with what the operator's settings cause."""
+
+    wants: bool = False
+    """Its rollout has not begun, and may."""
+    holds: bool = False
+    """Its rollout goes on, or has failed: it has one of the places."""
+    known: bool = True
+    """Whether this process has reconciled the resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutLimits:
+    """What the administrator allows."""
+
+    concurrent: int = 0
+    """The most resources that roll out at once; 0 for any number."""
+    canary_namespaces: Sequence[str] = ()
+    """Names of namespaces, with ``*``, whose resources come before all others."""
+
+    @property
+    def are_set(self) -> bool:
+        return self.concurrent > 0 or bool(self.canary_namespaces)
+
+    def is_canary(self, key: ResourceKey) -> bool:
+        return any(fnmatchcase(key.namespace, pattern) for pattern in self.canary_namespaces)
+
+
+def as_before(observed: ObservedState, app: Application) -> Application | None:
+    """Return the stable revision with the present spec, when only the operator's settings tell it from `app`.
+
+    None when the user has changed what makes a revision, and when nothing has proven itself yet.
+    """
+    record = record_of(observed.status)
+    config_map = None if record is None else observed.config_maps().get(record.stable or "")
+    if record is None or config_map is None or app.revision == record.stable:
+        return None
+    annotations = config_map["metadata"].get("annotations") or {}
+    try:
+        defaults = parse_defaults(annotations.get(DEFAULTS_ANNOTATION, ""))
+    except DefaultsError:  # of another version of the operator, or changed by hand
+        return None
+    before = Application.of(
+        app.resource,
+        namespace=app.namespace,
+        uid=app.uid,
+        image=app.resource.spec.image or annotations.get(IMAGE_ANNOTATION, ""),
+        secrets_digest=app.secrets_digest,
+        defaults=defaults,
+    )
+    return before if before.revision == record.stable else None
+
+
+def standing(observed: ObservedState, app: Application, *, paused: bool, held: bool) -> RolloutStanding:
+    """Return how far a resource is. One that cannot begin now waits without keeping others waiting.
+
+    Args:
+        held: whether it had a place. It keeps that to the end of its rollout, before which the stable revision may go.
+    """
+    record = record_of(observed.status)
+    stands_still = paused or bool(observed.secrets.missing) or observed.is_being_deleted
+    if record is None or stands_still:
+        return RolloutStanding()
+    begun = record.candidate == app.revision and record.phase in _BEGUN
+    if begun and held and record.stable not in observed.config_maps():
+        return RolloutStanding(holds=True)
+    if as_before(observed, app) is None:
+        return RolloutStanding()
+    return RolloutStanding(wants=not begun, holds=begun)
+
+
+def first_standing(status: Mapping[str, object]) -> RolloutStanding:
+    """Return what a status tells of a resource that this process has not reconciled."""
+    record = record_of(status)
+    return RolloutStanding(holds=record is not None and record.phase in ONGOING, known=False)
+
+
+def turn(key: ResourceKey, standings: Mapping[ResourceKey, RolloutStanding], limits: RolloutLimits) -> str:
+    """Return why the rollout of a resource may not begin yet, in words; empty when it may."""
+    if standings[key].holds:
+        return ""
+    if not limits.is_canary(key):
+        first = [
+            other
+            for other, its in standings.items()
+            if limits.is_canary(other) and (its.wants or its.holds or not its.known)
+        ]
+        if first:
+            return f"resources of canary namespaces come first: {_named(first)}"
+    holders = [other for other, its in standings.items() if its.holds]
+    if limits.concurrent and len(holders) >= limits.concurrent:
+        most = plural(limits.concurrent, "resource")
+        return f"at most {most} at once, those whose rollout has failed included: {_named(holders)}"
+    return ""
+
+
+def _named(keys: Sequence[ResourceKey]) -> str:
+    more = f" and {len(keys) - MOST_NAMED} more" if len(keys) > MOST_NAMED else ""
+    return ", ".join(str(key) for key in sorted(keys)[:MOST_NAMED]) + more

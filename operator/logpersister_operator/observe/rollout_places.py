@@ -1,0 +1,71 @@
+"""Who has a place among the resources that roll out at once. Thread-safe."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from logpersister_operator.decide.revisions.rollout_turns import (
+    RolloutLimits,
+    RolloutStanding,
+    first_standing,
+    standing,
+    turn,
+)
+from logpersister_operator.observed_state import ObservedState, ResourceKey
+from logpersister_operator.render.application import Application
+
+
+class RolloutPlaces:
+    """Gives out places, one resource after the other, and wakes those that wait when one gets free."""
+
+    def __init__(self, limits: RolloutLimits, wake: Callable[[ResourceKey], None]) -> None:
+        self._limits = limits
+        self._wake = wake
+        self._standings: dict[ResourceKey, RolloutStanding] = {}
+        self._lock = threading.Lock()
+
+    def seen(self, resource: Mapping[str, Any]) -> None:
+        """Take in that a resource is there; before any is reconciled, all that are there have been seen."""
+        with self._lock:
+            self._standings.setdefault(_key(resource), first_standing(resource.get("status") or {}))
+
+    def gone(self, resource: Mapping[str, Any]) -> None:
+        """Take in that a resource is there no more."""
+        with self._lock:
+            self._standings.pop(_key(resource), None)
+            waiting = self._waiting()
+        for other in waiting:
+            self._wake(other)
+
+    def ask(self, observed: ObservedState, app: Application, *, paused: bool) -> str:
+        """Return why the rollout of a resource has to wait, in words; empty when it may go on, or none is wanted.
+
+        Whoever may begin has its place at once: two threads never give out the last one twice.
+        """
+        if not self._limits.are_set:
+            return ""
+        key = observed.key
+        with self._lock:
+            before = self._standings.get(key)
+            held = before is not None and before.holds
+            found = standing(observed, app, paused=paused, held=held)
+            if found.wants and held:
+                found = replace(found, holds=True)
+            self._standings[key] = found
+            reason = turn(key, self._standings, self._limits) if found.wants else ""
+            if found.wants and not reason:
+                found = self._standings[key] = replace(found, holds=True)
+            waiting = self._waiting() if found != before else []
+        for other in waiting:
+            if other != key:
+                self._wake(other)
+        return reason
+
+    def _waiting(self) -> list[ResourceKey]:
+        return [key for key, one in self._standings.items() if one.wants and not one.holds]
+
+
+def _key(resource: Mapping[str, Any]) -> ResourceKey:
+    metadata = resource["metadata"]
+    return ResourceKey(metadata["namespace"], metadata["name"])
