@@ -1,9 +1,10 @@
 """``make bench ARGS=operator``: what many resources cost the operator and the API server.
 
 A real API server, a real broker, and the operator with its default settings. There is no node: StatefulSets are called
-ready, and no member runs. Measured: the time until all resources are reconciled, then, with nothing happening, requests
-by verb and kind (from the API server's audit log), writes of statuses, CPU and memory of the operator, and what it does
-when it is started again.
+ready, and members are simulated: each has a pod and answers the operator. Measured: the time until all resources are
+reconciled; then requests by verb and kind (from the API server's audit log), writes of statuses, CPU and memory of
+the operator, first with nothing happening, then while all members store and all lags change each second; and what the
+operator does when it is started again.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import psutil
 import yaml
 
 from bench import machine
+from bench.simulated_members import make_pod, members
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.audit import Audit
 from tests.integration.kubernetes.operator_process import OperatorProcess
@@ -28,6 +30,7 @@ from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.topics import create_topic
 
 NAMESPACE = "bench"
+TOPIC = "clicks"
 USER = "admin"
 """Who the operator is here; whoever measures is it too, and keeps silent while requests are counted."""
 DONE = 'logpersister_operator_reconciles_total{outcome="done"}'
@@ -42,8 +45,10 @@ _PATIENCE = 900.0
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure once and print what was found."""
     parser = argparse.ArgumentParser(prog="python -m bench operator", description=__doc__)
-    parser.add_argument("--resources", type=int, default=100)
-    parser.add_argument("--rest-seconds", type=float, default=180.0, help="how long requests at rest are counted")
+    parser.add_argument("--resources", type=int, default=500)
+    parser.add_argument(
+        "--rest-seconds", type=float, default=180.0, help="how long requests are counted, at rest and under change"
+    )
     options = parser.parse_args(arguments)
     print(machine.describe(), flush=True)
     with ExitStack() as stack:
@@ -52,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         server = stack.enter_context(ApiServer(folder / "kubernetes", flags=audit.flags))
         kafka = stack.enter_context(KafkaBroker(folder / "kafka"))
         api = stack.enter_context(server.client())
-        create_topic(kafka.bootstrap, "clicks", partitions=10)
+        create_topic(kafka.bootstrap, TOPIC, partitions=10)
+        simulated = stack.enter_context(members(kafka.bootstrap, TOPIC))
         prepare(api)
         operator = stack.enter_context(
             OperatorProcess(  # with its default settings, which tests make shorter
@@ -63,7 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tell("without resources", operator)
         reconcile(api, kafka.bootstrap, operator, options.resources)
         settle(operator)
-        rest(audit, operator, options.rest_seconds)
+        count("at rest", audit, operator, options.rest_seconds)
+        with simulated:
+            count("under change", audit, operator, options.rest_seconds)
+        settle(operator)
         restart(operator, options.resources)
 
 
@@ -76,36 +85,39 @@ def prepare(api: Client) -> None:
     api.create(f"{_CORE}/namespaces/{NAMESPACE}/secrets", secret)
 
 
-def reconcile(api: Client, bootstrap: str, operator: OperatorProcess, count: int) -> None:
+def reconcile(api: Client, bootstrap: str, operator: OperatorProcess, resources: int) -> None:
     """Apply all resources, and wait until each is ready and its lag is known."""
     document: dict[str, Any] = {
         "apiVersion": "logpersister.dev/v1alpha1",
         "kind": "LogPersister",
         "metadata": {},
         "spec": {
-            "kafka": {"bootstrapServers": bootstrap, "topics": ["clicks"]},
+            "kafka": {"bootstrapServers": bootstrap, "topics": [TOPIC]},
             "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1", "secretName": "s3"},
         },
     }
     began = time.perf_counter()
-    for number in range(count):
+    for number in range(resources):
         one = copy.deepcopy(document) | {"metadata": {"name": f"group-{number:03}"}}
         api.apply(f"{_RESOURCES}/group-{number:03}", one)
     applied = time.perf_counter()
-    eventually("StatefulSets", lambda: len(api.get(_SETS)["items"]) == count, seconds=_PATIENCE, explain=operator.tail)
+    eventually(
+        "StatefulSets", lambda: len(api.get(_SETS)["items"]) == resources, seconds=_PATIENCE, explain=operator.tail
+    )
     made = time.perf_counter()
     for found in api.get(_SETS)["items"]:
+        make_pod(api, found)
         call_ready(api, found)
     called = time.perf_counter()
 
     def told() -> bool:
-        return sum(is_settled(one) for one in api.get(_RESOURCES)["items"]) == count
+        return sum(is_settled(one) for one in api.get(_RESOURCES)["items"]) == resources
 
     eventually("all statuses", told, seconds=_PATIENCE, explain=operator.tail)
     ready = time.perf_counter()
     print(
-        f"{count} resources: applied in {applied - began:.1f} s; all StatefulSets there {made - applied:.1f} s after "
-        f"the last apply; all statuses Ready and with their lag {ready - called:.1f} s after the last member was ready",
+        f"{resources} resources: applied in {applied - began:.1f} s; all StatefulSets there {made - applied:.1f} s "
+        f"after the last apply; all statuses Ready and with lag {ready - called:.1f} s after the last member was ready",
         flush=True,
     )
 
@@ -139,31 +151,34 @@ def settle(operator: OperatorProcess) -> None:
     eventually("rest", quiet, seconds=_PATIENCE, explain=operator.tail)
 
 
-def rest(audit: Audit, operator: OperatorProcess, seconds: float) -> None:
-    """Count what is asked and written while nothing happens."""
+def count(when: str, audit: Audit, operator: OperatorProcess, seconds: float) -> None:
+    """Count what is asked and written for a while."""
     process = psutil.Process(operator.pid)
     before, cpu, metrics = len(list(audit.requests(USER))), process.cpu_times(), operator.metrics()
     time.sleep(seconds)
     after, spent = operator.metrics(), process.cpu_times()
-    asked = Counter((one.right[2], one.right[1]) for one in list(audit.requests(USER))[before:])
+    names = Counter((one.right[2], one.right[1]) for one in list(audit.requests(USER))[before:])
     minutes = seconds / 60
-    print(f"at rest, for {seconds:.0f} s; per minute:")
-    for (verb, kind), count in sorted(asked.items(), key=lambda item: -item[1]):
-        print(f"  {verb:6} {kind:28} {count / minutes:7.1f}")
-    print(f"  requests {sum(asked.values()) / minutes:.1f}, rounds {(after[DONE] - metrics[DONE]) / minutes:.1f}")
+    print(f"{when}, for {seconds:.0f} s; per minute:")
+    for (verb, kind), found in sorted(names.items(), key=lambda item: -item[1]):
+        print(f"  {verb:6} {kind:28} {found / minutes:7.1f}")
+    print(f"  requests {sum(names.values()) / minutes:.1f}, rounds {(after[DONE] - metrics[DONE]) / minutes:.1f}")
     print(f"  writes of statuses, in all: {after[WRITES] - metrics[WRITES]:.0f}")
     cpu_seconds = spent.user + spent.system - cpu.user - cpu.system
     print(f"  CPU of the operator: {cpu_seconds / seconds:.1%} of a core")
-    tell("at rest", operator)
+    tell(when, operator)
 
 
-def restart(operator: OperatorProcess, count: int) -> None:
+def restart(operator: OperatorProcess, resources: int) -> None:
     """Start the operator anew, and see what it writes."""
     operator.stop()
     began = time.perf_counter()
     operator.start()
     eventually(
-        "a round about each", lambda: operator.metrics().get(DONE, 0) >= count, seconds=_PATIENCE, explain=operator.tail
+        "a round about each",
+        lambda: operator.metrics().get(DONE, 0) >= resources,
+        seconds=_PATIENCE,
+        explain=operator.tail,
     )
     print(f"started again: as many rounds as resources after {time.perf_counter() - began:.1f} s", flush=True)
     settle(operator)

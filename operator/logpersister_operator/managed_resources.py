@@ -30,9 +30,9 @@ class ManagedResource:
     _group_depends_on: object = None
 
     def group_of(self, resource: LogPersister, secrets: SecretsRead) -> GroupLag:
-        """Return the connection to the group; a new one when the settings have changed. The caller closes the old one.
+        """Return what is asked about the group; another one when the settings have changed.
 
-        The new connection goes on with what the old one knows about partitions that make no progress.
+        The new one goes on with what the old one knows about partitions that make no progress.
         """
         depends_on = lag_depends_on(resource, secrets.seen)
         if self.group is None or self._group_depends_on != depends_on:
@@ -87,6 +87,4 @@ class ManagedResources:
     def _forget(self, key: ResourceKey) -> None:
         self._on_forget(key)
         with self._lock:
-            managed = self._resources.pop(key, None)
-        if managed is not None and managed.group is not None:
-            managed.group.close()
+            self._resources.pop(key, None)

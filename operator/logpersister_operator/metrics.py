@@ -21,6 +21,8 @@ class Metrics:
 
     def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.registry = CollectorRegistry()
+        self._refresh = _Refresh()
+        self.registry.register(self._refresh)  # before those that it fills
         self._reconciles = Counter(
             "logpersister_operator_reconciles", "Reconciliations of one resource", ["outcome"], registry=self.registry
         )
@@ -71,6 +73,10 @@ class Metrics:
         for ending in Ending:  # so that the first of each kind is an increase
             self._rollouts_ended.labels(ending)
 
+    def before_each_scrape(self, refresh: Callable[[], None]) -> None:
+        """Call ``refresh`` before each scrape, to take in what is known of all resources."""
+        self._refresh.call = refresh
+
     def reconciled(self, outcome: str, seconds: float) -> None:
         """Count a reconciliation: ``done``, ``refused`` (the API server did not take an object), ``failed``."""
         self._reconciles.labels(outcome).inc()
@@ -91,11 +97,10 @@ class Metrics:
     def member_restarted(self) -> None:
         self._member_restarts.inc()
 
-    def lag_asked(self) -> None:
-        self._lag_questions.inc()
-
-    def lag_failed(self) -> None:
-        self._lag_failures.inc()
+    def lags_asked(self, groups: int, failures: int) -> None:
+        """Count that Kafka was asked about groups; ``failures`` of them got no answer."""
+        self._lag_questions.inc(groups)
+        self._lag_failures.inc(failures)
 
     def resources(self, statuses: Mapping[ResourceKey, Mapping[str, Any]]) -> None:
         """Take in the statuses of all resources."""
@@ -129,6 +134,17 @@ class Metrics:
 
     def render(self) -> bytes:
         return generate_latest(self.registry)
+
+
+class _Refresh(Collector):
+    """Has no series; it is asked first, and lets others take in what is new."""
+
+    def __init__(self) -> None:
+        self.call: Callable[[], None] = lambda: None
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        self.call()
+        return iter(())
 
 
 class _ByResource(Collector):

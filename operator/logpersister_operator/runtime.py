@@ -24,12 +24,13 @@ from logpersister_operator.managed_resources import ManagedResource, ManagedReso
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, Watches
 from logpersister_operator.observe.groups import Groups
-from logpersister_operator.observe.lag import GroupLag
+from logpersister_operator.observe.lag_connection import connection_key
+from logpersister_operator.observe.lag_pool import LagPool
 from logpersister_operator.observe.members import MemberReader
 from logpersister_operator.observe.polling_pool import PollingPool
 from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
-from logpersister_operator.observed_state import Claim, KnownLag, MemberReport, ObservedState, ResourceKey, UnknownLag
+from logpersister_operator.observed_state import Claim, MemberReport, ObservedState, ResourceKey
 from logpersister_operator.render.application import MEMBER, SHADOW, secret_names
 from logpersister_operator.settings import Settings
 
@@ -61,14 +62,7 @@ class Operator:
         self._watches = Watches(api, self.children, settings.namespaces)
         self._reconciler = Reconciler(self._cluster, self.children, self.metrics)
         self._reader = MemberReader()
-        self._lags: PollingPool[ResourceKey, KnownLag | UnknownLag] = PollingPool(
-            "lag",
-            seconds=settings.lag_seconds,
-            threads=POLLING_THREADS,
-            on_answer=self.wake,
-            is_failure=lambda answer: isinstance(answer, UnknownLag),
-            essence=lambda answer: answer.essence if isinstance(answer, KnownLag) else answer,
-        )
+        self._lags = LagPool(seconds=settings.lag_seconds, on_answer=self.wake, on_asked=self.metrics.lags_asked)
         self._reports: PollingPool[ResourceKey, _Reports] = PollingPool(
             "reports",
             seconds=settings.report_seconds,
@@ -81,6 +75,7 @@ class Operator:
         self.rollout_places = RolloutPlaces(limits, self.wake)
         self._departures = Departures(POLLING_THREADS)
         self._managed = ManagedResources(self._stop_polling)
+        self.metrics.before_each_scrape(self._count_resources)
 
     def start(self) -> None:
         """Begin to watch."""
@@ -102,8 +97,7 @@ class Operator:
 
     def unregister(self, key: ResourceKey, wake: Callable[[], None]) -> None:
         """Forget a resource, unless another one of that name is registered by now."""
-        if self._managed.unregister(key, wake):
-            self._count_resources()
+        self._managed.unregister(key, wake)
 
     def wake(self, key: ResourceKey) -> None:
         self._managed.wake(key)
@@ -132,7 +126,6 @@ class Operator:
         if done.leave and validity.runs is not None and managed.secrets.latest is not None:
             self._departures.begin(observed.key, validity.runs, managed.secrets.latest.secrets(), done.leave)
         managed.last = done
-        self._count_resources()
         pauses = [RESYNC_SECONDS if is_settled(done.status) else UNSETTLED_SECONDS, managed.secrets.seconds_left]
         return min(pauses if done.again_seconds is None else [*pauses, done.again_seconds])
 
@@ -210,9 +203,7 @@ class Operator:
         group = managed.group_of(resource, secrets)
         if group is replaced:
             return
-        self._lags.put(key, _asking(group, self.metrics))
-        if replaced is not None:
-            replaced.close()
+        self._lags.put(key, group, connection_key(resource.spec.kafka, secrets.values))
 
     def _ask_members(self, key: ResourceKey) -> _Reports:
         observed = ObservedState(datetime.now(UTC), {"metadata": {}}, "", children=self.children.of(key))
@@ -227,14 +218,3 @@ class Operator:
         self.metrics.resources({key: one.status for key, one in last.items()})
         self.metrics.targets({key: one.target_seconds for key, one in last.items() if one.target_seconds is not None})
         self.metrics.rollouts({key: one.progress for key, one in last.items() if one.progress is not None})
-
-
-def _asking(group: GroupLag, metrics: Metrics) -> Callable[[], KnownLag | UnknownLag]:
-    def ask() -> KnownLag | UnknownLag:
-        metrics.lag_asked()
-        answer = group.ask()
-        if isinstance(answer, UnknownLag):
-            metrics.lag_failed()
-        return answer
-
-    return ask

@@ -11,12 +11,19 @@ from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.metrics import Metrics
 
 PAUSE_SECONDS: Final = 15.0
-"""Least time between two writes of which only numbers are new."""
+"""Least time between two writes of which only numbers are new, of one resource."""
+MOST_A_SECOND: Final = 10.0
+"""How many such writes there are for all resources together: each also wakes whoever watches them."""
 _CONFLICT: Final = 409
 _REFUSALS: Final = frozenset({400, 422})
 _BROKEN: Final = 500
 _OF_THE_SCHEMA: Final = "not declared in schema"
 """What the API server says, with status 500, when a field is applied that it does not know."""
+
+
+def pause_seconds(resources: int) -> float:
+    """Return the least time between two writes of which only numbers are new, when so many resources have a status."""
+    return max(PAUSE_SECONDS, resources / MOST_A_SECOND)
 
 
 class StatusRefusedError(ClusterError):
@@ -63,7 +70,7 @@ class StatusWriter:
         written, before = self._last(resource), self.latest(resource)
         if status == before:
             return None
-        due = 0.0 if written is None else written.at + PAUSE_SECONDS - self._clock()
+        due = 0.0 if written is None else written.at + pause_seconds(len(self._written)) - self._clock()
         if due > 0 and _essence(status) == _essence(before):
             return due
         version = max(_version(resource), 0 if written is None else written.version)

@@ -1,20 +1,14 @@
 """How far a group is behind, asked of Kafka itself with the resource's own settings: true when every member is down."""
 
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
-
-import structlog
-from kafka.errors import KafkaError
+from typing import Final
 
 from logpersister.group.answers import GroupDescription
-from logpersister.group.observation import Observation, observe
-from logpersister.group.offsets import OffsetReader
-from logpersister.kafka_client import KafkaCheckError, check_broker, client_config
+from logpersister.group.observation import Observation
+from logpersister.kafka_client import KafkaCheckError, check_broker
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.secrets import Secrets
@@ -22,8 +16,6 @@ from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.decide.lag_targets import due_seconds, target_lag_seconds
 from logpersister_operator.observed_state import Flow, KnownLag, SecretsSeen, StuckPartition, UnknownLag
-
-log = structlog.get_logger(__name__)
 
 ASK_SECONDS: Final = 10.0
 MOST_STUCK: Final = 10
@@ -87,7 +79,7 @@ def lag_depends_on(resource: LogPersister, secrets: SecretsSeen) -> object:
 
 
 class GroupLag:
-    """Asks about one group; keeps its connections. Those who ask and close may be different threads."""
+    """What is asked about one group, and what is remembered of its answers."""
 
     def __init__(
         self,
@@ -96,74 +88,49 @@ class GroupLag:
         no_progress: NoProgress | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Prepare to ask; ``standing_still`` is what was known of the group before its settings changed."""
+        """Prepare to ask; ``no_progress`` is what was known of the group before its settings changed."""
         self.no_progress = no_progress or NoProgress()
+        self.secrets = secrets
         self._resource = resource
-        self._secrets = secrets
         self._clock = clock
-        self._offsets: OffsetReader | None = None
-        self._missing: tuple[str, ...] = ()
-        self._asking = threading.Lock()
-        self._closed = False
+        self._explained = ("", "")
+        """The last error and what a check of the brokers found then."""
 
-    def ask(self) -> KnownLag | UnknownLag:
-        """Ask Kafka; what goes wrong is the answer, in words that say what to do."""
-        try:
-            with self._asking:
-                return self._ask()
-        finally:
-            if self._closed:
-                self.close()
+    @property
+    def group_id(self) -> str:
+        return self._resource.group_id
 
-    def close(self) -> None:
-        """Close the connections now, or as soon as who is asking has an answer. Never waits for Kafka."""
-        self._closed = True
-        if self._asking.acquire(blocking=False):
-            try:
-                self._disconnect()
-            finally:
-                self._asking.release()
+    @property
+    def kafka(self) -> KafkaSpec:
+        return self._resource.spec.kafka
 
-    def _ask(self) -> KnownLag | UnknownLag:
-        try:
-            lag = self._known(self._observe())
-            return replace(lag, group=self._describe()) if isinstance(lag, KnownLag) else lag
-        except Exception as error:
-            self._disconnect()
-            return UnknownLag(self._explain(error))
-
-    def _disconnect(self) -> None:
-        if self._offsets is not None:
-            with suppress(Exception):  # what is closed because it does not work may not close well
-                self._offsets.close()
-            self._offsets = None
-
-    def _observe(self) -> Observation:
-        kafka = self._resource.spec.kafka
-        if self._offsets is None:
-            limit = int(ASK_SECONDS * 1000)
-            config: dict[str, Any] = client_config(kafka, self._secrets)
-            config |= {"bootstrap_timeout_ms": limit, "request_timeout_ms": limit}
-            self._offsets = OffsetReader(
-                config, self._resource.group_id, read_committed=kafka.isolation_level == "read_committed"
-            )
-        topics = _partitions(self._offsets, kafka)
-        self._missing = tuple(sorted(set(kafka.topics or ()) - topics.keys()))
-        return observe(self._offsets, kafka, topics)
-
-    def _describe(self) -> GroupDescription | None:
-        assert self._offsets is not None
-        try:
-            return self._offsets.describe_group()
-        except KafkaError as error:  # the lag is known all the same
-            log.warning("group.not_described", group=self._resource.group_id, error=repr(error))
-            return None
-
-    def _known(self, observation: Observation) -> KnownLag | UnknownLag:
+    def known(
+        self, observation: Observation, described: GroupDescription | None, topics: Collection[str]
+    ) -> KnownLag | UnknownLag:
+        """Return what was observed, as far as somebody may act on it; ``topics`` are those of the group that exist."""
         if observation.errors:
             topic = min(observation.errors)
             more = f" (and {len(observation.errors) - 1} more topics)" if len(observation.errors) > 1 else ""
             return UnknownLag(f"topic {topic}: {observation.errors[topic]}{more}")
+        missing = tuple(sorted(set(self.kafka.topics or ()) - set(topics)))
+        return replace(self._known(observation), group=described, missing_topics=missing)
+
+    def unknown(self, error: Exception, *, check: bool) -> UnknownLag:
+        """Return why the lag is not known: what a check of the brokers finds, which names address and remedy.
+
+        Args:
+            error: what went wrong.
+            check: whether there is time for a check, at most `ASK_SECONDS`; else it is what the last check found, if
+                that was about the same error, and the error itself otherwise.
+        """
+        text = f"{type(error).__name__}: {error}"
+        if isinstance(error, ManifestError):
+            return UnknownLag(str(error))
+        if check:
+            self._explained = (text, self._explain(text))
+        return UnknownLag(self._explained[1] if self._explained[0] == text else text)
+
+    def _known(self, observation: Observation) -> KnownLag:
         spec = self._resource.spec
         lags = [state.lag for state in observation.partitions]
         now = self._clock()
@@ -188,32 +155,22 @@ class GroupLag:
             summary,
             most_stuck,
             most_over,
-            self._missing,
-            observation.generations,
+            generations=observation.generations,
             overdue=overdue,
             watched=self.no_progress.watched(now) > longest,
             flow=flow,
         )
 
-    def _explain(self, error: Exception) -> str:
-        """Return what a check of the brokers finds, which names address and remedy; else the error itself."""
-        if isinstance(error, ManifestError):
-            return str(error)
+    def _explain(self, text: str) -> str:
         try:
-            check_broker(self._resource.spec.kafka, self._secrets, self._resource.group_id, seconds=ASK_SECONDS)
+            check_broker(self.kafka, self.secrets, self.group_id, seconds=ASK_SECONDS)
         except (KafkaCheckError, ManifestError) as found:
             return str(found)
         except Exception:
-            return f"{type(error).__name__}: {error}"
-        return f"{type(error).__name__}: {error}"
+            return text
+        return text
 
 
 def _flow(lags: Sequence[PartitionLag], moving: Iterable[PartitionLag], at: datetime) -> Flow:
     ages = {name: topic.seconds for name, topic in summarise(moving, at, worst=0).topics.items()}
     return Flow(sum(lag.position for lag in lags), sum(max(lag.end, lag.position) for lag in lags), ages)
-
-
-def _partitions(offsets: OffsetReader, kafka: KafkaSpec) -> Mapping[str, int]:
-    """Return the topics that the manifest selects and that exist, with their numbers of partitions."""
-    topics = kafka.topics if kafka.topics is not None else offsets.topics_matching(kafka.selects)
-    return {name: len(topic.leaders) for name, topic in offsets.describe(topics).items()}

@@ -14,7 +14,11 @@ from logpersister.ranges import TopicPartition
 
 def describe(admin: KafkaAdminClient, group_id: str) -> GroupDescription:
     """Ask the group's coordinator once; raises KafkaError."""
-    found: Mapping[str, Any] = admin.describe_groups([group_id])[group_id]
+    return described(admin.describe_groups([group_id])[group_id], group_id)
+
+
+def described(found: Mapping[str, Any], group_id: str) -> GroupDescription:
+    """Read what the admin client returns for one group; raises KafkaError."""
     error = error_of(found["error"])
     if error is not None and error is not GroupIdNotFoundError:
         raise error(f"group {group_id}")

@@ -1,17 +1,33 @@
 """Where the whole group stands, asked of Kafka itself: true whether or not a member runs."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
-from logpersister.group.offsets import OffsetReader
+from logpersister.group.answers import Answer, Registered
 from logpersister.group.oldest import Found, Milliseconds, oldest_timestamps
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.plan.intents import CommittedOffset, Intent, UnknownMetadataError
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import GenerationShare, LagSummary, PartitionLag, generations, summarise
+
+
+class Positions(Protocol):
+    """What is asked of Kafka about one group: `OffsetReader` asks at once, others may have asked before."""
+
+    def committed(self, partitions: Iterable[TopicPartition], /) -> Mapping[TopicPartition, Registered]:
+        """Return the group's committed offsets."""
+
+    def log_starts(self, partitions: Iterable[TopicPartition], /) -> Answer[Offset]:
+        """Return where the logs begin."""
+
+    def ends(self, partitions: Iterable[TopicPartition], /) -> Answer[Offset]:
+        """Return where the logs end, for this group."""
+
+    def first_since(self, timestamps: Mapping[TopicPartition, int], /) -> Answer[tuple[Offset, int] | None]:
+        """Return the first records not older than the given ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +76,14 @@ class Observation:
 
 
 def observe(
-    offsets: OffsetReader, kafka: KafkaSpec, topics: Mapping[str, int], clock: Callable[[], float] = time.time
+    offsets: Positions, kafka: KafkaSpec, topics: Mapping[str, int], clock: Callable[[], float] = time.time
 ) -> Observation:
     """Ask Kafka about the partitions of `topics` (name to number of partitions); raises KafkaError."""
     return _Observer(offsets, kafka, clock).observe(topics)
 
 
 class _Observer:
-    def __init__(self, offsets: OffsetReader, kafka: KafkaSpec, clock: Callable[[], float]) -> None:
+    def __init__(self, offsets: Positions, kafka: KafkaSpec, clock: Callable[[], float]) -> None:
         self._offsets = offsets
         self._kafka = kafka
         self._now = clock()

@@ -126,7 +126,7 @@ class OffsetReader(LogReader):
         found = self._ask_group(lambda: self._admin.list_group_offsets({self._group_id: asked})[self._group_id])
         result: dict[TopicPartition, Registered] = {}
         for partition, entry in found.items():
-            result[_ours(partition)] = None if entry.offset < 0 else _parse(entry.offset, entry.metadata or "")
+            result[_ours(partition)] = registered(entry)
         return result
 
     def describe_group(self) -> GroupDescription:
@@ -148,9 +148,12 @@ def _topic_id(described: object) -> str | None:
     return topic_id_text(UUID(str(described))) if described else None
 
 
-def _parse(offset: Offset, metadata: str) -> Registered:
+def registered(entry: Any) -> Registered:
+    """Read what the admin client returns for one partition."""
+    if entry.offset < 0:
+        return None
     try:
-        return parse(offset, metadata)
+        return parse(entry.offset, entry.metadata or "")
     except UnknownMetadataError as error:
         return error
 

@@ -13,7 +13,8 @@ from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
 from logpersister_operator.decide.health.departed_members import departed
 from logpersister_operator.observe.lag import GroupLag
-from logpersister_operator.observed_state import ObservedState
+from logpersister_operator.observe.lag_connection import LagConnection
+from logpersister_operator.observed_state import KnownLag, ObservedState, UnknownLag
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker
 from tests.unit.kubernetes.samples import NOW, by_reference, pod
@@ -61,19 +62,23 @@ def test_partitions_of_a_member_that_left_for_good_move_at_once(resource: dict[s
     eventually("two each", lambda: [len(one.ownership()) for one in members] == [2, 2, 2])
     goes.stop()  # it keeps its place: it might come back
     manifest, secrets = parse(resource), Secrets()
-    group = GroupLag(manifest, secrets)
+    group, connection = GroupLag(manifest, secrets), LagConnection()
+
+    def ask() -> KnownLag | UnknownLag:
+        return connection.ask([group])[0]
+
     one_member = {"spec": {"replicas": 1}, "kind": "StatefulSet", "metadata": {
         "name": f"{NAME}-{REVISION}", "labels": {"logpersister.dev/revision": REVISION}}}  # fmt: skip
     children = by_reference([one_member, pod(ONE_STAYS)])
     seen = ObservedState(NOW, resource, "image", children, names=frozenset({ONE_STAYS, GOES}))
 
-    gone = departed(replace(seen, lag=group.ask()))
+    gone = departed(replace(seen, lag=ask()))
     departures = Departures(1)
     departures.begin(seen.key, manifest, secrets, gone)
 
     assert gone == (GOES,)
-    eventually("its partitions are shared out", lambda: len(stays.ownership()) == 3, explain=group.ask)
-    eventually("also to who is none of ours", lambda: len(stranger.ownership()) == 3, explain=group.ask)
-    eventually("it is forgotten", lambda: departed(replace(seen, lag=group.ask())) == ())
+    eventually("its partitions are shared out", lambda: len(stays.ownership()) == 3, explain=ask)
+    eventually("also to who is none of ours", lambda: len(stranger.ownership()) == 3, explain=ask)
+    eventually("it is forgotten", lambda: departed(replace(seen, lag=ask())) == ())
     departures.close()
-    group.close()
+    connection.close()
