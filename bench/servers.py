@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.events import event
 from tests.stack.kafka import KafkaBroker
 from tests.stack.minio import MinioServer
 from tests.stack.ports import LOOPBACK
@@ -58,7 +59,7 @@ class Payload:
 
     content: str
     """``letters``: random capital letters, as Kafka's performance tool makes them; nothing compresses worse and is
-    text. ``log``: JSON log lines, padded by a message of words."""
+    text. ``log``: JSON log lines, padded by a message of words. ``event``: see `bench.events`."""
     record_bytes: int
     compression: str = "none"
     """The producer's."""
@@ -77,16 +78,17 @@ def fill(running: Servers, topic: str, payload: Payload, megabytes: int, *, part
         records=megabytes * 10**6 // payload.record_bytes,
         record_bytes=payload.record_bytes,
         compression=payload.compression,
-        lines=_log_lines(running.folder, payload.record_bytes) if payload.content == "log" else None,
+        lines=None if payload.content == "letters" else _lines(running.folder, payload),
     )
 
 
-def _log_lines(folder: Path, record_bytes: int) -> Path:
-    """Return a file of JSON log lines of exactly this size; the same in every run."""
-    file = folder / f"lines-{record_bytes}.json"
+def _lines(folder: Path, payload: Payload) -> Path:
+    """Return a file of JSON lines of exactly the wanted size; the same in every run."""
+    line = {"log": _log_line, "event": event}[payload.content]
+    file = folder / f"{payload.content}-{payload.record_bytes}.json"
     if not file.exists():
-        chance = random.Random(record_bytes)
-        file.write_text("".join(f"{_log_line(chance, record_bytes)}\n" for _ in range(LINES)))
+        chance = random.Random(payload.record_bytes)
+        file.write_text("".join(f"{line(chance, payload.record_bytes)}\n" for _ in range(LINES)))
     return file
 
 

@@ -9,12 +9,14 @@ import argparse
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
 from bench import child, machine
+from bench.events import SCHEMA
 from bench.measure import Result
 from bench.servers import Payload, Servers, fill, servers
 from bench.spread import Spread
@@ -27,7 +29,15 @@ OUTPUTS: Mapping[str, Mapping[str, str]] = {
     "text-gzip": {"format": "text", "compression": "gzip"},
     "text-zstd": {"format": "text", "compression": "zstd"},
     "sequencefile": {"format": "sequencefile", "compression": "none"},
+    "parquet": {"format": "parquet", "compression": "zstd"},
+    "parquet-snappy": {"format": "parquet", "compression": "snappy"},
 }
+PARSERS: Mapping[str, Mapping[str, Any]] = {
+    "bytes": {"parser": {"type": "bytes"}},
+    "json": {"parser": {"type": "json"}},
+    "schema": {"parser": {"type": "json"}, "schema": SCHEMA},
+}
+"""``schema`` makes rows of the content ``event``; all other content would be refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,7 @@ def run(running: Servers, cases: Sequence[Case], *, rounds: int, megabytes: int,
     for number, case in itertools.product(range(rounds), cases):
         spec = {
             "output": dict(OUTPUTS[case.output]),
-            "parser": {"type": case.parser},
+            **PARSERS[case.parser],
             "upload": {"maxBytes": "64Mi"},
         }
         case.results.append(child.measure(running, f"r{number}-{case.name}", case.payload, spec))
@@ -108,10 +118,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure all that was asked for and print tables."""
     parser = argparse.ArgumentParser(prog="python -m bench throughput", description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000], help="record sizes, bytes")
-    parser.add_argument("--content", nargs="+", default=["letters"], choices=["letters", "log"], help="of records")
+    contents = ["letters", "log", "event"]
+    parser.add_argument("--content", nargs="+", default=["letters"], choices=contents, help="of records")
     parser.add_argument("--topics", nargs="+", default=["none"], help="compression by the producer: none lz4 zstd …")
     parser.add_argument("--outputs", nargs="+", default=list(OUTPUTS), choices=list(OUTPUTS))
-    parser.add_argument("--parsers", nargs="+", default=["bytes"], choices=["bytes", "json"], help="of values")
+    parser.add_argument("--parsers", nargs="+", default=["bytes"], choices=list(PARSERS), help="of values")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each configuration")
     parser.add_argument("--megabytes", type=int, default=1000, help="payload of one measurement")
     parser.add_argument("--warm-up", type=int, default=100, help="megabytes before it that are not measured")

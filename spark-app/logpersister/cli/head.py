@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO
 from logpersister.cli import bucket, context
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.locate import Located, locate
-from logpersister.cli.records import Preview, ShownRecord, preview
+from logpersister.cli.records import INSIDE, Preview, ShownRecord, preview
 from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister
 from logpersister.report import logs
@@ -108,7 +108,7 @@ class Shown:
             document = self._document([_record_document(record) for record in records])
             out.write(json.dumps(document) + "\n")
             return
-        compression = "" if self._preview.format == "sequencefile" else f", {self._preview.compression}"
+        compression = "" if self._preview.compression == INSIDE else f", {self._preview.compression}"
         facts = f"{self._preview.format}{compression}, {size(self._peeked.size)}"
         print(f"{printable(self.address)}: {facts}", file=sys.stderr)
         for note in self._notes:
@@ -120,12 +120,13 @@ class Shown:
         records, facts = self._preview.records, self._located.facts
         if offset is None or facts is None:
             return records
-        if self._preview.format == "sequencefile":
+        if self._preview.keeps_offsets:
             return (record for record in records if record.offset is not None and record.offset >= offset)
         if facts.records == facts.last - facts.first + 1:
             return islice(records, offset - facts.first, None)
+        what = "its rows" if self._preview.format == "parquet" else "lines"
         self._notes.append(
-            f"lines have no offsets, and {facts.first} to {facts.last} are not all in this object: shown from its "
+            f"{what} have no offsets, and {facts.first} to {facts.last} are not all in this object: shown from its "
             "first record"
         )
         return records
@@ -137,7 +138,7 @@ class Shown:
             "key": self._located.key,
             "bytes": self._peeked.size,
             "format": self._preview.format,
-            "compression": None if self._preview.format == "sequencefile" else self._preview.compression,
+            "compression": None if self._preview.compression == INSIDE else self._preview.compression,
             "notes": self._notes,
             "records": records,
         }

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from logpersister.cli.rows import ParquetRows, ShownRow
 from logpersister.manifest.output import OutputSpec, TextSpec
 from logpersister.manifest.revision import RevisionError, resource_of
 from logpersister.ranges import Offset
@@ -22,6 +23,8 @@ _AT_ONCE: Final = 512
 """Compressed bytes that become one piece: at most a few MiB of it, however well they are compressed."""
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _SEQUENCEFILE: Final = b"SEQ"
+_PARQUET: Final = b"PAR1"
+INSIDE: Final = "inside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +44,12 @@ class Preview:
 
     format: str
     compression: str
-    """Of the whole object; SequenceFiles compress inside."""
+    """Of the whole object; SequenceFiles and Parquet compress inside."""
     records: Iterator[ShownRecord]
     """Raises ContentError where the object is damaged."""
     note: str = ""
     """What the reader should know of how it was read."""
+    keeps_offsets: bool = False
 
 
 def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
@@ -54,9 +58,12 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
     first = next(peeked.pieces, b"")
     bound = _Bound([first], peeked.pieces)
     looks = next((name for magic, name in _MAGIC.items() if first.startswith(magic)), "none")
+    if first.startswith(_PARQUET) if output is None else output.format == "parquet":
+        rows = ParquetRows(peeked.size, peeked.section)
+        return Preview("parquet", INSIDE, map(_of_row, rows), note, keeps_offsets=rows.keeps_offsets)
     looks_so = looks == "none" and first.startswith(_SEQUENCEFILE)
     if looks_so if output is None else output.format == "sequencefile":
-        return Preview("sequencefile", "inside", _sequences(bound), note)
+        return Preview("sequencefile", INSIDE, _sequences(bound), note, keeps_offsets=True)
     text, compression = (TextSpec(), looks) if output is None else (output.text or TextSpec(), str(output.compression))
     return Preview("text", compression, _lines(bound, compression, text), note)
 
@@ -90,6 +97,10 @@ def _sequences(bound: _Bound) -> Iterator[ShownRecord]:
     for offset, timestamp, key, value in (item for some in items for item in some):
         bound.record()
         yield ShownRecord(value, offset, timestamp, key)
+
+
+def _of_row(row: ShownRow) -> ShownRecord:
+    return ShownRecord(row.value, row.offset, row.timestamp, row.key)
 
 
 def _lines(bound: _Bound, compression: str, text: TextSpec) -> Iterator[ShownRecord]:

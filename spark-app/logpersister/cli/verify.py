@@ -27,12 +27,13 @@ from logpersister.storage.errors import StorageError
 from logpersister.storage.losses import list_losses
 from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
-from logpersister.verify.deep import DeepVerification, Writing
+from logpersister.verify.deep import DeepVerification
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.inventory import stored_topics, with_facts
 from logpersister.verify.streams import ContentError
 from logpersister.verify.verification import TopicResult, Verification, VerifiedGroup, waiting
+from logpersister.verify.writing import Writing
 
 Document = dict[str, Any]
 
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = brokers.reach(resource, secrets, arguments.timeout)
     with (
         bucket.opened(resource, secrets) as store,
-        _kafka(resource, secrets, arguments.timeout, found) as (offsets, reader),
+        _kafka(resource, secrets, arguments.timeout, found, deep=arguments.deep) as (offsets, reader),
     ):
         topics = _topics(resource, store, found, arguments.topic)
         verification = Verification(
@@ -92,9 +93,9 @@ def exit_code(results: Sequence[TopicResult]) -> Exit:
 
 @contextmanager
 def _kafka(
-    resource: LogPersister, secrets: Secrets, seconds: float, found: BrokerReport
+    resource: LogPersister, secrets: Secrets, seconds: float, found: BrokerReport, *, deep: bool
 ) -> Iterator[tuple[OffsetReader, KafkaReader]]:
-    """Open what asks for offsets, and what reads records."""
+    """Open what asks for offsets, and what reads records; `deep`: with headers, which an older revision may store."""
     kafka = resource.spec.kafka
     config = brokers.config(resource, secrets, seconds, found)
 
@@ -102,7 +103,7 @@ def _kafka(
         return OffsetReader(config, resource.group_id, read_committed=kafka.isolation_level == "read_committed")
 
     offsets = brokers.patiently("the offsets could not be read", seconds, connect)
-    with closing(offsets), closing(open_reader(resource, secrets)) as reader:
+    with closing(offsets), closing(open_reader(resource, secrets, headers=deep)) as reader:
         yield offsets, reader
 
 
@@ -130,7 +131,8 @@ def _deep(resource: LogPersister, store: ObjectStore, reader: KafkaReader) -> De
             return f"the snapshot of its revision {revision} is not in the bucket, so its format is not known"
         try:
             written = resource_of(snapshot)
-            return Writing(written.spec.output, written.spec.parser, other_rules(snapshot, written))
+            spec = written.spec
+            return Writing(spec.output, spec.parser, spec.row_schema, other_rules(snapshot, written))
         except RevisionError as error:
             return f"its revision {revision} cannot be read ({error})"
 

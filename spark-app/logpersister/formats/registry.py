@@ -1,4 +1,4 @@
-"""From the manifest's ``spec.output`` to a format.
+"""From the manifest's ``spec.output`` and ``spec.schema`` to a format.
 
 A new format is a module of its own, its options from the manifest, and an entry in `_FACTORIES`.
 """
@@ -6,23 +6,26 @@ A new format is a module of its own, its options from the manifest, and an entry
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from logpersister.formats import sequencefile, text
+from logpersister.formats import parquet, sequencefile, text
 from logpersister.formats.base import Format
 from logpersister.formats.compression import Compression
+from logpersister.formats.parquet import PageCompression, ParquetFormat, ParquetOptions
 from logpersister.formats.sequencefile import SequenceFileFormat
 from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
-from logpersister.manifest.output import OutputSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.output import OutputSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.columns import row_columns
 
 
-def make_format(output: OutputSpec) -> Format:
+def make_format(output: OutputSpec, schema: SchemaSpec | None = None) -> Format:
     """Return the configured format. The manifest has been validated: what it allows exists here (a test holds that)."""
-    return _FACTORIES[output.format](output)
+    return _FACTORIES[output.format](output, schema)
 
 
-def _text(output: OutputSpec) -> Format:
+def _text(output: OutputSpec, _: SchemaSpec | None) -> Format:
     settings = output.text or TextSpec()
     return TextFormat(
         TextOptions(
@@ -34,7 +37,7 @@ def _text(output: OutputSpec) -> Format:
     )
 
 
-def _sequencefile(output: OutputSpec) -> Format:
+def _sequencefile(output: OutputSpec, _: SchemaSpec | None) -> Format:
     settings = output.sequencefile or SequenceFileSpec()
     return SequenceFileFormat(
         SequenceFileOptions(
@@ -46,10 +49,24 @@ def _sequencefile(output: OutputSpec) -> Format:
     )
 
 
-RULES: Final[Mapping[str, int]] = {"text": text.RULES, "sequencefile": sequencefile.RULES}
+def _parquet(output: OutputSpec, schema: SchemaSpec | None) -> Format:
+    settings = output.parquet or ParquetSpec()
+    return ParquetFormat(
+        ParquetOptions(
+            compression=PageCompression(output.compression),
+            kafka_columns=settings.kafka_columns,
+            row_group_bytes=settings.row_group_bytes,
+            keeps_tombstones=settings.tombstones == "null",
+            schema=None if schema is None else row_columns(schema),
+        )
+    )
+
+
+RULES: Final[Mapping[str, int]] = {"text": text.RULES, "sequencefile": sequencefile.RULES, "parquet": parquet.RULES}
 """Of each format: the version of what it makes of records."""
 
-_FACTORIES: Final[Mapping[str, Callable[[OutputSpec], Format]]] = {
+_FACTORIES: Final[Mapping[str, Callable[[OutputSpec, SchemaSpec | None], Format]]] = {
     "text": _text,
     "sequencefile": _sequencefile,
+    "parquet": _parquet,
 }

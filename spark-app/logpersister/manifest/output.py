@@ -11,16 +11,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Condition, Model, Text, Whole
+from logpersister.manifest.constraint import Condition, Model, Size, Text, Unique, Whole
 from logpersister.manifest.problems import Finding
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
 
-Format = Literal["text", "sequencefile"]
-Compression = Literal["none", "gzip", "deflate", "zstd"]
+Format = Literal["text", "sequencefile", "parquet"]
+Compression = Literal["none", "gzip", "deflate", "zstd", "snappy"]
+KafkaColumn = Literal["topic", "partition", "offset", "timestamp", "key", "headers"]
 
 COMPRESSIONS: Mapping[str, tuple[Compression, ...]] = {
     "text": ("gzip", "zstd", "none"),
     "sequencefile": ("deflate", "none"),
+    "parquet": ("zstd", "snappy", "gzip", "none"),
 }
 """What each format allows; its default first."""
 
@@ -48,6 +50,7 @@ TimeZone = Annotated[
         ),
     ),
 ]
+_FOLDER_PREFIXES: Mapping[str, str] = {"day": "dt=", "hour": "hr=", "minute": "min="}
 FolderPrefix = Annotated[
     str,
     Text(
@@ -115,6 +118,22 @@ class SequenceFileSpec(Model):
     """Treatment of a record whose value is null. `skip` leaves it out; `empty` writes an empty value."""
 
 
+class ParquetSpec(Model):
+    """Settings of format ``parquet``: columns of `spec.schema`, or each value as it is in the column `value`."""
+
+    kafka_columns: Annotated[tuple[KafkaColumn, ...], Field(max_length=6), Unique()] = ()
+    """Kafka's own fields that become columns, named `kafka_topic`, `kafka_offset` and so on, after the other columns.
+    Files in quarantine always have topic, partition, offset, timestamp and key."""
+
+    row_group_bytes: Annotated[int, Size("64Ki", "1Gi")] = 32 * 2**20
+    """Size of a row group in bytes of keys and values, as Kafka has them. Larger: smaller files, faster scans. Smaller:
+    less memory; each open object needs two to three times as much (docs/formats.md)."""
+
+    tombstones: Literal["skip", "null"] = "skip"
+    """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all columns of the
+    value are null, so none of these columns is required in the files."""
+
+
 class DateRule(Model):
     """A folder by the record's timestamp."""
 
@@ -128,6 +147,11 @@ class DateRule(Model):
 
     prefix: FolderPrefix | None = None
     """Text before the value in the folder's name. Default: `dt=` for a day, `hr=` for an hour, `min=` for a minute."""
+
+    @property
+    def folder_prefix(self) -> str:
+        """What precedes the value."""
+        return _FOLDER_PREFIXES[self.granularity] if self.prefix is None else self.prefix
 
 
 class OffsetRule(Model):
@@ -177,6 +201,10 @@ def _default_text(so_far: dict[str, Any]) -> TextSpec | None:
     return TextSpec() if so_far.get("format") == "text" else None
 
 
+def _default_parquet(so_far: dict[str, Any]) -> ParquetSpec | None:
+    return ParquetSpec() if so_far.get("format") == "parquet" else None
+
+
 def _default_sequencefile(so_far: dict[str, Any]) -> SequenceFileSpec | None:
     return SequenceFileSpec() if so_far.get("format") == "sequencefile" else None
 
@@ -186,11 +214,11 @@ class OutputSpec(Model):
 
     format: Format = "text"
     """File format. `text`: one value per line, for every tool. `sequencefile`: Hadoop's format with offsets, optionally
-    keys and timestamps, and any bytes."""
+    keys and timestamps, and any bytes. `parquet`: columns; typed ones with `spec.schema`."""
 
     compression: Compression = Field(default_factory=_default_compression)
     """Compression. For `text`: `gzip` (default; every tool reads it), `zstd` (smaller), `none`. For `sequencefile`:
-    `deflate` (default), `none`."""
+    `deflate` (default), `none`. For `parquet`: `zstd` (default), `snappy`, `gzip`, `none`."""
 
     text: TextSpec | None = Field(default_factory=_default_text)
     """Settings of format `text`; only with it."""
@@ -198,9 +226,18 @@ class OutputSpec(Model):
     sequencefile: SequenceFileSpec | None = Field(default_factory=_default_sequencefile)
     """Settings of format `sequencefile`; only with it."""
 
+    parquet: ParquetSpec | None = Field(default_factory=_default_parquet)
+    """Settings of format `parquet`; only with it."""
+
     partition_by: Annotated[tuple[PartitionRule, ...], Field(max_length=4)] = ()
     """Levels of folders below the topic, outermost first; `[]` for none. A range of offsets becomes one object per
     folder, so fine folders make small objects if timestamps are mixed."""
+
+    @property
+    def folder_columns(self) -> frozenset[str]:
+        """Names of the columns that readers make of folders such as ``dt=2026-11-21``."""
+        prefixes = ("offset=" if rule.date is None else rule.date.folder_prefix for rule in self.partition_by)
+        return frozenset(prefix.removesuffix("=") for prefix in prefixes if prefix.endswith("="))
 
     @rule(
         f"!has(self.compression) || self.compression in {cel_literal(COMPRESSIONS)}[$format]",
@@ -232,6 +269,15 @@ class OutputSpec(Model):
     )
     def _settings_of_sequencefile_are_for_sequencefile(self) -> bool:
         return self.sequencefile is None or self.format == "sequencefile"
+
+    @rule(
+        "!has(self.parquet) || $format == 'parquet'",
+        "contradicts format {format}",
+        "remove it, or set format to parquet",
+        "parquet",
+    )
+    def _settings_of_parquet_are_for_parquet(self) -> bool:
+        return self.parquet is None or self.format == "parquet"
 
     @rule(
         "!has(self.compression) || self.compression != 'none' || $sequencefile.compressionType == 'block'",

@@ -18,6 +18,7 @@ from logpersister.manifest.problems import Finding, Problem, path_text
 from logpersister.manifest.quantity import format_size
 from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.rollout import RolloutSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, cel_literal, change_rule, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
@@ -136,6 +137,9 @@ class Spec(Model):
     parser: ParserSpec = ParserSpec()
     """What values must be. Records with other values are stored in quarantine."""
 
+    row_schema: SchemaSpec | None = Field(default=None, alias="schema")
+    """The columns that values become; only with parser `json` (docs/schemas.md)."""
+
     upload: UploadSpec = UploadSpec()
     """When records become an object."""
 
@@ -205,6 +209,36 @@ class Spec(Model):
     def _executors_have_the_image_of_their_revision(self) -> bool:
         template = self.spark.executor_pod_template
         return template is None or not template.sets_image("executor")
+
+    @rule(
+        "!has(self.schema) || $parser.type == 'json'",
+        "is set, and values are not parsed",
+        "set spec.parser.type to json, or remove it",
+        "schema",
+    )
+    def _a_schema_is_for_a_parser(self) -> bool:
+        return self.row_schema is None or self.parser.type == "json"
+
+    @rule(
+        "has(self.schema) || $parser.unknownFields == 'drop'",
+        "has no meaning without a schema",
+        "remove it, or name the known fields in spec.schema",
+        *("parser", "unknownFields"),
+    )
+    def _unknown_fields_are_those_of_a_schema(self) -> bool:
+        return self.row_schema is not None or self.parser.unknown_fields == "drop"
+
+    @rule(
+        NotInCel("the default of a folder's prefix depends on its granularity"),
+        "has a field of the name of a folder of output.partitionBy, which readers take for one column",
+        "set another prefix in spec.output.partitionBy, or leave the field out",
+        "schema",
+    )
+    def _columns_are_no_folders(self) -> bool:
+        if self.row_schema is None or self.output.format != "parquet":
+            return True
+        folders = {folder.lower() for folder in self.output.folder_columns}
+        return folders.isdisjoint(field.name.lower() for field in self.row_schema.fields)
 
     @rule(
         f"{_bytes('$upload.maxBytes')} <= {_LARGEST} && (!has(self.upload) || !has(self.upload.overrides)"

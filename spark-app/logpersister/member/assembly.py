@@ -22,6 +22,7 @@ from logpersister.member.state_store import BucketStateStore
 from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import start_spark
 from logpersister.pipeline.task_resources import open_reader
+from logpersister.records.quarantine import layout_of
 from logpersister.report.health import Probe
 from logpersister.report.status import StatusBoard
 from logpersister.storage.connection import Timeouts
@@ -96,7 +97,11 @@ def assemble(
                 in_folders=bool(spec.output.partition_by),
             ),
             jobs=jobs,
-            sampler=FormatSampler(reader, make_format(spec.output)),
+            sampler=FormatSampler(
+                reader,
+                layout_of(spec.output, spec.parser, spec.row_schema),
+                make_format(spec.output, spec.row_schema),
+            ),
         )
         yield Assembly(group, offsets, jobs, Cycle(resource, revision, dependencies, listener=listener, wake=wake))
 

@@ -5,7 +5,7 @@ same range, because Kafka is the buffer; a pass opens other paths until none is 
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,7 +19,8 @@ from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.ranges import Offset
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.paths import Assignment, Layout
+from logpersister.records.paths import Assignment, Indices, Layout
+from logpersister.records.schema import FIELD, REASON, ROW
 from logpersister.report.facts import Quarantined
 from logpersister.storage.object_requests import StoredObject
 
@@ -172,16 +173,30 @@ class RangeWriter:
 
 
 def by_path(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of each path, in offset order."""
-    if len(assignment.paths) == 1:
-        yield assignment.paths[0], batch
+    """Yield the rows of each path, in offset order, with what the parser says of them (columns of `records.schema`)."""
+    refused = assignment.refused
+    if refused is None:
+        yield from _grouped(_with_rows(batch, assignment.rows), assignment.paths, assignment.indices)
         return
-    order = np.argsort(assignment.indices, kind="stable")
-    ordered = batch.take(order)
+    if len(assignment.paths) > 1:
+        good = assignment.indices != len(assignment.paths) - 1
+        accepted = _with_rows(batch.filter(pa.array(good, pa.bool_())), assignment.rows)
+        yield from _grouped(accepted, assignment.paths[:-1], assignment.indices[good])
+    bad = batch.take(refused.rows)
+    yield QUARANTINE, bad.append_column(REASON, refused.reasons).append_column(FIELD, refused.fields)
+
+
+def _with_rows(batch: pa.RecordBatch, rows: pa.StructArray | None) -> pa.RecordBatch:
+    return batch if rows is None else batch.append_column(ROW, rows)
+
+
+def _grouped(batch: pa.RecordBatch, paths: Sequence[str], indices: Indices) -> Iterator[tuple[str, pa.RecordBatch]]:
+    if len(paths) == 1:
+        yield paths[0], batch
+        return
+    ordered = batch.take(np.argsort(indices, kind="stable"))
     begin = 0
-    for path, rows in zip(
-        assignment.paths, np.bincount(assignment.indices, minlength=len(assignment.paths)), strict=True
-    ):
+    for path, rows in zip(paths, np.bincount(indices, minlength=len(paths)), strict=True):
         if rows:
             yield path, ordered.slice(begin, int(rows))
             begin += int(rows)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from logpersister.formats import registry
 from logpersister.manifest import LogPersister
-from logpersister.records import parsers, paths
+from logpersister.records import parsers, paths, rows
 from logpersister.records.zones import WITHOUT_RULES, zone_rules
 from logpersister.storage import names
 
@@ -37,7 +37,9 @@ def rules_of(resource: LogPersister) -> Rules:
         rules["paths"] = paths.RULES
     zones = {rule.date.timezone for rule in output.partition_by if rule.date is not None} - WITHOUT_RULES
     rules |= {_ZONE + zone: zone_rules(zone) for zone in zones}
-    if parser.has_quarantine:
+    if resource.spec.row_schema is not None:
+        rules[f"rows:{parser.type}"] = rows.RULES
+    elif parser.has_quarantine:
         rules[f"parser:{parser.type}"] = _PARSERS[parser.type]
     return dict(sorted(rules.items()))
 

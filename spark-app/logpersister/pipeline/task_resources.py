@@ -49,12 +49,12 @@ _retries = RetryTally()
 """Of this process."""
 
 
-def open_reader(resource: LogPersister, secrets: Secrets) -> KafkaReader:
-    """Return the reader that a manifest asks for; nothing is connected yet."""
+def open_reader(resource: LogPersister, secrets: Secrets, *, headers: bool = False) -> KafkaReader:
+    """Return the reader that a manifest asks for, not connected yet; `headers`: even if its format has none."""
     kafka = resource.spec.kafka
     settings = ReaderSettings(
         read_committed=kafka.isolation_level == "read_committed",
-        headers=make_format(resource.spec.output).wants_headers,
+        headers=headers or make_format(resource.spec.output, resource.spec.row_schema).wants_headers,
         client_rack=kafka.client_rack,
     )
     return KafkaReader(client_config(kafka, secrets), settings)
@@ -75,8 +75,8 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     store = open_store(resource.spec.storage, secrets, on_retry=_retries.count)
     reader = open_reader(resource, secrets)
     _retries.watch(reader.stats.retries)
-    file_format = make_format(resource.spec.output)
-    layout = layout_of(resource.spec.output, resource.spec.parser)
+    file_format = make_format(resource.spec.output, resource.spec.row_schema)
+    layout = layout_of(resource.spec.output, resource.spec.parser, resource.spec.row_schema)
     objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
     others = begun_by_others(parsed, resource)
     return TaskResources(

@@ -1,6 +1,6 @@
 """Parsers: which values are what they must be, for whole batches at once.
 
-The only module that knows the native check (``spark-app/native/src/json.rs``).
+The only module but `records.rows` that knows the native parsers (``spark-app/native/src/json.rs``).
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import logpersister_native as native
-from logpersister.manifest.parser import ParserSpec
 
 JSON_RULES = 1
 """Raise it when the check judges any value otherwise than before, also by a new serde_json."""
+
+NOT_JSON = "not_json"
+"""Why this check refuses a value, in the words of `records.rows`."""
 
 Rows = npt.NDArray[np.int64]
 
@@ -27,24 +29,36 @@ class Refused:
     """Ascending."""
     reason: str
     """Why the first of them was refused; has the position, and never anything of the value."""
+    reasons: pa.StringArray
+    """Why, for each of them, in one word."""
+    fields: pa.StringArray
+    """In which field of the schema, for each of them: ``items[].price``; null where it is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a parser found in a batch."""
+
+    rows: pa.StructArray | None = None
+    """The records that were not refused as rows, in their order, null for a tombstone. None: the parser makes none."""
+    refused: Refused | None = None
+    """None: all records are what they must be."""
 
 
 class Parser(Protocol):
     """Looks at values; picklable."""
 
-    def refused(self, batch: pa.RecordBatch) -> Refused | None:
-        """Return the rows of `batch` (columns of `records.schema`) that are not what they must be; None: all are."""
+    def parse(self, batch: pa.RecordBatch) -> Parsed:
+        """Return which rows of `batch` (columns of `records.schema`) are what they must be, and what they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonParser:
     """Each value is one JSON document (RFC 8259) in UTF-8, nested at most 128 deep. Null values are not looked at."""
 
-    def refused(self, batch: pa.RecordBatch) -> Refused | None:
+    def parse(self, batch: pa.RecordBatch) -> Parsed:
         rows, reason = native.not_json(cast("pa.BinaryArray", batch.column("value")))
-        return None if reason is None else Refused(rows.to_numpy(zero_copy_only=True), f"not JSON: {reason}")
-
-
-def make_parser(spec: ParserSpec) -> Parser | None:
-    """Return what ``spec.parser`` asks for; None when any bytes are good."""
-    return JsonParser() if spec.type == "json" else None
+        if reason is None:
+            return Parsed()
+        reasons, fields = pa.repeat(NOT_JSON, len(rows)), pa.nulls(len(rows), pa.string())
+        return Parsed(None, Refused(rows.to_numpy(zero_copy_only=True), f"not JSON: {reason}", reasons, fields))

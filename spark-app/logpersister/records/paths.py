@@ -48,7 +48,9 @@ class Assignment:
     paths: list[str]
     indices: Indices
     refused: Refused | None = None
-    """What the parser refused; those rows have the path of quarantine."""
+    """What the parser refused; those rows have the path of quarantine, the last of `paths`."""
+    rows: pa.StructArray | None = None
+    """What the parser made of the others, in their order; None: it makes no rows."""
 
 
 class Granularity(StrEnum):
@@ -69,7 +71,6 @@ class Granularity(StrEnum):
 
 
 _SIZES = {Granularity.DAY: _DAY_MS, Granularity.HOUR: 3_600_000, Granularity.MINUTE: 60_000}
-_DEFAULT_PREFIXES = {Granularity.DAY: "dt=", Granularity.HOUR: "hr=", Granularity.MINUTE: "min="}
 
 
 class Layout(Protocol):
@@ -272,7 +273,7 @@ def make_layout(rules: Sequence[PartitionRule]) -> PathLayout:
 
 def _add_date(steps: list[Step], rule: DateRule) -> None:
     granularity = Granularity(rule.granularity)
-    level = DateLevel(granularity, _DEFAULT_PREFIXES[granularity] if rule.prefix is None else rule.prefix)
+    level = DateLevel(granularity, rule.folder_prefix)
     last = steps[-1] if steps else None
     if (
         isinstance(last, DateStep)

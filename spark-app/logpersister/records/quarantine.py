@@ -12,9 +12,11 @@ import pyarrow as pa
 
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.parsers import Parser, make_parser
+from logpersister.records.parsers import JsonParser, Parser
 from logpersister.records.paths import Assignment, Layout, make_layout
+from logpersister.records.rows import make_rows
 
 _NEEDED_BY_PATHS = ("offset", "timestamp")
 """The columns that partition paths are made of: a copy of them costs little."""
@@ -28,9 +30,10 @@ class QuarantineLayout:
     inner: Layout
 
     def assign(self, batch: pa.RecordBatch) -> Assignment:
-        refused = self.parser.refused(batch)
+        parsed = self.parser.parse(batch)
+        refused = parsed.refused
         if refused is None:
-            return self.inner.assign(batch)
+            return replace(self.inner.assign(batch), rows=parsed.rows)
         if len(refused.rows) == batch.num_rows:
             return Assignment([QUARANTINE], np.zeros(batch.num_rows, np.int32), refused)
         good = np.ones(batch.num_rows, np.bool_)
@@ -38,10 +41,17 @@ class QuarantineLayout:
         others = self.inner.assign(batch.select(_NEEDED_BY_PATHS).filter(pa.array(good)))
         indices = np.full(batch.num_rows, len(others.paths), np.int32)
         indices[good] = others.indices
-        return replace(others, paths=[*others.paths, QUARANTINE], indices=indices, refused=refused)
+        return Assignment([*others.paths, QUARANTINE], indices, refused, parsed.rows)
 
 
-def layout_of(output: OutputSpec, parser: ParserSpec) -> Layout:
+def make_parser(parser: ParserSpec, schema: SchemaSpec | None) -> Parser | None:
+    """Return what ``spec.parser`` and ``spec.schema`` ask for; None when any bytes are good."""
+    if schema is not None:
+        return make_rows(parser, schema)
+    return JsonParser() if parser.type == "json" else None
+
+
+def layout_of(output: OutputSpec, parser: ParserSpec, schema: SchemaSpec | None = None) -> Layout:
     """Return how a revision spreads records over partition paths."""
-    inner, checks = make_layout(output.partition_by), make_parser(parser)
+    inner, checks = make_layout(output.partition_by), make_parser(parser, schema)
     return inner if checks is None else QuarantineLayout(checks, inner)

@@ -25,3 +25,8 @@ RECORDS = pa.schema(_COLUMNS)
 RECORDS_WITH_HEADERS = RECORDS.append(pa.field("headers", HEADERS, nullable=False))
 """The same with headers, read only when the format keeps them. Header keys are UTF-8 by Kafka's protocol but
 unchecked here: bytes are kept as they are."""
+
+ROW = "row"
+"""Column of batches on their way to an encoder: the value as a row of ``spec.schema``, null for a tombstone."""
+REASON, FIELD = "reason", "field"
+"""Columns of batches on their way to quarantine: why the parser refused the value, and in which field."""

@@ -1,6 +1,6 @@
 """The beginning of an object, by small ranged requests: no byte is sent that nobody asked for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,6 +22,8 @@ class Peeked:
     """User metadata, as it was given."""
     pieces: Iterator[bytes]
     """The content from its first byte; each piece is asked for when it is needed."""
+    section: Callable[[int, int], bytes]
+    """Returns the bytes from a position up to another one; at least one."""
 
 
 def peek(connection: Connection, bucket: str, key: str) -> Peeked | None:
@@ -36,16 +38,21 @@ def peek(connection: Connection, bucket: str, key: str) -> Peeked | None:
         answer, first = _get(connection, bucket, key)  # an empty object has no first byte
     size = int(answer.get("ContentRange", "").rpartition("/")[2] or len(first))
     metadata = names.decode_metadata(answer["Metadata"])
-    return Peeked(size, metadata, _pieces(connection, bucket, key, first, size, answer["ETag"]))
+    version = answer["ETag"]
+
+    def section(begin: int, end: int) -> bytes:
+        return _get(connection, bucket, key, f"bytes={begin}-{end - 1}", IfMatch=version)[1]
+
+    return Peeked(size, metadata, _pieces(section, first, size), section)
 
 
-def _pieces(connection: Connection, bucket: str, key: str, first: bytes, size: int, version: str) -> Iterator[bytes]:
+def _pieces(section: Callable[[int, int], bytes], first: bytes, size: int) -> Iterator[bytes]:
     yield first
     position, most = len(first), FIRST_BYTES
     while position < size:
         most = min(2 * most, MOST_BYTES)
         # The same object, or an error: the rest of its successor would fit to nothing.
-        _, piece = _get(connection, bucket, key, f"bytes={position}-{position + most - 1}", IfMatch=version)
+        piece = section(position, position + most)
         yield piece
         position += len(piece)
 

@@ -3,7 +3,7 @@
 import sys
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -53,6 +53,7 @@ class ExactComparison:
     """An object must hold these records, all of them, in this order, and nothing else."""
 
     def __init__(self, content: Content, stored: Iterator[Items]) -> None:
+        self._offsets_of = content.offsets
         self._expected = content.expectation()
         self._stored = stored
         self._ahead: Items = ()
@@ -95,8 +96,10 @@ class ExactComparison:
         same = next(
             (place for place, pair in enumerate(zip(expected, found, strict=False)) if pair[0] != pair[1]), len(found)
         )
-        offsets = batch.column("offset")
-        if len(expected) == len(offsets):  # else tombstones are left out, or values are of several lines
+        offsets, kept = batch.column("offset"), self._offsets_of(expected)
+        if kept is not None:
+            where = f"at offset {kept[same]}"
+        elif len(expected) == len(offsets):  # else tombstones are left out, or values are of several lines
             where = f"at offset {offsets[same].as_py()}"
         else:
             where = f"between offsets {offsets[0].as_py()} and {offsets[-1].as_py()}"
@@ -127,16 +130,30 @@ class OwnFacts:
         self._content = content
         self._facts = facts
         self._items = 0
+        self._next_offset = facts.first
         self._bytes = self._lengths = 0
+        self._values_are_kept = True
 
     def through(self, stored: Iterator[Items]) -> Iterator[Items]:
         """Pass the items on. Raises `ContentError`."""
         for items in stored:
             self._items += len(items)
             values = self._content.values(items)
-            self._bytes = zlib.crc32(b"".join(values), self._bytes)
-            self._lengths = zlib.crc32(_little_endian(map(len, values)), self._lengths)
+            if values is None:
+                self._values_are_kept = False
+            else:
+                self._bytes = zlib.crc32(b"".join(values), self._bytes)
+                self._lengths = zlib.crc32(_little_endian(map(len, values)), self._lengths)
+            self._look_at(self._content.offsets(items))
             yield items
+
+    def _look_at(self, offsets: Sequence[Offset] | None) -> None:
+        """Raise `ContentError` unless these offsets follow those before and are in the object's range."""
+        for offset in offsets or ():
+            if not self._next_offset <= offset <= self._facts.last:
+                wanted = f"{self._next_offset}..{self._facts.last}"
+                raise ContentError(f"it holds offset {offset} where its facts ask for one in {wanted}")
+            self._next_offset = offset + 1
 
     @property
     def surplus(self) -> int:
@@ -151,6 +168,8 @@ class OwnFacts:
         if self.surplus > 0:
             more = f"it holds {self._items} records where its facts ask for {self._items - self.surplus}"
             return None if self._content.may_split_values else more
+        if not self._values_are_kept:
+            return None
         of_bytes, of_lengths, *_ = self._facts.checksum.removeprefix("crc32:").split("-")
         nulls_are_lost = self._facts.tombstones > 0
         if of_bytes != f"{self._bytes:08x}" or (of_lengths != f"{self._lengths:08x}" and not nulls_are_lost):

@@ -1,6 +1,7 @@
 """What an object holds, as items that can be compared with records: read here without the code that wrote it.
 
-An *item* is what one record becomes: a line of text, or key and value of a SequenceFile. Formats: docs/formats.md.
+An *item* is what one record becomes: a line of text, key and value of a SequenceFile, or a row.
+Formats: docs/formats.md.
 """
 
 import re
@@ -12,9 +13,13 @@ from typing import Any, Final, Protocol, Self
 import pyarrow as pa
 import zstandard
 
-from logpersister.manifest.output import OutputSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.output import ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.ranges import Offset, TopicPartition
+from logpersister.records.escaping import QUARANTINE
+from logpersister.verify.parquet import ParquetContent
 from logpersister.verify.sequences import SequenceItem, read_items
 from logpersister.verify.streams import ContentError
+from logpersister.verify.writing import Writing
 
 Item = bytes | SequenceItem
 Items = Sequence[Any]
@@ -45,12 +50,18 @@ class Content(Protocol):
     def expectation(self) -> Callable[[pa.RecordBatch], Items]:
         """Return a function that gives the items of consecutive records of one object."""
 
-    def values(self, items: Items) -> list[bytes]:
-        """Return the values of stored items."""
+    def values(self, items: Items) -> list[bytes] | None:
+        """Return the values of stored items; None where they are not kept as they were."""
+
+    def offsets(self, items: Items) -> list[Offset] | None:
+        """Return the offsets of stored items; None where they are not kept."""
 
 
-def content_of(output: OutputSpec) -> Content:
-    """Return how to read what this output writes."""
+def content_of(writing: Writing, partition: TopicPartition, path: str) -> Content:
+    """Return how to read objects of a partition and a partition path."""
+    output = writing.output
+    if output.format == "parquet":
+        return ParquetContent(partition, path == QUARANTINE, output.parquet or ParquetSpec(), writing.oracle)
     if output.format == "text":
         return TextContent.of(output.text or TextSpec(), output.compression)
     sequences = output.sequencefile or SequenceFileSpec()
@@ -100,6 +111,9 @@ class TextContent:
 
         return expected
 
+    def offsets(self, items: Items) -> None:  # noqa: ARG002  (a line says nothing of its record)
+        return None
+
     def values(self, items: Items) -> list[bytes]:
         return [_ESCAPE.sub(_unescape, line) if b"\\" in line else line for line in items] if self.escapes else [*items]
 
@@ -135,6 +149,9 @@ class SequenceContent:
 
     def values(self, items: Items) -> list[bytes]:
         return [item[3] for item in items]
+
+    def offsets(self, items: Items) -> list[Offset]:
+        return [item[0] for item in items]
 
 
 class Lines:

@@ -7,12 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
 from logpersister.pipeline.persist import by_path
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.ranges import Range
-from logpersister.records.quarantine import layout_of
 from logpersister.storage.facts import ObjectFacts
 from logpersister.verify.comparison import ExactComparison, OwnFacts, Tally, missing_from
 from logpersister.verify.content import Content, Items, content_of
@@ -22,6 +19,7 @@ from logpersister.verify.missing_offsets import Reader
 from logpersister.verify.spans import common
 from logpersister.verify.streams import ContentError
 from logpersister.verify.tiling import Examination, Tile
+from logpersister.verify.writing import Writing
 
 AT_ONCE = 8
 """Objects of one range that are read side by side; a range with more paths is read from Kafka several times."""
@@ -29,16 +27,6 @@ AT_ONCE = 8
 ReadObject = Callable[[str], Generator[bytes, None, None]]
 """Streams the bytes of an object; raises `ContentError` when it is gone."""
 Known = tuple[StoredObject, ObjectFacts]
-
-
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """How a revision writes records."""
-
-    output: OutputSpec
-    parser: ParserSpec
-    other_rules: str = ""
-    """Who wrote by other rules than ours, and by which: then what differs proves nothing. Empty: nobody."""
 
 
 WritingOf = Callable[[str], Writing | str]
@@ -109,8 +97,8 @@ class _TileComparison:
         self._deep = deep
         self._tile = tile
         self._objects = objects
-        self._content = content_of(writing.output)
-        self._layout = layout_of(writing.output, writing.parser)
+        self._writing = writing
+        self._layout = writing.layout
         self._wanted = wanted
         self._estimate = max(64 * 1024, sum(one.size for one, _ in objects))
         self.complete = True
@@ -133,6 +121,9 @@ class _TileComparison:
         if self.complete:
             yield from self._paths_without_objects(tallies)
 
+    def _content(self, one: StoredObject) -> Content:
+        return content_of(self._writing, one.name.topic_partition, one.name.path)
+
     def _paths_without_objects(self, tallies: Mapping[str, Tally]) -> Iterator[Finding]:
         beside = self._objects[0][0]
         paths = {one.name.path for one, _ in self._objects}
@@ -149,8 +140,8 @@ class _TileComparison:
         """Compare a few objects with all that Kafka has; return the first difference of each."""
         with ExitStack() as stack:
             comparisons = [
-                ExactComparison(self._content, stack.enter_context(closing(self._deep.items(self._content, one))))
-                for one, _ in objects
+                ExactComparison(content, stack.enter_context(closing(self._deep.items(content, one))))
+                for one, content in ((one, self._content(one)) for one, _ in objects)
             ]
             comparisons_of: defaultdict[str, list[ExactComparison]] = defaultdict(list)
             for (one, _), comparison in zip(objects, comparisons, strict=True):
@@ -176,7 +167,8 @@ class _TileComparison:
 
     def _partly(self, one: StoredObject, facts: ObjectFacts, left: int) -> Iterator[Finding]:
         """Compare an object with the records that Kafka still has, and all of it with its own facts."""
-        own = OwnFacts(self._content, facts)
+        content = self._content(one)
+        own = OwnFacts(content, facts)
         path = one.name.path
         records = (
             rows
@@ -184,10 +176,10 @@ class _TileComparison:
             for where, rows in by_path(batch, self._layout.assign(batch))
             if where == path
         )
-        with closing(self._deep.items(self._content, one)) as stored:
+        with closing(self._deep.items(content, one)) as stored:
             items = own.through(stored)
             try:
-                difference = missing_from(self._content, items, records)
+                difference = missing_from(content, items, records)
                 for _ in items:
                     pass
             except ContentError as error:

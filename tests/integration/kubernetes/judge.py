@@ -12,6 +12,11 @@ from tests.stack.kubernetes.client import Cause
 COLLECTION = "/apis/logpersister.dev/v1alpha1/namespaces/{}/logpersisters"
 
 ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
+    "is not a type: it": "types nest, and patterns do not",
+    "has more than 1000 columns at all depths together": "it would have to understand the types",
+    "has a field of the name of a folder of output.partitionBy, which readers take for one column": (
+        "the default of a folder's prefix depends on its granularity"
+    ),
     "is not a regular expression": "the syntax is Python's, and only Python can tell whether it holds",
     "cannot be combined with excludeTopicPattern": (
         "whether two patterns can stand in one depends on names of groups and on limits of Python's syntax"

@@ -2,7 +2,7 @@
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,13 +13,19 @@ from hypothesis import strategies as st
 from logpersister.cli import records
 from logpersister.cli.head import line
 from logpersister.cli.records import Preview, ShownRecord, preview
-from logpersister.formats.base import Format
+from logpersister.formats.base import Format, ObjectIdentity
+from logpersister.formats.registry import make_format
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.revision import revision_of
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.pipeline.persist import by_path
+from logpersister.records.quarantine import layout_of
 from logpersister.storage.peek import Peeked
 from logpersister.verify.streams import ContentError
 from tests.examples import examples
 from tests.unit.formats import samples
-from tests.unit.formats.samples import FORMATS, Record, batch, encode, label
+from tests.unit.formats.samples import IDENTITY, SEQUENCEFILE_FORMATS, TEXT_FORMATS, Record, batch, encode, label
 from tests.unit.manifest.documents import accepted
 
 METADATA = {"topic": "clicks", "group": "clicks-backup", "revision": "0123456789ab"}
@@ -43,7 +49,11 @@ class Bucket:
 
 def begin(*pieces: bytes, bucket: Bucket | None = None, metadata: dict[str, str] | None = None) -> Preview:
     store: Any = bucket or Bucket()
-    return preview(store, KEY, Peeked(sum(map(len, pieces)), metadata or {}, iter(pieces)))
+    return preview(
+        store,
+        KEY,
+        Peeked(sum(map(len, pieces)), metadata or {}, iter(pieces), lambda begin, end: b"".join(pieces)[begin:end]),
+    )
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
@@ -56,7 +66,11 @@ def test_lines_of_anybody(compression: str) -> None:
     assert found.note == "not written by logpersister: read as its first bytes look"
 
 
-@pytest.mark.parametrize("file_format", FORMATS, ids=label)
+def _no_section(begin: int, end: int) -> bytes:
+    raise AssertionError("it is read from its begin to its end")
+
+
+@pytest.mark.parametrize("file_format", [*TEXT_FORMATS, *SEQUENCEFILE_FORMATS], ids=label)
 @examples(8)
 @given(rows=samples.records(), data=st.data())
 def test_every_format_that_is_written(file_format: Format, rows: list[Record], data: st.DataObject) -> None:
@@ -99,7 +113,7 @@ def test_no_more_is_read_than_is_needed() -> None:
             yield b"%d\n" % number * 10
 
     store: Any = Bucket()
-    found = preview(store, KEY, Peeked(10**6, {}, pieces()))
+    found = preview(store, KEY, Peeked(10**6, {}, pieces(), _no_section))
     assert [next(found.records).value for _ in range(20)] == [b"0"] * 10 + [b"1"] * 10
     assert asked == [0, 1]
 
@@ -134,7 +148,7 @@ def test_lengths_are_not_believed(head: bytes, monkeypatch: pytest.MonkeyPatch) 
             yield ENDLESS
 
     store: Any = Bucket()
-    found = preview(store, KEY, Peeked(10**12, {}, pieces()))
+    found = preview(store, KEY, Peeked(10**12, {}, pieces(), _no_section))
     with pytest.raises(ContentError):
         list(found.records)
     assert read <= 6, "MiB"
@@ -167,3 +181,34 @@ def test_what_is_compressed_to_almost_nothing_is_bounded(monkeypatch: pytest.Mon
 )
 def test_a_terminal_obeys_nothing_of_a_record(shown: ShownRecord, expected: str) -> None:
     assert line(shown) == expected
+
+
+def parquet(schema: bool, values: list[bytes | None], **options: Any) -> bytes:
+    spec = SchemaSpec(fields=(FieldSpec(name="at", type="timestamp[ns]"), FieldSpec(name="raw", type="binary[base64]")))
+    records = batch([Record(7 + number, 5, b"k", value) for number, value in enumerate(values)])
+    output = OutputSpec.model_validate({"format": "parquet", **options})
+    layout = layout_of(output, ParserSpec(type="json"), spec if schema else None)
+    ((path, rows),) = by_path(records, layout.assign(records))
+    identity = ObjectIdentity(IDENTITY.range, path)
+    return encode(make_format(output, spec if schema else None), [rows], identity)
+
+
+def test_rows_are_shown_as_json() -> None:
+    value = b'{"at": "2026-11-21T05:00:00.123456789Z", "raw": "AAE=", "x": 1}'
+    found = begin(parquet(True, [value]))
+    assert (found.format, found.compression, found.keeps_offsets) == ("parquet", "inside", False)
+    assert [one.value for one in found.records] == [b'{"at": 1795237200123456789, "raw": "AAE="}']
+
+
+def test_values_in_parquet_are_shown_as_they_are() -> None:
+    found = begin(parquet(False, [b'"a"', b"1"], parquet={"kafkaColumns": ["offset", "timestamp", "key"]}))
+    assert found.keeps_offsets
+    assert list(found.records) == [ShownRecord(b'"a"', 7, 5, b"k"), ShownRecord(b"1", 8, 5, b"k")]
+    refused = begin(parquet(True, [b"{", b"[1]"]))
+    assert [(one.value, one.offset) for one in refused.records] == [(b"{", 7), (b"[1]", 8)]
+
+
+@pytest.mark.parametrize("spoil", [lambda content: content[:-5], lambda content: content[:4] + b"x" * 90])
+def test_a_damaged_parquet_file_is_told(spoil: Callable[[bytes], bytes]) -> None:
+    with pytest.raises(ContentError, match="it is no whole Parquet file"):
+        list(begin(spoil(parquet(False, [b"1"] * 100))).records)

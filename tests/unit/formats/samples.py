@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.formats.compression import Compression
+from logpersister.formats.parquet import PageCompression, ParquetFormat, ParquetOptions
 from logpersister.formats.sequencefile import SequenceFileFormat
 from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
@@ -38,7 +39,16 @@ SEQUENCEFILE_FORMATS = [
     )
     for key, tombstones in zip(KeyLayout, Tombstones, strict=True)
 ]
-FORMATS: list[Format] = [*TEXT_FORMATS, *SEQUENCEFILE_FORMATS]
+PARQUET_FORMATS = [
+    ParquetFormat(ParquetOptions(compression, kafka_columns, row_group_bytes, keeps_tombstones))
+    for compression, kafka_columns, row_group_bytes, keeps_tombstones in (
+        (PageCompression.ZSTD, ("topic", "partition", "offset", "timestamp", "key"), 1 << 20, True),
+        (PageCompression.SNAPPY, (), 500, False),
+        (PageCompression.GZIP, ("offset",), 64 << 20, False),
+        (PageCompression.NONE, ("key",), 70_000, True),
+    )
+]
+FORMATS: list[Format] = [*TEXT_FORMATS, *SEQUENCEFILE_FORMATS, *PARQUET_FORMATS]
 
 
 class Record(NamedTuple):
@@ -79,8 +89,10 @@ def encode(file_format: Format, batches: Iterable[pa.RecordBatch], identity: Obj
 
 def label(file_format: Format) -> str:
     """Return a name for parametrized tests."""
-    assert isinstance(file_format, TextFormat | SequenceFileFormat)
+    assert isinstance(file_format, TextFormat | SequenceFileFormat | ParquetFormat)
     options = file_format.options
+    if isinstance(options, ParquetOptions):
+        return f"parquet-{options.compression}-{options.row_group_bytes}"
     if isinstance(options, TextOptions):
         return f"text-{options.compression}-{options.tombstones}-{options.delimiter_in_value}"
     return f"sequencefile-{options.compression}-{options.compression_type}-{options.key}-{options.tombstones}"

@@ -128,4 +128,27 @@ BY_PATTERN: dict[str, Any] = {
     },
 }
 
-RICH = (BY_NAME, BY_PATTERN)
+BY_SCHEMA: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-schema"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "json", "unknownFields": "refuse"},
+        "schema": {
+            "fields": [
+                {"name": "at", "type": "list<timestamp[ms] not null>", "required": True, "format": "epoch[us]"},
+                {"name": "id", "type": "int64"},
+            ]
+        },
+        "output": {
+            "format": "parquet",
+            "compression": "snappy",
+            "parquet": {"kafkaColumns": ["offset", "key"], "rowGroupBytes": "8Mi", "tombstones": "null"},
+            "partitionBy": [{"offset": {"every": 5}}],
+        },
+    },
+}
+
+RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA)

@@ -21,6 +21,10 @@ def by_pattern(**fields: Any) -> dict[str, Any]:
     return PATTERN | {K + name: value for name, value in fields.items()}
 
 
+def rows(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"spec.parser": {"type": "json"}, "spec.schema": {"fields": list(fields)}}
+
+
 ACCEPTED: list[dict[str, Any]] = [
     {"status": {"anything": [1, None]}},
     {"metadata": {"name": "a", "uid": "5", "managedFields": [{}], "labels": {"a": "b"}, "namespace": "data"}},
@@ -84,6 +88,15 @@ ACCEPTED: list[dict[str, Any]] = [
     {F + "format": "sequencefile", F + "sequencefile": {"tombstones": "skip"}},
     {F + "text": {"delimiter": "\u001e", "delimiterInValue": "escape", "tombstones": "empty"}},
     {F + "text": {"delimiter": "--END--", "delimiterInValue": "keep"}},
+    {F + "format": "parquet", F + "compression": "snappy"},
+    {F + "format": "parquet", F + "parquet": {"kafkaColumns": ["headers", "topic"], "rowGroupBytes": "1Gi"}},
+    {F + "format": "parquet", F + "parquet": {"tombstones": "null", "rowGroupBytes": "64Ki"}},
+    rows({"name": "id", "type": "int64", "required": True}, {"name": "@timestamp", "type": "timestamp[ns]"}),
+    rows({"name": "at", "type": " list < map<string,timestamp[ms] not null>> ", "format": "epoch[ns]"}),
+    rows({"name": "a", "type": "struct<a: struct<a: decimal(38,38), $b-c: json not null>, list: time[us]>"}),
+    rows({"name": "a", "type": "list<" * 15 + "binary[base64]" + ">" * 15}) | {F + "format": "parquet"},
+    rows({"name": "dt", "type": "date"}) | {F + "partitionBy": [{"date": {"granularity": "day"}}]},
+    rows({"name": "a", "type": "int8"}) | {"spec.parser": {"type": "json", "unknownFields": "refuse"}},
     {F + "partitionBy": []},
     {F + "partitionBy": [{"date": {"granularity": "minute", "timezone": "America/Argentina/Ushuaia", "prefix": ""}}]},
     {
@@ -299,7 +312,69 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({S + "checksums": True}, "spec.storage.checksums: true is not allowed here"),
     # output
-    ({F + "format": "parquet"}, 'spec.output.format: "parquet" is not allowed here; write one of: text, sequencefile'),
+    ({F + "format": "orc"}, 'output.format: "orc" is not allowed here; write one of: text, sequencefile, parquet'),
+    ({F + "parquet": {}}, "spec.output.parquet: contradicts format text; remove it, or set format to parquet"),
+    ({F + "format": "parquet", F + "text": {}}, "spec.output.text: contradicts format parquet"),
+    ({F + "format": "parquet", F + "compression": "deflate"}, "write one of: zstd, snappy, gzip, none"),
+    ({F + "format": "parquet", F + "parquet": {"kafkaColumns": ["value"]}}, "write one of: topic, partition, offset"),
+    ({F + "format": "parquet", F + "parquet": {"kafkaColumns": ["key", "key"]}}, 'a list with "key" twice'),
+    ({F + "format": "parquet", F + "parquet": {"rowGroupBytes": "63Ki"}}, "is too small: at least 64Ki"),
+    ({F + "format": "parquet", F + "parquet": {"rowGroupBytes": "2Gi"}}, "is too large: at most 1Gi"),
+    ({F + "format": "parquet", F + "parquet": {"tombstones": "empty"}}, "write one of: skip, null"),
+    # schema
+    (
+        rows({"name": "id", "type": "int46"}),
+        "fields[0].type: \"int46\" is not a type: it has no type 'int46' (position 1); did you mean int64?",
+    ),
+    (rows({"name": "id", "type": "xyz"}), "has no type 'xyz' (position 1); write one of: bool, int8"),
+    (rows({"name": "id", "type": "timestamp"}), "has no [ (position 10); write it as in timestamp[ms]"),
+    (rows({"name": "id", "type": "time[ns]"}), "has an unknown unit 'ns' (position 8); write one of: ms, us;"),
+    (rows({"name": "id", "type": "binary"}), "has no [ (position 7); write it as in binary[base64]"),
+    (rows({"name": "id", "type": "binary[hex]"}), "has another word than base64"),
+    (rows({"name": "id", "type": "decimal(39,2)"}), "has a decimal of 39 digits, 2 of them behind the point"),
+    (rows({"name": "id", "type": "decimal(2,3)"}), "has a decimal of 2 digits, 3 of them behind the point"),
+    (rows({"name": "id", "type": "decimal(a)"}), "has no number (position 9)"),
+    (rows({"name": "id", "type": "list<string"}), "has no > (position 12); write it as in list<string>"),
+    (rows({"name": "id", "type": "list<string not nil>"}), "has another word than null"),
+    (rows({"name": "id", "type": "map<int32, string>"}), "has another word than string"),
+    (rows({"name": "id", "type": "struct<>"}), "has no name (position 8)"),
+    (rows({"name": "id", "type": "struct<a: int8, A: int8>"}), "has the field 'A' twice in one struct (position 18)"),
+    (rows({"name": "id", "type": "int8 int8"}), "has more than one type (position 6); remove what follows"),
+    (rows({"name": "id", "type": "list<" * 17 + "int8" + ">" * 17}), "is nested more than 16 deep"),
+    (rows({"name": "id", "type": "int8!"}), "is not a type; write for example int64"),
+    (rows({"name": "id", "type": "i" * 4097}), "is longer than 4096 characters"),
+    (rows({"name": "a b", "type": "int8"}), '"a b" is not a name for a column'),
+    (rows({"name": "a.b", "type": "int8"}), "is not a name for a column"),
+    (rows({"name": "a" * 65, "type": "int8"}), "is longer than 64 characters"),
+    (rows({"name": "Kafka_offset", "type": "int8"}), "begins with kafka_, which is for Kafka's own fields"),
+    (
+        rows({"name": "id", "type": "int8"}, {"name": "ID", "type": "int8"}),
+        'spec.schema.fields[1].name: "ID" is there before; case does not count; rename or remove one',
+    ),
+    (
+        rows({"name": "id", "type": "int8", "format": "epoch[s]"}),
+        'spec.schema.fields[0].format: "epoch[s]" is set, and the type has no timestamp',
+    ),
+    (rows({"name": "id", "type": "timestamp[s]", "format": "epoch"}), "write one of: rfc3339, epoch[s]"),
+    (rows({"name": "id", "type": "int8", "required": "yes"}), "is neither true nor false"),
+    (rows(), "spec.schema.fields: has 0 entries; give at least 1"),
+    (rows(*({"name": f"f{n}", "type": "int8"} for n in range(257))), "has 257 entries; give at most 256"),
+    (
+        rows(
+            *({"name": f"f{n}", "type": "struct<" + ",".join(f"a{m}:int8" for m in range(5)) + ">"} for n in range(201))
+        ),
+        "spec.schema.fields: has more than 1000 columns at all depths together",
+    ),
+    (rows({"name": "id", "type": "int8"}) | {"spec.parser": {}}, "spec.schema: is set, and values are not parsed"),
+    (
+        {"spec.parser": {"type": "json", "unknownFields": "refuse"}},
+        'spec.parser.unknownFields: "refuse" has no meaning without a schema; remove it',
+    ),
+    (
+        rows({"name": "Dt", "type": "int8"})
+        | {F + "format": "parquet", F + "partitionBy": [{"date": {"granularity": "day"}}]},
+        "spec.schema: has a field of the name of a folder of output.partitionBy",
+    ),
     ({F + "compression": "lz4"}, "write one of: none, gzip, deflate, zstd"),
     ({F + "compression": "deflate"}, '"deflate" is not possible in format text; write one of: gzip, zstd, none'),
     (

@@ -1,18 +1,24 @@
 """Each rule that decides which object a record is in has a version, which changes with what the rule does."""
 
 import hashlib
+import io
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from logpersister.formats.base import Encoder, ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.revision import resource_of, revision_of, under_rules
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rules, rules_of
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records import parsers, paths, zones
+from logpersister.records import parsers, paths, rows, zones
+from logpersister.records.escaping import QUARANTINE
 from logpersister.storage import names
 from tests.unit.manifest.documents import accepted
 from tests.unit.records.batches import batch_of
@@ -29,6 +35,9 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     assert used() == {"format:text": 1, "names": 1}
     assert used(output={"format": "sequencefile"}) == {"format:sequencefile": 1, "names": 1}
     assert used(parser={"type": "json"}) == {"format:text": 1, "names": 1, "parser:json": 1}
+    schema = {"fields": [{"name": "n", "type": "int8"}]}
+    all_of_rows = {"format:parquet": 1, "names": 1, "rows:json": 1}
+    assert used(output={"format": "parquet"}, parser={"type": "json"}, schema=schema) == all_of_rows
     assert used(output__partitionBy=[{"offset": {"every": 5}}]) == {"format:text": 1, "names": 1, "paths": 1}
     assert used(output__partitionBy=UTC) == {"format:text": 1, "names": 1, "paths": 1}
     zone = zones.zone_rules("Europe/Berlin")
@@ -109,6 +118,24 @@ VALUES = [
     b"\xff", b'"\\ud83d"', b'"\x01"', b"\xef\xbb\xbf{}", b"[" * 128 + b"]" * 128, b"[" * 129 + b"]" * 129, b'{"a":1,}',
     b"'a'", b"\n7\t", b"line\nbreak", b"back\\slash",
 ]  # fmt: skip
+SCHEMA = SchemaSpec.model_validate(
+    {
+        "fields": [
+            {"name": "id", "type": "int32", "required": True},
+            {"name": "any", "type": "json"},
+            {"name": "at", "type": "timestamp[ms]"},
+            {"name": "price", "type": "decimal(5,2)"},
+            {"name": "tags", "type": "map<string, list<float32 not null>>"},
+        ]
+    }
+)
+ROWS = [
+    b'{"id": 1, "at": "2026-11-21T05:00:00.9999+01:00", "price": "1.50", "tags": {"a": [1, 0.1]}}',
+    b'{"id": 1, "at": "2026-11-21 05:00:00"}', b'{"id": 1.0}', b'{"id": "1"}', b'{"id": 2147483648}', b'{"id": null}',
+    b'{"id": 1, "price": 1.505}', b'{"id": 1, "price": 1e2}', b'{"id": 1, "tags": {"a": [], "a": []}}',
+    b'{"id": 1, "x": 0}', b'{"id": 1, "id": 1}', b'{"id": 1, "tags": {"a": [1e39]}}', b'{"id": 1, "at": "yesterday"}',
+    b'{"ID": 1}',
+]  # fmt: skip
 LEVELS = [
     {"date": {"granularity": "day"}},
     {"offset": {"every": 7}},
@@ -124,9 +151,45 @@ def layouts() -> Iterable[bytes]:
 
 
 def json() -> Iterable[bytes]:
-    refused = parsers.JsonParser().refused(batch_of([0] * len(VALUES), values=VALUES))
+    refused = parsers.JsonParser().parse(batch_of([0] * len(VALUES), values=VALUES)).refused
     assert refused is not None
     yield refused.rows.tobytes()
+
+
+def rows_of_a_schema() -> Iterable[bytes]:
+    """What becomes rows, and which: repr of Python's values, so that no other Arrow changes it."""
+    unknown: Any
+    for unknown in ("drop", "refuse"):
+        values = [*VALUES, *(b'{"id": 5, "any": %s}' % (value or b"null") for value in VALUES), *ROWS]
+        parsed = rows.JsonRows(SCHEMA, unknown).parse(batch_of([0] * len(values), values=values))
+        assert parsed.refused is not None
+        made: Any = parsed.rows
+        yield repr(made.to_pylist()).encode()
+        yield repr([one.to_pylist() for one in (parsed.refused.reasons, parsed.refused.fields)]).encode()
+
+
+def parquet() -> Iterable[bytes]:
+    """Columns, rows and row groups, and not the bytes, which are pyarrow's."""
+    parquet = {"kafkaColumns": ["topic", "partition", "offset", "timestamp", "key"], "rowGroupBytes": "64Ki"}
+    for lost, path, schema in product(("skip", "null"), ("dt=1", QUARANTINE), (None, SCHEMA)):
+        spec = {"format": "parquet", "parquet": {**parquet, "tombstones": lost}}
+        file_format = make_format(OutputSpec.model_validate(spec), schema)
+        encoder: Encoder = file_format.encoder(ObjectIdentity(Range(TopicPartition("clicks", 3), 0, 100), path))
+        values = [b'{"id": %d}' % number if number % 9 else None for number in range(9000)]
+        batch = batch_of([7] * len(values), values=values, keys=values[::-1])
+        if path == QUARANTINE:
+            texts = pa.array(["x"] * len(values))
+            batch = batch.append_column("reason", texts).append_column("field", texts)
+        elif schema is not None:
+            made = rows.JsonRows(SCHEMA, "drop").parse(batch).rows
+            assert made is not None
+            batch = batch.append_column("row", made)
+        if path == QUARANTINE:
+            batch = batch.filter(batch.column("value").is_valid())
+        content = b"".join(bytes(piece) for piece in (*encoder.encode(batch), *encoder.finish()))
+        file = pq.ParquetFile(io.BytesIO(content))
+        groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
+        yield repr((file_format.extension, str(file.schema_arrow), groups, file.read().to_pydict())).encode()
 
 
 def named() -> Iterable[bytes]:
@@ -151,6 +214,8 @@ def format_of(output: Mapping[str, Any]) -> Callable[[], Iterable[bytes]]:
     [
         (layouts, paths.RULES, (1, "4db1424ebe05")),
         (json, parsers.JSON_RULES, (1, "42a5f71b6595")),
+        (rows_of_a_schema, rows.RULES, (1, "fa04c81524e5")),
+        (parquet, used(output={"format": "parquet"})["format:parquet"], (1, "04fdd4c55089")),
         (named, names.RULES, (1, "9499985f501b")),
         (format_of({"compression": "none"}), used()["format:text"], (1, "70f637ac3c62")),
         (
@@ -164,7 +229,7 @@ def format_of(output: Mapping[str, Any]) -> Callable[[], Iterable[bytes]]:
             (1, "6c5bc191a616"),
         ),
     ],
-    ids=["paths", "json", "names", "text", "text-escaped", "sequencefile"],
+    ids=["paths", "json", "rows", "parquet", "names", "text", "text-escaped", "sequencefile"],
 )
 def test_a_rule_that_does_something_else_has_another_version(
     behaviour: Callable[[], Iterable[bytes]], version: int, known: tuple[int, str]

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import logpersister_native as native
 from logpersister.manifest.parser import ParserSpec
-from logpersister.records.parsers import JsonParser, Refused, make_parser
+from logpersister.records.parsers import JsonParser, Refused
+from logpersister.records.quarantine import make_parser
 from tests.examples import examples
 from tests.unit.records.batches import batch_of
 
@@ -21,7 +22,7 @@ DEEPEST = 128
 
 
 def refused(*values: bytes | None) -> Refused | None:
-    return JsonParser().refused(batch_of([0] * len(values), values=values))
+    return JsonParser().parse(batch_of([0] * len(values), values=values)).refused
 
 
 def is_json(value: bytes) -> bool:
@@ -109,7 +110,7 @@ def test_a_part_of_a_batch_is_looked_at_alone(values: list[bytes | None], data: 
     begin = data.draw(st.integers(0, len(values)))
     length = data.draw(st.integers(0, len(values) - begin))
     part = batch_of([0] * len(values), values=values).slice(begin, length)
-    found = JsonParser().refused(part)
+    found = JsonParser().parse(part).refused
     expected = [row for row, value in enumerate(values[begin : begin + length]) if value in (b"", b"x")]
     assert (found.rows.tolist() if found else []) == expected
 
@@ -130,5 +131,5 @@ def test_only_binary_values_are_looked_at() -> None:
 
 
 def test_bytes_need_no_parser() -> None:
-    assert make_parser(ParserSpec()) is None
-    assert make_parser(ParserSpec(type="json")) == pickle.loads(pickle.dumps(JsonParser()))
+    assert make_parser(ParserSpec(), None) is None
+    assert make_parser(ParserSpec(type="json"), None) == pickle.loads(pickle.dumps(JsonParser()))

@@ -14,6 +14,7 @@ from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
 from logpersister.pipeline.persist import by_path
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.plan.intents import CommittedOffset
@@ -21,11 +22,12 @@ from logpersister.ranges import Range
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
-from logpersister.verify.deep import DeepResult, DeepVerification, Writing
+from logpersister.verify.deep import DeepResult, DeepVerification
 from logpersister.verify.evidence import KafkaView, StoredObject
 from logpersister.verify.findings import Kind
 from logpersister.verify.streams import ContentError
 from logpersister.verify.tiling import examine
+from logpersister.verify.writing import Writing
 from tests.examples import examples
 from tests.unit.formats.samples import Record, batch, encode, many_records, records
 from tests.unit.verify.samples import CLICKS, ID, committed, evidence, pending, stored_object
@@ -49,8 +51,15 @@ SEQUENCEFILES: list[dict[str, Any]] = [
     )
     for key, lost in (("longwritable", "empty"), ("messagepack", "skip"))
 ]
-OUTPUTS = [OutputSpec.model_validate(output) for output in [*TEXT, *SEQUENCEFILES]]
-PLAIN, GZIP = OUTPUTS[0], OUTPUTS[4]
+PARQUET: list[dict[str, Any]] = [
+    {"format": "parquet", "compression": compression, "parquet": {"kafkaColumns": kafka, "tombstones": lost, **size}}
+    for compression, kafka, lost, size in (
+        ("zstd", ["topic", "partition", "offset", "timestamp", "key"], "skip", {"rowGroupBytes": "64Ki"}),
+        ("none", [], "null", {}),
+    )
+]
+OUTPUTS = [OutputSpec.model_validate(output) for output in [*TEXT, *SEQUENCEFILES, *PARQUET]]
+PLAIN, GZIP, SEQUENCE, ROWS = OUTPUTS[0], OUTPUTS[4], OUTPUTS[-3], OUTPUTS[-2]
 BY_DAY = OutputSpec.model_validate(
     {"format": "text", "compression": "none", "partitionBy": [{"date": {"granularity": "day"}}]}
 )
@@ -62,9 +71,15 @@ class Scenario:
     """One range in a bucket as it should be, and what Kafka has now."""
 
     def __init__(
-        self, output: OutputSpec, written: Sequence[Record], *, pieces: int = 7, parser: ParserSpec = ANY_BYTES
+        self,
+        output: OutputSpec,
+        written: Sequence[Record],
+        *,
+        pieces: int = 7,
+        parser: ParserSpec = ANY_BYTES,
+        schema: SchemaSpec | None = None,
     ) -> None:
-        self.writing: Writing | str = Writing(output, parser)
+        self.writing: Writing | str = Writing(output, parser, schema)
         self.kafka = list(written)
         self.pieces = pieces
         self.log_start = 0
@@ -75,8 +90,9 @@ class Scenario:
         self.read_error: RangeReadError | None = None
         self.committed: CommittedOffset = committed(self.end)
         records = batch(written)
-        for path, rows in sorted(by_path(records, layout_of(output, parser).assign(records))):
-            self._store(make_format(output), path, rows, parser.type)
+        parts = by_path(records, layout_of(output, parser, schema).assign(records))
+        for path, rows in sorted(parts, key=lambda part: part[0]):
+            self._store(make_format(output, schema), path, rows, parser.type)
 
     def _store(self, file_format: Any, path: str, rows: pa.RecordBatch, parser: str) -> None:
         checksum = PayloadChecksum()
@@ -158,7 +174,7 @@ class Read:
 
 
 def name(output: OutputSpec) -> str:
-    settings = output.text or output.sequencefile
+    settings = output.text or output.sequencefile or output.parquet
     return f"{output.format}-{output.compression}-" + "-".join(map(repr, settings.model_dump().values()))  # type: ignore[union-attr]
 
 
@@ -358,7 +374,10 @@ def mixed(count: int = 40) -> list[Record]:
     return simple(count, lambda number: values[number])
 
 
-@pytest.mark.parametrize("output", [PLAIN, GZIP, BY_DAY, OUTPUTS[-1]], ids=["text", "gzip", "by-day", "sequencefile"])
+SIDES = {"text": PLAIN, "gzip": GZIP, "by-day": BY_DAY, "sequencefile": SEQUENCE, "parquet": ROWS}
+
+
+@pytest.mark.parametrize("output", SIDES.values(), ids=list(SIDES))
 class TestQuarantine:
     def test_each_record_is_where_its_value_says(self, output: OutputSpec) -> None:
         written = mixed()
@@ -409,3 +428,84 @@ class TestQuarantine:
         (finding,) = scenario.compare().findings
         assert finding.kind is Kind.MISSING
         assert "Kafka has 14 records for _quarantine, the first at offset 0" in finding.message
+
+
+SCHEMA = SchemaSpec(
+    fields=(
+        FieldSpec(name="n", type="int32", required=True),
+        FieldSpec(name="tags", type="list<struct<at: timestamp[ns], price: decimal(10,2)>>"),
+    )
+)
+
+
+def events(count: int = 40) -> list[Record]:
+    """Every fifth record is no row, every seventh has a null value."""
+
+    def value(number: int) -> bytes | None:
+        if number % 7 == 3:
+            return None
+        if number % 5 == 0:
+            return b'{"n": "%d"}' % number
+        return b'{"n": %d, "tags": [{"at": "2026-11-21T05:00:00.123456789Z", "price": %d.5}], "x": 0}' % (
+            number,
+            number,
+        )
+
+    return simple(count, value)
+
+
+@pytest.mark.parametrize("output", [PLAIN, *OUTPUTS[-2:]], ids=["text", "kafka-columns", "tombstones"])
+class TestRows:
+    def test_rows_are_made_once_more(self, output: OutputSpec) -> None:
+        written = events()
+        world = Scenario(output, written, parser=JSON, schema=SCHEMA)
+        assert sorted(one.name.path for one in world.objects) == ["", QUARANTINE]
+        assert world.compare() == DeepResult([], len(written))
+
+    def test_other_rows_are_noticed(self, output: OutputSpec) -> None:
+        """Values that are no less rows than those in Kafka: only the content of the object tells."""
+        written = events()
+        disguised = [*written]
+        disguised[12] = written[12]._replace(value=(written[12].value or b"").replace(b".5}", b".6}"))
+        world = Scenario(output, disguised, parser=JSON, schema=SCHEMA)
+        world.kafka = written
+        kinds = {(finding.kind, finding.key) for finding in world.compare().findings}
+        good = next(one.key for one in world.objects if one.name.path == "")
+        assert kinds == {(Kind.WRONG_FACTS, good), (Kind.WRONG_CONTENT, good)}
+
+    def test_what_a_parser_should_not_have_refused_is_noticed(self, output: OutputSpec) -> None:
+        """The oracle decides about the sides, too, and not the parser that stored the records."""
+        written = events()
+        world = Scenario(output, written, parser=JSON, schema=SCHEMA)
+        texts = SCHEMA.model_copy(update={"fields": (FieldSpec(name="n", type="json"), *SCHEMA.fields[1:])})
+        world.writing = Writing(output, JSON, texts)
+        assert Kind.WRONG_CONTENT in world.kinds()
+
+    def test_what_retention_has_left_is_compared(self, output: OutputSpec) -> None:
+        world = Scenario(output, events(), parser=JSON, schema=SCHEMA)
+        world.retain(31)
+        result = world.compare()
+        assert {finding.kind for finding in result.findings} == {Kind.NOT_COMPARED}
+        assert result.compared == 9
+
+
+@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["values", "rows"])
+def test_a_parquet_file_that_kafka_has_no_more_proves_itself(schema: SchemaSpec | None) -> None:
+    def world() -> Scenario:
+        made = Scenario(ROWS, [one for one in events() if one.offset % 5], parser=JSON, schema=schema)
+        made.retain(made.end)
+        made.log_start = made.end - 1
+        return made
+
+    whole = world()
+    assert whole.kinds() in ([Kind.NOT_COMPARED], [])
+    flipped = world()
+    flipped.kafka = flipped.kafka[-1:]
+    flipped.content(lambda content: content[:60] + bytes([content[60] ^ 1]) + content[61:])
+    assert "it is no whole Parquet file" in flipped.message(Kind.WRONG_CONTENT)
+    cut = world()
+    cut.content(lambda content: content[:-9])
+    assert "it is no whole Parquet file" in cut.message(Kind.WRONG_CONTENT)
+    other = world()
+    other.writing = Writing(OUTPUTS[-1], JSON, schema)
+    assert "its columns are" in other.message(Kind.WRONG_CONTENT)

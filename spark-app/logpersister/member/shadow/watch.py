@@ -12,6 +12,7 @@ from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister, Spec
 from logpersister.manifest.output import PartitionRule
 from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.storage import StorageSpec
 from logpersister.member.shadow.comparer import ComparedGroup, Comparer
@@ -137,9 +138,9 @@ def seconds_between(resource: LogPersister) -> float:
     return min(LONGEST_SECONDS, max(SHORTEST_SECONDS, resource.spec.cycle_interval.total_seconds()))
 
 
-def _layout(spec: Spec) -> tuple[tuple[PartitionRule, ...], ParserSpec]:
+def _layout(spec: Spec) -> tuple[tuple[PartitionRule, ...], ParserSpec, SchemaSpec | None]:
     """Return all that the partition path of a record depends on, but for the record."""
-    return spec.output.partition_by, spec.parser
+    return spec.output.partition_by, spec.parser, spec.row_schema
 
 
 def _compared_group(
@@ -152,7 +153,7 @@ def _compared_group(
     )
     stack.callback(progress.close)
     store = stack.enter_context(open_store(storage, secrets))
-    partition_by, parser = _layout(resource.spec)
+    partition_by, parser, _ = _layout(resource.spec)
     stored_objects = StoredObjects(
         store, resource.group_id, in_folders=bool(partition_by), most=most, has_quarantine=parser.has_quarantine
     )

@@ -1,0 +1,66 @@
+"""JSON events of a shop, and their schema: texts, numbers, a timestamp, a struct, lists and a map."""
+
+import json
+import random
+from collections.abc import Mapping
+from typing import Any, Final
+
+WORDS: Final = ("checkout", "basket", "view", "click", "purchase", "refund")
+CITIES: Final = ("Berlin", "Lyon", "Ky\u014dto", "K\u00f6ln")
+COUNTRIES: Final = ("DE", "US", "FR", "JP")
+
+SCHEMA: Final[Mapping[str, Any]] = {
+    "fields": [
+        {"name": "id", "type": "int64", "required": True},
+        {"name": "at", "type": "timestamp[ms]", "required": True},
+        {"name": "type", "type": "string"},
+        {"name": "ok", "type": "bool"},
+        {"name": "amount", "type": "float64"},
+        {"name": "geo", "type": "struct<country: string, city: string, lat: float64, lon: float64>"},
+        {"name": "user", "type": "string"},
+        {"name": "tags", "type": "list<string>"},
+        {"name": "attrs", "type": "map<string, string>"},
+        {"name": "items", "type": "list<struct<sku: string, price: float64, qty: int32>>"},
+        {"name": "message", "type": "string"},
+    ]
+}
+
+
+def event(chance: random.Random, size: int) -> str:
+    """Return an event of exactly this many bytes; the message is what is missing."""
+
+    def word() -> str:
+        return chance.choice(WORDS)
+
+    place = {"country": chance.choice(COUNTRIES), "city": chance.choice(CITIES)}
+    where = {"lat": _degrees(chance, 90), "lon": _degrees(chance, 180)}
+    document = {
+        "id": chance.getrandbits(40),
+        "at": f"2026-11-21T{chance.randrange(24):02}:{chance.randrange(60):02}:{chance.random() * 59:06.3f}Z",
+        "type": word(),
+        "ok": chance.random() < 0.7,
+        "amount": round(chance.random() * 1000, 2),
+        "geo": place | where,
+        "user": f"{chance.getrandbits(128):032x}",
+        "tags": [word() for _ in range(chance.randrange(1, 4))],
+        "attrs": {name: word() for name in chance.sample(("ab", "cd", "campaign", "source"), 1)},
+    }
+    if size >= 800:
+        document["items"] = [
+            {"sku": f"SKU-{chance.randrange(10**6):06}", "price": round(chance.random() * 500, 2), "qty": number}
+            for number in range(1, chance.randrange(5, 8))
+        ]
+    text = _text(document)[:-1] + ',"message":"'
+    words = ""
+    while len(words) < size:
+        words += f"{word()}={chance.randrange(100_000)} "
+    left = size - len(text.encode()) - 2
+    return f'{text}{words[:left]}"}}'
+
+
+def _degrees(chance: random.Random, most: int) -> float:
+    return round(chance.uniform(-most, most), 6)
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,112 @@
+"""The first rows of a Parquet object, of which only what they need is read."""
+
+import base64
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, Any, Final, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from logpersister.ranges import Offset
+from logpersister.verify.parquet import plain
+from logpersister.verify.streams import ContentError
+
+BATCH_ROWS: Final = 64
+_KAFKA: Final = "kafka_"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """One row; None for what the file does not keep."""
+
+    value: bytes
+    """The value as it is where the file has it, else the columns of the row as JSON."""
+    offset: Offset | None
+    timestamp: int | None
+    """Milliseconds since 1970."""
+    key: bytes | None
+
+
+class ParquetRows:
+    """The rows of a file, in its order. Both the begin and the iteration raise `ContentError`."""
+
+    def __init__(self, size: int, section: Callable[[int, int], bytes]) -> None:
+        with _told():
+            # No buffering ahead: it would read whole column chunks of row groups that nobody asked for.
+            self._file = pq.ParquetFile(cast("IO[bytes]", _Sections(size, section)), pre_buffer=False)
+            self._names = self._file.schema_arrow.names
+
+    @property
+    def keeps_offsets(self) -> bool:
+        """Whether each row has its offset."""
+        return f"{_KAFKA}offset" in self._names
+
+    def __iter__(self) -> Iterator[ShownRow]:
+        with _told():
+            for batch in self._file.iter_batches(BATCH_ROWS, use_threads=False):
+                columns = [_readable(name, batch.column(name)) for name in self._names]
+                for values in zip(*columns, strict=True):
+                    yield _shown(dict(zip(self._names, values, strict=True)))
+
+
+class _told:  # noqa: N801 - a context manager, used like a function
+    """Turns what pyarrow says of a file that is none into `ContentError`."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, pa.ArrowException):
+            raise ContentError(f"it is no whole Parquet file ({str(error).splitlines()[0]})") from None
+
+
+def _shown(row: Mapping[str, Any]) -> ShownRow:
+    kafka = {name.removeprefix(_KAFKA): value for name, value in row.items() if name.startswith(_KAFKA)}
+    own = {name: value for name, value in row.items() if not name.startswith(_KAFKA)}
+    value = own.get("value")
+    as_it_is = isinstance(value, bytes) and own.keys() <= {"value", "reason", "field"}
+    text = value if as_it_is else json.dumps(own, default=_text, ensure_ascii=False).encode()
+    return ShownRow(text or b"", kafka.get("offset"), kafka.get("timestamp"), kafka.get("key"))
+
+
+def _readable(name: str, column: "pa.Array[Any]") -> list[Any]:
+    if name == f"{_KAFKA}timestamp":
+        return plain(column).to_pylist()
+    try:
+        return column.to_pylist()
+    except ValueError:  # Python's instants have no nanoseconds
+        return plain(column).to_pylist()
+
+
+def _text(value: Any) -> str:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+
+
+class _Sections(io.RawIOBase):
+    """An object as a file that can be read anywhere."""
+
+    def __init__(self, size: int, section: Callable[[int, int], bytes]) -> None:
+        self._size, self._section, self._position = size, section, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = begin + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def read(self, size: int = -1) -> bytes:
+        end = self._size if size < 0 else min(self._size, self._position + size)
+        content = self._section(self._position, end) if end > self._position else b""
+        self._position += len(content)
+        return content

@@ -1,0 +1,124 @@
+"""``spec.schema``: the columns that values become."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from logpersister.manifest.constraint import Condition, Flag, Model, Text, never
+from logpersister.manifest.problems import Finding
+from logpersister.manifest.rule import NotInCel, rule
+from logpersister.manifest.types import MOST_COLUMNS, NAME, NO_TYPE, Timestamp, Type, leaves, parse_type
+
+MOST_FIELDS = 256
+KAFKA_PREFIX = "kafka_"
+"""Of columns that hold Kafka's own fields (``output.parquet.kafkaColumns``)."""
+
+Notation = Literal["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
+
+FieldName = Annotated[
+    str,
+    Text(
+        rf"^{NAME}$",
+        "is not a name for a column (letters, digits, _, @, $ and -, no digit or - first)",
+        "write the name that the field has in the values",
+        64,
+        conditions=(
+            never(
+                rf"^(?i:{KAFKA_PREFIX})",
+                f"begins with {KAFKA_PREFIX}, which is for Kafka's own fields",
+                "leave the field out; offset, key and the like become columns by spec.output.parquet.kafkaColumns",
+            ),
+        ),
+    ),
+]
+
+
+def _is_a_type(text: str) -> bool:
+    parse_type(text)
+    return True
+
+
+TypeText = Annotated[
+    str,
+    Text(
+        r"^[A-Za-z0-9_@\$<>\[\](),: -]+$",
+        "is not a type",
+        "write for example int64, timestamp[ms] or list<string> (docs/schemas.md)",
+        4096,
+        conditions=(
+            Condition(
+                NotInCel("types nest, and patterns do not"),
+                _is_a_type,
+                NO_TYPE,
+                "write for example int64, timestamp[ms] or list<string> (docs/schemas.md)",
+            ),
+        ),
+    ),
+]
+
+
+class FieldSpec(Model):
+    """One field of the values, and one column of the rows."""
+
+    name: FieldName
+    """Name of the field in the values, and of the column. Names in values are case-sensitive; names of two columns must
+    differ in more than case, because Athena and Hive ignore case."""
+
+    type: TypeText
+    """`bool`, `int8` to `int64`, `float32`, `float64`, `string`, `binary[base64]`, `date`, `time[ms]`, `timestamp[ms]`,
+    `decimal(10,2)`, `json`, `struct<a: int32 not null, b: string>`, `list<T>`, `map<string, T>` (docs/schemas.md)."""
+
+    required: Flag = False
+    """Whether each value must have the field with a value other than null. A record without it is stored in
+    quarantine."""
+
+    format: Notation | None = None
+    """Notation of the timestamps in this field: `rfc3339` (default; text such as `2026-11-21T05:00:00Z`), or
+    `epoch[s]`, `epoch[ms]`, `epoch[us]`, `epoch[ns]` (a whole number). Only with timestamps."""
+
+    @property
+    def parsed(self) -> Type:
+        """What `type` means."""
+        return parse_type(self.type)
+
+    @rule(
+        "!has(self.format) || self.type.contains('timestamp[')",
+        "is set, and the type has no timestamp",
+        "remove it, or write for example type timestamp[ms]",
+        "format",
+    )
+    def _a_format_is_for_timestamps(self) -> bool:
+        return self.format is None or any(isinstance(leaf, Timestamp) for leaf in leaves(self.parsed))
+
+
+class SchemaSpec(Model):
+    """The columns that values become, in this order."""
+
+    fields: Annotated[tuple[FieldSpec, ...], Field(min_length=1, max_length=MOST_FIELDS)]
+    """Fields of the values that become columns. For other fields see `spec.parser.unknownFields`."""
+
+    @rule(
+        "self.fields.all(one, self.fields.exists_one(other, other.name.lowerAscii() == one.name.lowerAscii()))",
+        "has the same name twice; case does not count",
+        "rename or remove one",
+        "fields",
+    )
+    def _names_differ(self) -> Sequence[Finding]:
+        seen: set[str] = set()
+        found: list[Finding] = []
+        for index, field in enumerate(self.fields):
+            if field.name.lower() in seen:
+                told = "is there before; case does not count"
+                found.append(Finding(told, "rename or remove one", ("fields", index, "name"), f'"{field.name}"'))
+            seen.add(field.name.lower())
+        return found
+
+    @rule(
+        NotInCel("it would have to understand the types"),
+        f"has more than {MOST_COLUMNS} columns at all depths together",
+        "take json for parts that nobody queries by column",
+        "fields",
+    )
+    def _columns_are_few(self) -> bool:
+        return sum(1 for field in self.fields for _ in leaves(field.parsed)) <= MOST_COLUMNS

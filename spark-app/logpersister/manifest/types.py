@@ -1,0 +1,262 @@
+"""Types of columns in one line of text: ``struct<sku: string not null, price: decimal(10,2)>``. Pure.
+
+Grammar, with any white space between words::
+
+    type    = word | word "[" unit "]" | "decimal" "(" precision "," scale ")"
+            | "struct" "<" name ":" item {"," name ":" item} ">" | "list" "<" item ">" | "map" "<" "string" "," item ">"
+    item    = type ["not" "null"]
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final, Literal, NoReturn, TypeVar, get_args
+
+from logpersister.manifest.problems import RefusedError, refuse
+
+PlainName = Literal["bool", "int8", "int16", "int32", "int64", "float32", "float64", "string", "date", "json"]
+TimestampUnit = Literal["s", "ms", "us", "ns"]
+TimeUnit = Literal["ms", "us"]
+
+Unit = TypeVar("Unit")
+
+NAME: Final = r"[A-Za-z_@\$][A-Za-z0-9_@\$-]*"
+"""What a field may be called. No dot, which separates names in field paths; no space, which Parquet readers refuse."""
+NO_TYPE: Final = "is not a type: it"
+"""How every refusal begins."""
+MOST_NESTED: Final = 16
+MOST_COLUMNS: Final = 1000
+"""Of one schema, at every depth."""
+MOST_DIGITS: Final = 38
+"""Of a decimal: what 128 bits hold."""
+
+_TOKEN: Final = re.compile(rf"\s*(?:(?P<word>{NAME})|(?P<number>[0-9]+)|(?P<sign>[<>\[\](),:]))")
+_WORDS: Final = (*get_args(PlainName), "binary", "time", "timestamp", "decimal", "struct", "list", "map")
+_TIME_UNITS: "Final[Mapping[str, TimeUnit]]" = {"ms": "ms", "us": "us"}
+_TIMESTAMP_UNITS: "Final[Mapping[str, TimestampUnit]]" = {"s": "s", "ms": "ms", "us": "us", "ns": "ns"}
+_EXAMPLES: Final = (
+    f"write one of: {', '.join(get_args(PlainName))}, binary[base64], time[ms], timestamp[ms], decimal(10,2), "
+    "struct<a: int32, b: string not null>, list<string>, map<string, int64>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A type that its name says wholly."""
+
+    name: PlainName
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Bytes, which JSON has as text in base64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A time of day."""
+
+    unit: TimeUnit
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """An instant, in UTC."""
+
+    unit: TimestampUnit
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    """A number of `precision` digits, of which `scale` are behind the point."""
+
+    precision: int
+    scale: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A field of a struct."""
+
+    name: str
+    type: "Type"
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """Fields of fixed names, each with a type of its own."""
+
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """Any number of items of one type."""
+
+    item: "Type"
+    required: bool
+    """Whether no item may be null."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """Values of one type, each under a name that is text."""
+
+    value: "Type"
+    required: bool
+    """Whether no value may be null."""
+
+
+Type = Plain | Binary | Time | Timestamp | Decimal | Struct | ListOf | MapOf
+
+
+def parse_type(text: str) -> Type:
+    """Return what a text means. Raises `RefusedError`, which names the position (from 1) and the remedy."""
+    parser = _TypeParser(text)
+    found = parser.type(depth=1)
+    parser.end()
+    return found
+
+
+def leaves(type_: Type) -> Iterator[Type]:
+    """Yield what a type is made of that is not itself made of others."""
+    match type_:
+        case Struct(members):
+            for member in members:
+                yield from leaves(member.type)
+        case ListOf(inner) | MapOf(inner):
+            yield from leaves(inner)
+        case _:
+            yield type_
+
+
+class _TypeParser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+        self._readers: dict[str, Callable[[int], Type]] = {
+            "binary": lambda _: self._binary(),
+            "time": lambda _: Time(self._unit(_TIME_UNITS, "time[ms]")),
+            "timestamp": lambda _: Timestamp(self._unit(_TIMESTAMP_UNITS, "timestamp[ms]")),
+            "decimal": lambda _: self._decimal(),
+            "struct": self._struct,
+            "list": self._list,
+            "map": self._map,
+        }
+
+    def type(self, depth: int) -> Type:
+        if depth > MOST_NESTED:
+            self._refuse(f"is nested more than {MOST_NESTED} deep", "nest less, or take json for the inner part")
+        begin, word = self._next("word")
+        if word in get_args(PlainName):
+            return Plain(word)  # type: ignore[arg-type]  # checked above
+        if reader := self._readers.get(word):
+            return reader(depth + 1)
+        similar = get_close_matches(word.lower(), _WORDS, 1)
+        self._position = begin
+        raise self._refusal(f"has no type {word!r}", f"did you mean {similar[0]}?" if similar else _EXAMPLES)
+
+    def end(self) -> None:
+        if self._text[self._position :].strip():
+            self._refuse("has more than one type", "remove what follows the first one")
+
+    def _binary(self) -> Type:
+        self._expect("[", "binary[base64]")
+        self._word("base64", "binary[base64]")
+        self._expect("]", "binary[base64]")
+        return Binary()
+
+    def _unit(self, units: Mapping[str, Unit], example: str) -> Unit:
+        self._expect("[", example)
+        _, word = self._next("word")
+        if word not in units:
+            self._refuse(f"has an unknown unit {word!r}", f"write one of: {', '.join(units)}; for example {example}")
+        self._expect("]", example)
+        return units[word]
+
+    def _decimal(self) -> Type:
+        example = "decimal(10,2)"
+        self._expect("(", example)
+        precision = int(self._next("number")[1])
+        self._expect(",", example)
+        scale = int(self._next("number")[1])
+        self._expect(")", example)
+        if not 1 <= precision <= MOST_DIGITS or scale > precision:
+            self._refuse(
+                f"has a decimal of {precision} digits, {scale} of them behind the point",
+                f"take 1 to {MOST_DIGITS} digits, and no more behind the point; for example {example}",
+            )
+        return Decimal(precision, scale)
+
+    def _struct(self, depth: int) -> Type:
+        example = "struct<a: int32, b: string not null>"
+        members: list[Member] = []
+        self._expect("<", example)
+        while True:
+            _, name = self._next("word")
+            if name.lower() in (member.name.lower() for member in members):
+                self._refuse(f"has the field {name!r} twice in one struct", "rename one; case does not count")
+            self._expect(":", example)
+            members.append(Member(name, *self._item(depth)))
+            if not self._follows(","):
+                break
+        self._expect(">", example)
+        return Struct(tuple(members))
+
+    def _list(self, depth: int) -> Type:
+        self._expect("<", "list<string>")
+        item = ListOf(*self._item(depth))
+        self._expect(">", "list<string>")
+        return item
+
+    def _map(self, depth: int) -> Type:
+        example = "map<string, int64>"
+        self._expect("<", example)
+        self._word("string", example)
+        self._expect(",", example)
+        value = MapOf(*self._item(depth))
+        self._expect(">", example)
+        return value
+
+    def _item(self, depth: int) -> tuple[Type, bool]:
+        found = self.type(depth)
+        match = _TOKEN.match(self._text, self._position)
+        if match is None or match["word"] != "not":
+            return found, False
+        self._position = match.end()
+        self._word("null", "list<string not null>")
+        return found, True
+
+    def _follows(self, sign: str) -> bool:
+        match = _TOKEN.match(self._text, self._position)
+        if match is None or match["sign"] != sign:
+            return False
+        self._position = match.end()
+        return True
+
+    def _expect(self, sign: str, example: str) -> None:
+        if not self._follows(sign):
+            self._refuse(f"has no {sign}", f"write it as in {example}")
+
+    def _word(self, word: str, example: str) -> None:
+        if self._next("word")[1] != word:
+            self._refuse(f"has another word than {word}", f"write it as in {example}")
+
+    def _next(self, kind: str) -> tuple[int, str]:
+        """Return the next token, which must be of a kind, and where it begins."""
+        match = _TOKEN.match(self._text, self._position)
+        if match is None or match[kind] is None:
+            what = "number" if kind == "number" else "name"
+            self._refuse(f"has no {what}", _EXAMPLES)
+        self._position = match.end()
+        return match.start(kind), match[kind]
+
+    def _refuse(self, expectation: str, remedy: str) -> NoReturn:
+        raise self._refusal(expectation, remedy)
+
+    def _refusal(self, expectation: str, remedy: str) -> RefusedError:
+        rest = self._text[self._position :]
+        position = self._position + len(rest) - len(rest.lstrip()) + 1
+        return refuse(f"{NO_TYPE} {expectation} (position {position})", remedy)

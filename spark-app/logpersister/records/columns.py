@@ -1,0 +1,101 @@
+"""From ``spec.schema`` to the Arrow schema of rows."""
+
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+import pyarrow as pa
+
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Plain, Struct, Time, Timestamp, Type
+
+NOTATION: Final = b"logpersister.notation"
+"""Key of a field's metadata: how values have it, where the type does not say it."""
+UTC: Final = "UTC"
+DEFAULT_NOTATION: Final = "rfc3339"
+
+_PLAIN: "Final[dict[str, pa.DataType]]" = {
+    "bool": pa.bool_(),
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "float32": pa.float32(),
+    "float64": pa.float64(),
+    "string": pa.string(),
+    "date": pa.date32(),
+    "json": pa.string(),
+}
+
+
+def row_columns(schema: SchemaSpec) -> pa.Schema:
+    """Return the columns of rows: their names and types, whether they may be null, and the notation in values."""
+    return pa.schema([_top_level(field) for field in schema.fields])
+
+
+def without_notation(schema: pa.Schema) -> pa.Schema:
+    """Return the same columns as files have them."""
+    return pa.schema([_bare(field) for field in schema])
+
+
+def map_of(key: "pa.Field[Any]", value: "pa.Field[Any]") -> pa.DataType:
+    """Return the type of maps whose keys and values are fields, with all that belongs to a field."""
+    make: Callable[[pa.Field[Any], pa.Field[Any]], pa.DataType] = cast("Any", pa.map_)  # the stubs know types only
+    return make(key, value)
+
+
+def _top_level(spec: FieldSpec) -> "pa.Field[Any]":
+    return _field(spec.name, spec.parsed, required=spec.required, notation=spec.format or DEFAULT_NOTATION)
+
+
+def _field(name: str, type_: Type, *, required: bool, notation: str) -> "pa.Field[Any]":
+    metadata = _notation(type_, notation)
+    arrow = _arrow(type_, notation)
+    return pa.field(name, arrow, nullable=not required, metadata={NOTATION: metadata.encode()} if metadata else None)
+
+
+def _notation(type_: Type, of_timestamps: str) -> str | None:
+    match type_:
+        case Timestamp():
+            return of_timestamps
+        case Binary():
+            return "base64"
+        case Plain("json"):
+            return "json"
+        case _:
+            return None
+
+
+def _arrow(type_: Type, notation: str) -> pa.DataType:  # noqa: PLR0911  (one for each type)
+    match type_:
+        case Plain(name):
+            return _PLAIN[name]
+        case Binary():
+            return pa.binary()
+        case Time(unit):
+            return pa.time32("ms") if unit == "ms" else pa.time64("us")
+        case Timestamp(unit):
+            return pa.timestamp(unit, UTC)
+        case Decimal(precision, scale):
+            return pa.decimal128(precision, scale)
+        case Struct(members):
+            return pa.struct([_field(one.name, one.type, required=one.required, notation=notation) for one in members])
+        case ListOf(item, required):
+            return pa.list_(_field("element", item, required=required, notation=notation))
+        case MapOf(value, required):
+            key = pa.field("key", pa.string(), nullable=False)
+            return map_of(key, _field("value", value, required=required, notation=notation))
+
+
+def _bare(field: "pa.Field[Any]") -> "pa.Field[Any]":
+    return pa.field(field.name, _bare_type(field.type), nullable=field.nullable)
+
+
+def _bare_type(type_: Any) -> pa.DataType:
+    if pa.types.is_struct(type_):
+        return pa.struct([_bare(field) for field in type_])
+    if pa.types.is_map(type_):
+        return map_of(type_.key_field, _bare(type_.item_field))
+    if pa.types.is_list(type_):
+        return pa.list_(_bare(type_.value_field))
+    found: pa.DataType = type_
+    return found

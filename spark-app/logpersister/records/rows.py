@@ -1,0 +1,71 @@
+"""Rows: values that are JSON objects become typed columns, straight and for whole batches at once.
+
+The parser is native (spark-app/native). What it accepts says docs/schemas.md; `verify.rows` says the same once more.
+"""
+
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Final, cast
+
+import numpy as np
+import pyarrow as pa
+
+import logpersister_native as native
+from logpersister.manifest.parser import ParserSpec, UnknownFields
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.columns import row_columns
+from logpersister.records.parsers import Parsed, Refused
+
+RULES: Final = 1
+"""Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
+
+_ACCEPTED: Final = 0
+_NULL: Final = 1
+"""Codes of the native parser, which are places in its ``REASONS``."""
+
+MOST_PARSERS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class JsonRows:
+    """Each value is one JSON object with the fields of a schema. Null values become no row."""
+
+    schema: SchemaSpec
+    unknown_fields: UnknownFields
+
+    def parse(self, batch: pa.RecordBatch) -> Parsed:
+        accepted, codes, fields = _native(self).parse(cast("pa.BinaryArray", batch.column("value")))
+        rows: pa.StructArray = accepted.to_struct_array()
+        found = codes.to_numpy(zero_copy_only=True)
+        if accepted.num_rows == len(found):
+            return Parsed(rows)
+        refused = np.flatnonzero((found != _ACCEPTED) & (found != _NULL))
+        kept = np.delete(found, refused)
+        if accepted.num_rows < len(kept):
+            rows = _with_nulls(rows, kept == _ACCEPTED)
+        if not len(refused):
+            return Parsed(rows)
+        reasons, where = _words().take(codes.take(refused)), fields.take(refused)
+        first = f"{reasons[0]} in {where[0]}" if where[0].is_valid else str(reasons[0])
+        return Parsed(rows, Refused(refused, f"no row of the schema: {first}", reasons, where))
+
+
+def _with_nulls(rows: pa.StructArray, is_row: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> pa.StructArray:
+    """Return rows with a null where there is none."""
+    places = pa.array(np.cumsum(is_row) - 1, pa.int64(), mask=~is_row)
+    return rows.take(places)
+
+
+@cache
+def _words() -> pa.StringArray:
+    return pa.array(native.REASONS, pa.string())
+
+
+@lru_cache(maxsize=MOST_PARSERS)
+def _native(of: JsonRows) -> "native.RowParser":
+    return native.RowParser(row_columns(of.schema), unknown_fields=of.unknown_fields)
+
+
+def make_rows(parser: ParserSpec, schema: SchemaSpec) -> JsonRows:
+    """Return what makes rows of values."""
+    return JsonRows(schema, parser.unknown_fields)

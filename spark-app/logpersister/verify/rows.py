@@ -1,0 +1,337 @@
+"""Rows of a schema made once more, value by value in plain Python; no code of the native parser is in it.
+
+docs/schemas.md says what is a row. What Python has no exact type for is as it stands in Arrow: dates are days, times
+and timestamps units since midnight and 1970.
+"""
+
+import base64
+import re
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal as Number
+from decimal import InvalidOperation
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.types import (
+    Binary,
+    Decimal,
+    ListOf,
+    MapOf,
+    Member,
+    Plain,
+    Struct,
+    Time,
+    Timestamp,
+    Type,
+)
+from logpersister.records.parsers import Parsed, Refused
+from logpersister.verify.json_text import Node, NotJsonError, tree_of
+
+MOST_NESTED: Final = 64
+
+_BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_FIRST_SECOND: Final = (date(1, 1, 1) - date(1970, 1, 1)) // timedelta(seconds=1)
+_LAST_SECOND: Final = (date(9999, 12, 31) - date(1970, 1, 1)) // timedelta(seconds=1) + 86_399
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_DATE: Final = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+_TIME: Final = r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]+))?"
+_DATE_ALONE: Final = re.compile(_DATE)
+_TIME_ALONE: Final = re.compile(_TIME)
+_INSTANT: Final = re.compile(_DATE + "[Tt ]" + _TIME + r"(?:[Zz]|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))?")
+
+Row = Mapping[str, Any]
+
+
+class RefusalError(Exception):
+    """A value that is no row."""
+
+    def __init__(self, reason: str, path: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.path = path
+        """The field that is concerned; empty for none."""
+
+    def below(self, step: str) -> "RefusalError":
+        """Return the same, seen from one level further out."""
+        dot = "." if self.path and self.path[0] not in "[{" else ""
+        return RefusalError(self.reason, step + dot + self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class RowOracle:
+    """A parser, as `records.parsers` has them, for verification."""
+
+    schema: SchemaSpec
+    unknown_fields: str
+
+    def row(self, value: bytes) -> Row:
+        """Return the row of a value. Raises `RefusalError`."""
+        tree = _checked(value)
+        if tree.kind != "object":
+            raise RefusalError("not_an_object")
+        members = tuple(Member(one.name, one.parsed, one.required) for one in self.schema.fields)
+        formats = {one.name: one.format or "rfc3339" for one in self.schema.fields}
+        refuse = self.unknown_fields == "refuse"
+        return _struct(tree, members, lambda name: _Reading(formats[name], refuse), refuse_unknown=refuse)
+
+    def parse(self, batch: pa.RecordBatch) -> Parsed:
+        """Return what is refused; rows are made apart."""
+        rows: list[int] = []
+        why: list[RefusalError] = []
+        for place, value in enumerate(batch.column("value").to_pylist()):
+            try:
+                if value is not None:
+                    self.row(value)
+            except RefusalError as error:
+                rows.append(place)
+                why.append(error)
+        if not rows:
+            return Parsed()
+        reasons = pa.array([one.reason for one in why], pa.string())
+        fields = pa.array([one.path or None for one in why], pa.string())
+        return Parsed(None, Refused(np.array(rows, np.int64), why[0].reason, reasons, fields))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What holds for everything in a field."""
+
+    format: str
+    refuse_unknown: bool
+
+
+def _checked(value: bytes) -> Node:
+    """Return a document, which may still be anything."""
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        raise RefusalError("not_utf8") from None
+    try:
+        tree = tree_of(text)
+    except NotJsonError:
+        raise RefusalError("not_json") from None
+    except RecursionError:
+        raise RefusalError("too_deep") from None
+    if tree.depth > MOST_NESTED:
+        raise RefusalError("too_deep")
+    if "\\u" in text and any(token[0] == '"' and _is_half(token) for token in tree.tokens):
+        raise RefusalError("bad_text")
+    return tree
+
+
+def _is_half(token: str) -> bool:
+    return _SURROGATE.search(Node("string", [token], 0, 1).string) is not None
+
+
+def _struct(
+    node: Node, members: tuple[Member, ...], reading: Callable[[str], _Reading], *, refuse_unknown: bool
+) -> dict[str, Any]:
+    known = {member.name: member for member in members}
+    found: dict[str, Any] = {}
+    for name, value in node.members:
+        member = known.get(name)
+        if member is None:
+            if refuse_unknown:
+                raise RefusalError("unknown_field")
+        elif name in found:
+            raise RefusalError("duplicate", name)
+        else:
+            found[name] = _item(value, member.type, reading(name), name, required=member.required)
+    for member in members:
+        if member.name not in found:
+            if member.required:
+                raise RefusalError("missing", member.name)
+            found[member.name] = None
+    return found
+
+
+def _item(node: Node, type_: Type, reading: _Reading, step: str, *, required: bool) -> Any:
+    if node.kind == "word" and node.text == "null":
+        if required:
+            raise RefusalError("missing", step)
+        return None
+    try:
+        return _value(node, type_, reading)
+    except RefusalError as error:
+        raise error.below(step) from None
+
+
+def _value(node: Node, type_: Type, reading: _Reading) -> Any:  # noqa: PLR0911  (one for each type)
+    match type_:
+        case Plain(name):
+            return _PLAIN[name](node) if name in _PLAIN else _integer(node, _BITS[name])
+        case Binary():
+            return _bytes(_string(node))
+        case Time(unit):
+            return _time(_string(node), unit)
+        case Timestamp(unit):
+            return _timestamp(node, unit, reading.format)
+        case Decimal(precision, scale):
+            return _decimal(node, precision, scale)
+        case Struct(members):
+            _expect(node, "object")
+            return _struct(node, members, lambda _: reading, refuse_unknown=reading.refuse_unknown)
+        case ListOf(item, required):
+            _expect(node, "array")
+            return [_item(one, item, reading, "[]", required=required) for _, one in node.members]
+        case MapOf(value, required):
+            _expect(node, "object")
+            entries = [(key, _item(one, value, reading, "{}", required=required)) for key, one in node.members]
+            if len({key for key, _ in entries}) < len(entries):
+                raise RefusalError("duplicate", "{}")
+            return entries
+
+
+def _expect(node: Node, kind: str) -> None:
+    if node.kind != kind:
+        raise RefusalError("wrong_type")
+
+
+def _string(node: Node) -> str:
+    _expect(node, "string")
+    return node.string
+
+
+def _bool(node: Node) -> bool:
+    _expect(node, "word")
+    return node.text == "true"
+
+
+def _integer(node: Node, bits: int) -> int:
+    _expect(node, "number")
+    if not node.text.lstrip("-").isdigit():
+        raise RefusalError("wrong_type")
+    digits = node.text.lstrip("-")
+    if len(digits) > 19:  # also what Python would not convert
+        raise RefusalError("overflow")
+    number = int(node.text)
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise RefusalError("overflow")
+    return number
+
+
+def _double(node: Node) -> float:
+    _expect(node, "number")
+    number = float(node.text)
+    if number in (float("inf"), float("-inf")):
+        raise RefusalError("overflow")
+    return number
+
+
+def _single(node: Node) -> float:
+    double = _double(node)
+    try:
+        (single,) = struct.unpack("<f", struct.pack("<f", double))
+    except OverflowError:
+        raise RefusalError("overflow") from None
+    # A double in the middle of two singles may itself be rounded: then the text decides, and not the even one.
+    other = float(np.nextafter(np.float32(single), np.float32(double if double != single else single)))
+    written = Number(node.text)
+    if double - single == other - double != 0 and written != Number(double):
+        return float(max(single, other) if written > Number(double) else min(single, other))
+    return float(single)
+
+
+def _date(node: Node) -> int:
+    match = _DATE_ALONE.fullmatch(_string(node))
+    if match is None:
+        raise RefusalError("bad_text")
+    return _in_range(_days(match) * 86_400) // 86_400
+
+
+def _days(match: re.Match[str]) -> int:
+    """Return the days since 1970; the year 0, which Python does not have, is 400 years before the year 400."""
+    year, month, day = (int(match[group]) for group in (1, 2, 3))
+    try:
+        shifted = date(year or 400, month, day)
+    except ValueError:
+        raise RefusalError("bad_text") from None
+    return (shifted - date(1970, 1, 1)).days - (0 if year else 146_097)
+
+
+def _time(text: str, unit: str) -> int:
+    match = _TIME_ALONE.fullmatch(text)
+    if match is None:
+        raise RefusalError("bad_text")
+    seconds, nanoseconds = _seconds(match, 1)
+    return seconds * _PER_SECOND[unit] + nanoseconds * _PER_SECOND[unit] // 10**9
+
+
+def _seconds(match: re.Match[str], first: int) -> tuple[int, int]:
+    hours, minutes, seconds = (int(match[first + step]) for step in range(3))
+    return (hours * 60 + minutes) * 60 + seconds, int((match[first + 3] or "0")[:9].ljust(9, "0"))
+
+
+def _timestamp(node: Node, unit: str, written: str) -> int:
+    if written != "rfc3339":
+        per_second = _PER_SECOND[written[6:-1]]
+        number = _integer(node, 64)
+        _in_range(number // per_second)
+        return _fitting(number * _PER_SECOND[unit] // per_second)
+    match = _INSTANT.fullmatch(_string(node))
+    if match is None:
+        raise RefusalError("bad_text")
+    seconds, nanoseconds = _seconds(match, 4)
+    seconds += _days(match) * 86_400
+    if match[8]:
+        seconds -= int(match[8] + "1") * (int(match[9]) * 60 + int(match[10])) * 60
+    return _fitting(_in_range(seconds) * _PER_SECOND[unit] + nanoseconds * _PER_SECOND[unit] // 10**9)
+
+
+def _in_range(second: int) -> int:
+    if not _FIRST_SECOND <= second <= _LAST_SECOND:
+        raise RefusalError("overflow")
+    return second
+
+
+def _fitting(number: int) -> int:
+    if not -(2**63) <= number < 2**63:
+        raise RefusalError("overflow")
+    return number
+
+
+def _decimal(node: Node, precision: int, scale: int) -> Number:
+    text = node.string if node.kind == "string" else node.text
+    if node.kind not in ("string", "number"):
+        raise RefusalError("wrong_type")
+    if _NUMBER.fullmatch(text) is None:
+        raise RefusalError("bad_text")
+    digits = re.split("[eE]", text)[0].replace(".", "").lstrip("-0").rstrip("0")
+    if not digits:
+        return Number(0)
+    try:
+        number = Number(text)
+    except InvalidOperation:  # an exponent beyond all bounds
+        raise RefusalError("overflow") from None
+    last = number.adjusted() - len(digits) + 1
+    if last < -scale or number.adjusted() >= precision - scale:
+        raise RefusalError("overflow")
+    return number
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        found = base64.b64decode(text.encode("ascii"), validate=True)
+    except ValueError:
+        raise RefusalError("bad_text") from None
+    if base64.b64encode(found) != text.encode():
+        raise RefusalError("bad_text")
+    return found
+
+
+_PLAIN: "Final[Mapping[str, Callable[[Node], Any]]]" = {
+    "bool": _bool,
+    "float32": _single,
+    "float64": _double,
+    "string": _string,
+    "date": _date,
+    "json": lambda node: node.text,
+}

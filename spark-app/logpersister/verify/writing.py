@@ -1,0 +1,33 @@
+"""How a revision writes records, as far as a verification has to know."""
+
+from dataclasses import dataclass
+
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.paths import Layout, make_layout
+from logpersister.records.quarantine import QuarantineLayout, layout_of
+from logpersister.verify.rows import RowOracle
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a revision writes records."""
+
+    output: OutputSpec
+    parser: ParserSpec
+    schema: SchemaSpec | None = None
+    other_rules: str = ""
+    """Who wrote by other rules than ours, and by which: then what differs proves nothing. Empty: nobody."""
+
+    @property
+    def oracle(self) -> RowOracle | None:
+        """What makes rows of values; None: nothing does."""
+        return None if self.schema is None else RowOracle(self.schema, self.parser.unknown_fields)
+
+    @property
+    def layout(self) -> Layout:
+        """In which path each record belongs."""
+        if self.oracle is None:
+            return layout_of(self.output, self.parser, None)
+        return QuarantineLayout(self.oracle, make_layout(self.output.partition_by))

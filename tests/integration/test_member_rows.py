@@ -1,0 +1,242 @@
+"""JSON events become typed rows in Parquet; what is no row is kept in quarantine, with the reason and the field."""
+
+import io
+import json
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import Row, SparkSession
+
+from logpersister.cli.exits import Exit
+from tests.integration.harness.faults import stalled_puts
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify, kinds
+from tests.stack.fault_proxy import FaultProxy
+from tests.stack.topics import Record, produce
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(900)
+
+QUARANTINE = "_quarantine"
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+FIELDS: list[dict[str, Any]] = [
+    {"name": "id", "type": "int64", "required": True},
+    {"name": "at", "type": "timestamp[us]"},
+    {"name": "seen", "type": "timestamp[ms]", "format": "epoch[s]"},
+    {"name": "amount", "type": "decimal(10,2)"},
+    {"name": "geo", "type": "struct<country: string not null, lat: float64>"},
+    {"name": "tags", "type": "list<string not null>"},
+    {"name": "attrs", "type": "map<string, int32>"},
+    {"name": "day", "type": "date"},
+    {"name": "raw", "type": "binary[base64]"},
+    {"name": "extra", "type": "json"},
+    {"name": "ok", "type": "bool"},
+    {"name": "small", "type": "int8"},
+]
+BAD: list[tuple[bytes, str, str | None]] = [
+    (b'{"id": 1, ', "not_json", None),
+    (b'{"at": "2026-11-21T05:00:00Z"}', "missing", "id"),
+    (b'{"id": "1"}', "wrong_type", "id"),
+    (b'{"id": 1, "small": 200}', "overflow", "small"),
+    (b'{"id": 1, "geo": {"lat": 5}}', "missing", "geo.country"),
+    (b'{"id": 1, "tags": ["a", null]}', "missing", "tags[]"),
+    (b'{"id": 1, "id": 2}', "duplicate", "id"),
+    (b'{"id": 1, "at": "yesterday"}', "bad_text", "at"),
+    (b"[1]", "not_an_object", None),
+    (b'{"id": 1, "extra": "\xff"}', "not_utf8", None),
+]
+"""Values, and by hand: why each is no row, and in which field."""
+EVERY = 40
+"""One record of so many is no row, and another one a tombstone."""
+
+
+def event(number: int) -> dict[str, Any]:
+    """Return what a row should be."""
+    at = NOON + timedelta(microseconds=number)
+    return {
+        "id": 2**53 + number,
+        "at": at,
+        "seen": at.replace(microsecond=0),
+        "amount": Decimal(number) / 100,
+        "geo": {"country": "DE", "lat": number / 7} if number % 3 else None,
+        "tags": ["a\nb", "\u00e4"][: number % 3],
+        "attrs": {"x": number, "y": None},
+        "day": date(2026, 11, 21),
+        "raw": number.to_bytes(4, "big"),
+        "extra": '{"b":1.50}',
+        "ok": number % 2 == 0,
+        "small": number % 128,
+    }
+
+
+def value_of(number: int) -> bytes:
+    """Return the JSON of an event as a producer writes it, with one field that the schema does not have."""
+    row = event(number)
+    document = row | {
+        "at": row["at"].isoformat(),
+        "seen": int(row["seen"].timestamp()),
+        "amount": str(row["amount"]),
+        "day": "2026-11-21",
+        "raw": b64encode(row["raw"]).decode(),
+        "extra": "EXTRA",
+        "unknown": [{"more": None}],
+    }
+    return json.dumps(document).replace('"EXTRA"', '{ "b": 1.50 }').encode()
+
+
+def record(number: int, partition: int) -> Record:
+    value = value_of(number)
+    if number % EVERY == 7:
+        value = BAD[number // EVERY % len(BAD)][0]
+    tombstone = number % EVERY == 9
+    time = int(NOON.timestamp() * 1000) + number
+    return Record(None if tombstone else value, b"key-%d" % number, partition=partition, timestamp=time)
+
+
+def write(scene: Scene, topic: str, begin: int, end: int) -> None:
+    records = (record(number, partition) for number in range(begin, end) for partition in (0, 1))
+    produce(scene.kafka.bootstrap, topic, records)
+
+
+def is_row(number: int) -> bool:
+    return number % EVERY not in (7, 9)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.pyspark.python": sys.executable,
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    context = SparkContext(master="local[1]", appName="tests", conf=SparkConf().setAll(list(settings.items())))
+    yield SparkSession(context)
+    context.stop()
+
+
+def downloaded(scene: Scene, topic: str, folder: Path) -> Path:
+    """Copy the objects of a topic, with their paths below it."""
+    for key in scene.bucket.names(topic):
+        file = folder / key.partition(f"{topic}/")[2]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        scene.bucket.client.download_file(scene.bucket.name, key, str(file))
+    return folder
+
+
+def manifest_of(scene: Scene, topic: str, **spec: Any) -> Path:
+    parquet = {"kafkaColumns": ["partition", "offset", "timestamp"], "rowGroupBytes": "64Ki"}
+    output = {"format": "parquet", "parquet": parquet, "partitionBy": [{"date": {"granularity": "day"}}]}
+    return scene.manifest(
+        kafka={"topics": [topic]}, output=output, parser={"type": "json"}, schema={"fields": FIELDS}, **spec
+    )
+
+
+def test_rows_of_members_of_which_one_is_killed(
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify, spark: SparkSession, tmp_path: Path
+) -> None:
+    name, first, last = topic(2), 800, 1_000
+    write(scene, name, 0, first)
+    manifest = manifest_of(scene, name, storage={"endpoint": s3_proxy.endpoint})
+    fault = stalled_puts(f"/{QUARANTINE}/")
+    s3_proxy.inject(fault)
+    member = scene.member(manifest, "one")
+    member.wait("both quarantines are on their way", lambda: fault.met >= 2)
+    member.wait("all other objects exist", lambda: len(scene.bucket.names(name)) == 2)
+    client, bucket = scene.bucket.client, scene.bucket.name
+    before = {key: client.head_object(Bucket=bucket, Key=key)["ETag"] for key in scene.bucket.names(name)}
+    member.kill()
+    member.wait_gone()
+    s3_proxy.clear()
+    write(scene, name, first, last)
+    after = scene.member(manifest, "two")
+    scene.group.wait_current(name, explain=after.tail)
+
+    now = {key: client.head_object(Bucket=bucket, Key=key)["ETag"] for key in scene.bucket.names(name)}
+    assert before.items() <= now.items()
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert [one["compared"] for one in document["topics"]] == [2 * last]
+    files = downloaded(scene, name, tmp_path / "files")
+    assert_rows(spark.read.parquet(str(files)).collect(), last)
+    assert_quarantine(spark, files / QUARANTINE, last)
+
+
+def assert_rows(found: list[Row], last: int) -> None:
+    """Check what Spark reads: columns and values, and where each record was."""
+    assert [*found[0].asDict()] == [
+        *(field["name"] for field in FIELDS), "kafka_partition", "kafka_offset", "kafka_timestamp", "dt"
+    ]  # fmt: skip
+    rows = {(one.kafka_partition, one.kafka_offset): one.asDict(recursive=True) for one in found}
+    assert len(rows) == len(found)
+    assert rows.keys() == {(partition, number) for number in range(last) if is_row(number) for partition in (0, 1)}
+    for (_, number), row in rows.items():
+        expected = event(number)
+        times = {name: expected[name].replace(tzinfo=None) for name in ("at", "seen")}
+        raw = bytearray(expected["raw"])
+        told = {name: row[name] for name in expected}
+        assert told == expected | times | {"raw": raw}
+        assert row["dt"] == date(2026, 11, 21)
+
+
+def assert_quarantine(spark: SparkSession, folder: Path, last: int) -> None:
+    """Check what was refused, by Spark and by pyarrow."""
+    bad = [number for number in range(last) if number % EVERY == 7]
+    expected = {(partition, number, *BAD[number // EVERY % len(BAD)]) for number in bad for partition in (0, 1)}
+    rows = spark.read.parquet(str(folder)).collect()
+    found = [(one.kafka_partition, one.kafka_offset, bytes(one.value), one.reason, one.field) for one in rows]
+    assert len(found) == len(expected)
+    assert set(found) == expected
+    assert {bytes(one.kafka_key) for one in rows} == {b"key-%d" % number for number in bad}
+    schema = pq.read_schema(next(folder.glob("*.parquet")))
+    assert schema.names == [
+        "value", "reason", "field", "kafka_topic", "kafka_partition", "kafka_offset", "kafka_timestamp", "kafka_key"
+    ]  # fmt: skip
+
+
+def test_damage_is_found(scene: Scene, topic: CreateTopic, verify: Verify, s3: "S3Client", bucket: str) -> None:
+    """In one partition a bit is flipped, in the other one a value is another one, in a file that is whole."""
+    name = topic(2)
+    write(scene, name, 0, 200)
+    manifest = manifest_of(scene, name)
+    scene.run_until_current(manifest)
+    good = [key for key in scene.bucket.names(name) if QUARANTINE not in key]
+    assert len(good) == 2
+    for key, spoil in zip(good, (_with_a_flipped_bit, _with_another_value), strict=True):
+        found = s3.get_object(Bucket=bucket, Key=key)
+        s3.put_object(Bucket=bucket, Key=key, Body=spoil(found["Body"].read()), Metadata=found["Metadata"])
+
+    assert verify(manifest)["ok"]
+    broken = verify(manifest, "--deep", code=Exit.BROKEN)
+
+    assert kinds(broken) == {("wrong-content", 0): 1, ("wrong-content", 1): 1}
+    messages = sorted(one["message"] for one in broken["findings"])
+    assert any("it is no whole Parquet file" in message for message in messages)
+    assert any(message.startswith("at offset 100 it holds") for message in messages)
+
+
+def _with_a_flipped_bit(content: bytes) -> bytes:
+    return content[:200] + bytes([content[200] ^ 1]) + content[201:]
+
+
+def _with_another_value(content: bytes) -> bytes:
+    table = pq.read_table(io.BytesIO(content))
+    place = table.column("kafka_offset").to_pylist().index(100)
+    small: list[Any] = table.column("small").to_pylist()
+    small[place] += 1
+    changed = table.set_column(table.schema.get_field_index("small"), "small", pa.array(small, pa.int8()))
+    sink = io.BytesIO()
+    pq.write_table(changed, sink)
+    return sink.getvalue()

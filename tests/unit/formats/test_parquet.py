@@ -1,0 +1,163 @@
+"""Format parquet: rows and refused values in whatever batches they come, and what its files look like."""
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.formats.base import ObjectIdentity
+from logpersister.formats.registry import make_format
+from logpersister.formats.row_groups import RowGroups
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.pipeline.persist import by_path
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.quarantine import layout_of
+from tests.examples import examples
+from tests.unit.formats.samples import IDENTITY, Record, batch, cut
+
+SCHEMA = SchemaSpec(
+    fields=(
+        FieldSpec(name="n", type="int32", required=True),
+        FieldSpec(name="at", type="timestamp[ms]"),
+        FieldSpec(name="text", type="string"),
+        FieldSpec(name="tags", type="list<struct<a: map<string, int8>, b: float64 not null>>"),
+    )
+)
+EVERYTHING = ["topic", "partition", "offset", "timestamp", "key"]
+
+
+def value(number: int) -> bytes | None:
+    match number % 11:
+        case 3:
+            return None
+        case 5:
+            return b'{"n": "%d"}' % number
+        case 7:
+            return b'{"n": %d' % number
+        case _:
+            tags = b'[{"a": {"x": %d}, "b": %d.5}]' % (number % 100, number) if number % 3 else b"[]"
+            at = b'"2026-11-21T05:00:00.%03dZ"' % (number % 1000)
+            return b'{"n": %d, "at": %s, "text": "%s", "tags": %s}' % (number, at, b"t" * (number % 50), tags)
+
+
+def record(number: int) -> Record:
+    return Record(100 + number, -1 if number % 4 else number, b"k%d" % (number % 7), value(number))
+
+
+RECORDS = [record(number) for number in range(2500)]
+
+
+def output_of(**parquet: Any) -> OutputSpec:
+    settings = {"kafkaColumns": EVERYTHING, "rowGroupBytes": "64Ki"} | parquet
+    return OutputSpec.model_validate({"format": "parquet", "parquet": settings})
+
+
+def files(output: OutputSpec, batches: "list[pa.RecordBatch]", schema: SchemaSpec | None = SCHEMA) -> dict[str, bytes]:
+    """Return the file of each path."""
+    layout, file_format = layout_of(output, ParserSpec(type="json"), schema), make_format(output, schema)
+    encoders: dict[str, Any] = {}
+    written: dict[str, bytes] = {}
+    for each in batches:
+        for path, part in by_path(each, layout.assign(each)) if each.num_rows else ():
+            if path not in encoders:
+                encoders[path] = file_format.encoder(ObjectIdentity(IDENTITY.range, path))
+            written[path] = written.get(path, b"") + b"".join(map(bytes, encoders[path].encode(part)))
+    return {path: written[path] + b"".join(map(bytes, encoder.finish())) for path, encoder in encoders.items()}
+
+
+WHOLE = files(output_of(), [batch(RECORDS)])
+
+
+@examples(12)
+@given(st.lists(st.integers(0, len(RECORDS)), max_size=30))
+def test_cutting_rows_otherwise_gives_the_same_bytes(cuts: list[int]) -> None:
+    assert files(output_of(), cut(batch(RECORDS), cuts)) == WHOLE
+
+
+def test_the_machine_s_time_zone_is_not_in_the_bytes() -> None:
+    """In another process, which has other hashes, too."""
+    script = "import sys; from tests.unit.formats.test_parquet import WHOLE; sys.stdout.buffer.write(WHOLE[''])"
+    environment = os.environ | {"TZ": "Asia/Tokyo", "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": "5"}
+    command = [sys.executable, "-c", script]
+    assert subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout == WHOLE[""]
+
+
+def read(content: bytes) -> pa.Table:
+    return pq.read_table(io.BytesIO(content))
+
+
+def test_columns_and_rows() -> None:
+    good = [one for one in RECORDS if one.value is not None and (one.offset - 100) % 11 not in (5, 7)]
+    table = read(WHOLE[""])
+    assert table.column_names == ["n", "at", "text", "tags", *(f"kafka_{name}" for name in EVERYTHING)]
+    assert not table.schema.field("n").nullable
+    assert table.column("kafka_offset").to_pylist() == [one.offset for one in good]
+    assert table.column("n").to_pylist() == [one.offset - 100 for one in good]
+    assert table.column("kafka_timestamp").cast(pa.int64()).to_pylist() == [
+        None if one.timestamp == -1 else one.timestamp for one in good
+    ]
+    assert set(table.column("kafka_topic").to_pylist()) == {IDENTITY.range.partition.topic}
+    metadata = pq.ParquetFile(io.BytesIO(WHOLE[""])).metadata
+    assert metadata.num_row_groups > 2
+
+
+def test_quarantine_keeps_what_is_needed_to_put_records_right() -> None:
+    bad = [one for one in RECORDS if (one.offset - 100) % 11 in (5, 7)]
+    table = read(WHOLE[QUARANTINE])
+    assert table.column("value").to_pylist() == [one.value for one in bad]
+    assert table.column("kafka_offset").to_pylist() == [one.offset for one in bad]
+    why = list(zip(table.column("reason").to_pylist(), table.column("field").to_pylist(), strict=True))
+    assert why == [("wrong_type", "n") if (one.offset - 100) % 11 == 5 else ("not_json", None) for one in bad]
+    without = read(files(output_of(kafkaColumns=[]), [batch(RECORDS)])[QUARANTINE])
+    assert without.equals(table)
+
+
+def test_without_a_schema_the_reason_is_told_too() -> None:
+    table = read(files(output_of(), [batch(RECORDS)], None)[QUARANTINE])
+    assert set(table.column("reason").to_pylist()) == {"not_json"}
+    assert table.column("field").null_count == table.num_rows
+
+
+@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["values", "rows"])
+def test_tombstones(schema: SchemaSpec | None) -> None:
+    few = [batch([Record(1, 5, b"a", None), Record(2, 5, b"b", b'{"n": 1}'), Record(3, 5, b"c", None)])]
+    first = "value" if schema is None else "n"
+    kept = read(files(output_of(tombstones="null"), few, schema)[""])
+    assert kept.column("kafka_key").to_pylist() == [b"a", b"b", b"c"]
+    assert kept.column(first).is_null().to_pylist() == [True, False, True]
+    skipped = read(files(output_of(), few, schema)[""])
+    assert skipped.column("kafka_key").to_pylist() == [b"b"]
+    nothing = read(files(output_of(), [few[0].slice(0, 1)], schema)[""])
+    assert (nothing.num_rows, nothing.column_names[0]) == (0, first)
+
+
+def _groups(groups: RowGroups, sizes: list[int], cuts: list[int]) -> Iterator[list[Any]]:
+    rows = pa.RecordBatch.from_pydict({"row": pa.array(range(len(sizes)), pa.int64())})
+    edges = [0, *sorted(min(one, len(sizes)) for one in cuts), len(sizes)]
+    for begin, end in pairwise(edges):
+        part = pa.array(sizes[begin:end], pa.int64()).to_numpy()
+        for group in groups.add(rows.slice(begin, end - begin), part):
+            yield group.column("row").to_pylist()
+    for group in groups.rest():
+        yield group.column("row").to_pylist()
+
+
+@examples(200)
+@given(st.lists(st.integers(0, 60), max_size=60), st.lists(st.integers(0, 60), max_size=9), st.integers(1, 100))
+def test_row_groups_end_with_the_record_that_fills_them(sizes: list[int], cuts: list[int], least: int) -> None:
+    found = list(_groups(RowGroups(least), sizes, cuts))
+    assert [row for group in found for row in group] == list(range(len(sizes)))
+    for group in found[:-1]:
+        assert sum(sizes[row] for row in group) >= least > sum(sizes[row] for row in group[:-1])
+    assert sum(sizes[row] for group in found[-1:] for row in group[:-1]) < least

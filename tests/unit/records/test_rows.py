@@ -1,0 +1,134 @@
+"""The native row parser against the oracle of `verify`, which shares no code with it: random schemas and values."""
+
+import pickle
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.records.rows import JsonRows
+from logpersister.verify.parquet import plain
+from logpersister.verify.rows import RefusalError, RowOracle
+from tests.examples import examples
+from tests.unit.records.row_samples import batch_of_values, documents, schemas
+
+
+def schema_of(*fields: tuple[str, str] | tuple[str, str, str]) -> SchemaSpec:
+    """Return a schema of ``(name, type, "required" or a format)``."""
+    return SchemaSpec(
+        fields=tuple(
+            FieldSpec(
+                name=name,
+                type=type_,
+                required="required" in more,
+                format=next((one for one in more if one != "required"), None),
+            )
+            for name, type_, *more in fields
+        )
+    )
+
+
+def judged(schema: SchemaSpec, values: list[bytes | None], unknown: Any = "drop") -> tuple[list[Any], list[Any]]:
+    """Return what the native parser makes of values: rows, and for each refused one its place, reason and field."""
+    parsed = JsonRows(schema, unknown).parse(batch_of_values(values))
+    assert parsed.rows is not None
+    refused = parsed.refused
+    if refused is None:
+        return plain(parsed.rows).to_pylist(), []
+    why = zip(refused.rows.tolist(), refused.reasons.to_pylist(), refused.fields.to_pylist(), strict=True)
+    return plain(parsed.rows).to_pylist(), list(why)
+
+
+def expected(schema: SchemaSpec, values: list[bytes | None], unknown: Any = "drop") -> tuple[list[Any], list[Any]]:
+    oracle = RowOracle(schema, unknown)
+    rows: list[Any] = []
+    refused: list[Any] = []
+    for place, value in enumerate(values):
+        try:
+            rows.append(None if value is None else oracle.row(value))
+        except RefusalError as error:
+            refused.append((place, error.reason, error.path or None))
+    return rows, refused
+
+
+@pytest.mark.slow
+@examples(400)
+@given(st.data(), st.sampled_from(["drop", "refuse"]))
+def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, unknown: Any) -> None:
+    schema = data.draw(schemas())
+    values = data.draw(st.lists(st.none() | documents(schema), max_size=12))
+    assert judged(schema, values, unknown) == expected(schema, values, unknown)
+
+
+EVENT = schema_of(
+    ("id", "int64", "required"),
+    ("at", "timestamp[ms]", "epoch[s]"),
+    ("items", "list<struct<price: decimal(5,2), sku: string not null>>"),
+    ("attributes", "map<string, float32>"),
+    ("rest", "json"),
+)
+
+
+def test_a_row_by_hand() -> None:
+    value = (
+        b' {"x": 1e999, "rest": {"a" : [ "b c" ]}, "attributes": {"b": 1, "a": null}, "at": 1795237200, '
+        b'"id": -1, "items": [{"sku": "\\u00e4", "price": "1.50"}, null]}'
+    )
+    row = {
+        "id": -1,
+        "at": 1_795_237_200_000,
+        "items": [{"price": Decimal("1.50"), "sku": "\u00e4"}, None],
+        "attributes": [("b", 1.0), ("a", None)],
+        "rest": '{"a":["b c"]}',
+    }
+    empty = dict.fromkeys(row) | {"id": 0}
+    assert judged(EVENT, [value, None, b'{"id": 0}']) == ([row, None, empty], [])
+
+
+REFUSED = [
+    (b"", "not_json", None),
+    (b"\xff", "not_utf8", None),
+    (b"[]", "not_an_object", None),
+    (b"{}", "missing", "id"),
+    (b'{"id": null}', "missing", "id"),
+    (b'{"id": 1.0}', "wrong_type", "id"),
+    (b'{"id": 9223372036854775808}', "overflow", "id"),
+    (b'{"id": 1, "id": 1}', "duplicate", "id"),
+    (b'{"id": 1, "at": "2026-11-21T05:00:00Z"}', "wrong_type", "at"),
+    (b'{"id": 1, "items": [{"sku": "a", "price": 1.505}]}', "overflow", "items[].price"),
+    (b'{"id": 1, "items": [{"sku": "a", "price": "x"}]}', "bad_text", "items[].price"),
+    (b'{"id": 1, "items": [{}]}', "missing", "items[].sku"),
+    (b'{"id": 1, "attributes": {"a": 1, "a": 2}}', "duplicate", "attributes{}"),
+    (b'{"id": 1, "attributes": {"a": 1e39}}', "overflow", "attributes{}"),
+    (b'{"id": 1, "x": "\\ud83d"}', "bad_text", None),
+    (b'{"id": 1, "x": ' + b"[" * 64 + b"]" * 64 + b"}", "too_deep", None),
+]
+
+
+@pytest.mark.parametrize(("value", "reason", "field"), REFUSED, ids=str)
+def test_a_refused_value_by_hand(value: bytes, reason: str, field: str | None) -> None:
+    good = b'{"id": 7}'
+    rows, refused = judged(EVENT, [good, value, None, good])
+    assert [row and row["id"] for row in rows] == [7, None, 7]
+    assert refused == [(1, reason, field)]
+    assert expected(EVENT, [good, value, None, good]) == (rows, refused)
+
+
+def test_unknown_fields() -> None:
+    value = b'{"id": 1, "items": [{"sku": "a", "size": 5}]}'
+    assert judged(EVENT, [value])[1] == []
+    assert judged(EVENT, [value], "refuse")[1] == [(0, "unknown_field", "items[]")]
+
+
+def test_the_first_reason_is_told_in_words() -> None:
+    refused = JsonRows(EVENT, "drop").parse(batch_of_values([b'{"id": 1}', b'{"id": "secret"}', b"{"])).refused
+    assert refused is not None
+    assert refused.reason == "no row of the schema: wrong_type in id"
+
+
+def test_a_parser_travels_to_executors() -> None:
+    parser = JsonRows(EVENT, "drop")
+    assert pickle.loads(pickle.dumps(parser)) == parser
