@@ -126,7 +126,9 @@ class Operator:
         if done.leave and validity.runs is not None and managed.secrets.latest is not None:
             self._departures.begin(observed.key, validity.runs, managed.secrets.latest.secrets(), done.leave)
         managed.last = done
-        pauses = [RESYNC_SECONDS if is_settled(done.status) else UNSETTLED_SECONDS, managed.secrets.seconds_left]
+        pauses = [RESYNC_SECONDS if is_settled(done.status) else UNSETTLED_SECONDS]
+        if validity.runs is not None:  # otherwise no Secrets are read, and old ones only become older
+            pauses.append(managed.secrets.seconds_left)
         return min(pauses if done.again_seconds is None else [*pauses, done.again_seconds])
 
     def observe(self, resource: Document) -> tuple[ObservedState, Validity]:

@@ -15,8 +15,9 @@ from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide import validity
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observe.lag_connection import LagConnection
+from logpersister_operator.observe.secrets import MISSING_SECONDS
 from logpersister_operator.observed_state import KnownLag, ResourceKey, UnknownLag
-from logpersister_operator.runtime import Operator
+from logpersister_operator.runtime import UNSETTLED_SECONDS, Operator
 from logpersister_operator.settings import Settings
 from tests.unit.kubernetes.fake_cluster import FakeCluster
 from tests.unit.kubernetes.samples import IMAGE, lag, pod, resource
@@ -108,6 +109,21 @@ def test_a_member_whose_pod_is_gone_for_good_is_taken_out_of_the_group(
     operator.children.gone(gone)
     operator.reconcile(document)
     assert leaving.names == [name]
+
+
+def test_old_secrets_of_a_spec_that_became_invalid_do_not_hurry(operator: Operator) -> None:
+    cluster: Any = operator._cluster
+    cluster.children = operator.children
+
+    def reconcile(document: Document) -> float:
+        cluster.put_resource(document)
+        return operator.reconcile(cluster.get(LOGPERSISTER, KEY.namespace, KEY.name))
+
+    valid = resource(storage={"bucket": "logs", "secretName": "not-there"})
+    assert 0 < reconcile(valid) <= MISSING_SECONDS
+    operator._managed.get(KEY).secrets._until = 0.0
+    invalid = resource(storage={"bucket": "logs", "secretName": "not-there"}, unknown=1)
+    assert reconcile(invalid) == UNSETTLED_SECONDS
 
 
 def test_nothing_is_observed_before_everything_is_listed() -> None:
