@@ -13,6 +13,8 @@ CA_DIRECTORY: Final = "/etc/logpersister-ca"
 _CA_VOLUME: Final = "extra-ca"
 _CA_VARIABLES: Final = ("SSL_CERT_FILE", "AWS_CA_BUNDLE")
 """Read by OpenSSL, for brokers and tokens, and by botocore, for the bucket."""
+_API_SERVER: Final = "$(KUBERNETES_SERVICE_HOST)"
+"""The kubelet replaces it. Spark's driver reads the variables, too, and a proxy rarely reaches the API server."""
 _DIGITS: Final = 12
 
 Texts = Annotated[dict[str, str], Field(max_length=100)]
@@ -28,7 +30,7 @@ class Proxy(Model):
     http: str = ""
     https: str = ""
     exceptions: str = ""
-    """Hosts and networks that are reached without it, separated by commas."""
+    """Hosts and ends of their names that are reached without it, separated by commas; Python reads no networks."""
 
 
 class ExtraCa(Model):
@@ -97,7 +99,9 @@ class MemberDefaults(Model):
         return found
 
     def _environment(self) -> list[dict[str, str]]:
-        proxies = {"HTTP_PROXY": self.proxy.http, "HTTPS_PROXY": self.proxy.https, "NO_PROXY": self.proxy.exceptions}
+        proxies = {"HTTP_PROXY": self.proxy.http, "HTTPS_PROXY": self.proxy.https}
+        exceptions = [_API_SERVER] if any(proxies.values()) else []
+        proxies["NO_PROXY"] = ",".join([*exceptions, *filter(None, [self.proxy.exceptions])])
         # Python reads either case, the libraries of sidecars one of them.
         found = {spelt: value for name, value in proxies.items() if value for spelt in (name, name.lower())}
         if self.extra_ca.config_map:

@@ -21,7 +21,7 @@ DEFAULTS = parse_defaults(
             "priorityClassName": "important",
             "resources": {"requests": {"cpu": "2"}},
             "executorResources": {"requests": {"cpu": "3"}},
-            "proxy": {"https": "http://proxy:3128", "exceptions": ".svc,10.0.0.0/8"},
+            "proxy": {"https": "http://proxy:3128", "exceptions": ".svc,.cluster.local"},
             "extraCa": {"configMap": "corporate"},
         }
     )
@@ -54,8 +54,8 @@ def test_members_and_executors_get_them() -> None:
         assert environment(template) == environment(template) | {
             "HTTPS_PROXY": "http://proxy:3128",
             "https_proxy": "http://proxy:3128",
-            "NO_PROXY": ".svc,10.0.0.0/8",
-            "no_proxy": ".svc,10.0.0.0/8",
+            "NO_PROXY": "$(KUBERNETES_SERVICE_HOST),.svc,.cluster.local",
+            "no_proxy": "$(KUBERNETES_SERVICE_HOST),.svc,.cluster.local",
             "SSL_CERT_FILE": "/etc/logpersister-ca/ca-certificates.crt",
             "AWS_CA_BUNDLE": "/etc/logpersister-ca/ca-certificates.crt",
         }
