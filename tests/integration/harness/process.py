@@ -8,19 +8,18 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from tests.integration.harness.event_log import Event, EventLog
 from tests.integration.harness.waiting import eventually
 from tests.stack import reaper
 
 _MARK = "LOGPERSISTER_TEST_MEMBER"
 """Environment variable that every process of a member inherits; its value is the member's log file."""
-
-Event = dict[str, Any]
 
 
 class MemberProcess:
@@ -31,6 +30,7 @@ class MemberProcess:
 
     def __init__(self, manifest: Path, log: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
         self.log = log
+        self._events = EventLog(log)
         self._address: str | None = None
         command = [str(Path(sys.executable).with_name("logpersister")), "run", "-f", str(manifest)]
         command += ["--http", "127.0.0.1:0", "--cores", "2", "--log-format", "json", "--log-level", "debug"]
@@ -50,11 +50,7 @@ class MemberProcess:
 
     def events(self, name: str | None = None, **fields: object) -> list[Event]:
         """Return its log events, of this name and with these fields."""
-        return [
-            event
-            for event in _events(self.log)
-            if name in (None, event.get("event")) and all(event.get(key) == value for key, value in fields.items())
-        ]
+        return self._events.events(name, **fields)
 
     def wait_event(self, name: str, *, count: int = 1, **fields: object) -> Event:
         """Wait until the log has ``count`` such events; return the last one."""
@@ -221,12 +217,3 @@ def _signal(processes: Sequence[psutil.Process], number: signal.Signals) -> None
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.send_signal(number)
-
-
-def _events(log: Path) -> Iterator[Event]:
-    for line in log.read_text(errors="replace").splitlines():
-        if line.startswith("{"):
-            try:
-                yield json.loads(line)
-            except json.JSONDecodeError:  # being written
-                continue

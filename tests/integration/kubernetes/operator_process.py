@@ -1,7 +1,6 @@
 """The operator as a process of its own, for one namespace, beside a real API server."""
 
 import itertools
-import json
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from tests.integration.harness.event_log import EventLog
 from tests.integration.harness.waiting import eventually
 from tests.stack import reaper
 from tests.stack.kubernetes import ApiServer, Client, Refused
@@ -30,6 +30,7 @@ class OperatorProcess:
         self, server: ApiServer, directory: Path, namespace: str, *, kubeconfig: Path | None = None, **settings: str
     ) -> None:
         self.log = directory / "operator.log"
+        self._events = EventLog(self.log)
         self._health, self._metrics = free_port(), free_port()
         ours = {
             "IMAGE": IMAGE,
@@ -93,8 +94,7 @@ class OperatorProcess:
         return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        lines = (json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{"))
-        return [line for line in lines if line.get("event") == name]
+        return self._events.events(name)
 
     def tail(self) -> str:
         return "\n".join(line[:500] for line in self.log.read_text(errors="replace").splitlines()[-30:])
