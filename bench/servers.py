@@ -40,7 +40,8 @@ def servers(host: str = LOOPBACK) -> Iterator[Servers]:
     """Start a broker and an S3 server for the time of the block; the bucket's keys are in the environment."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="logpersister-bench-")))
-        kafka = KafkaBroker(folder / "kafka", heap="1g", host=host)
+        # As in production, where brokers run long enough for the best code that Java can make.
+        kafka = KafkaBroker(folder / "kafka", heap="1g", host=host, jvm=["-XX:TieredStopAtLevel=4"])
         minio = MinioServer(folder / "minio", host=host)
         for server in (kafka, minio):
             server.start()

@@ -110,6 +110,17 @@ def parts() -> dict[str, Part]:
             tools=[preflight.JAVA],
         ),
         Part(
+            "kafka-classes",
+            "classes of a broker's JVM, which then starts faster",
+            "test",
+            CACHE / "kafka-classes" / ".stamp",
+            _kafka_classes,
+            [CACHE / "kafka" / ".stamp", STACK / "class_archive.py"],
+            [_java_release(), str(ROOT)],
+            after=["native", "kafka"],
+            tools=[preflight.JAVA],
+        ),
+        Part(
             "spark-kafka",
             "Spark's own Kafka source, for comparison in tests",
             "test",
@@ -164,6 +175,10 @@ def _java_release() -> str:
 
 def _class_archive() -> None:
     _run("class-archive", [str(PYTHON), "-m", "logpersister.pipeline.class_archive"])
+
+
+def _kafka_classes() -> None:
+    _run("kafka-classes", [str(PYTHON), "-m", "tests.stack.class_archive"])
 
 
 def _healthy() -> bool:

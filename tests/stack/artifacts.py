@@ -24,6 +24,11 @@ def kafka_classpath(jars: str = "kafka") -> str:
     return str(_existing(CACHE / jars) / "*")
 
 
+def kafka_class_archive(jars: str = "kafka") -> Path:
+    """Classes as a broker's JVM has them in memory (`tests.stack.class_archive`); brokers do without it, slower."""
+    return CACHE / f"{jars}-classes" / "classes.jsa"
+
+
 def minio_binary() -> Path:
     """Path of the MinIO server."""
     return go_program("minio")

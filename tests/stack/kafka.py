@@ -43,6 +43,10 @@ _SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _SCRAM_ITERATIONS = 4096
 
 
+_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""A test's broker is young: what better code saves it does not last long enough to repay its compiling."""
+
+
 class KafkaBroker(Server):
     """A broker and controller in one process. Restarts keep ports and data.
 
@@ -138,7 +142,7 @@ class KafkaBroker(Server):
         ``lines`` are its standard input.
         """
         done = subprocess.run(
-            [*self._java("-Xmx256m", "-XX:TieredStopAtLevel=1"), main_class, *arguments],
+            [*self._java("-Xmx256m"), main_class, *arguments],
             input=lines,
             capture_output=True,
             text=True,
@@ -233,7 +237,9 @@ class KafkaBroker(Server):
         return any(listener.endswith(protocol) for listener in self._ports)
 
     def _java(self, *options: str) -> list[str]:
-        return [artifacts.java(), "-XX:+UseSerialGC", *options, "-cp", artifacts.kafka_classpath(self.jars)]
+        archive = artifacts.kafka_class_archive(self.jars)
+        archived = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
+        return [artifacts.java(), *_JVM, *archived, *options, "-cp", artifacts.kafka_classpath(self.jars)]
 
     def _serves(self) -> bool:
         try:

@@ -20,8 +20,8 @@ from tests.stack.server import START_TIMEOUT, Launched, Server, ServerError
 Value = TypeVar("Value")
 
 HEAP = "224m"
-_JVM = ("-XX:TieredStopAtLevel=1", "-Xss512k")
-"""Three brokers on a small machine: less compiling, less memory."""
+_JVM = ("-Xss512k",)
+"""Three brokers on a small machine: less memory."""
 _ASK_MS = 3_000
 _POLL = 0.2
 

@@ -150,11 +150,11 @@ class Server(Launched):
         else:
             self.launch()
 
-    def stop(self) -> None:
-        """End the server in its own orderly way; kill it if it takes too long."""
+    def stop(self, timeout: float = STOP_TIMEOUT) -> None:
+        """End the server in its own orderly way; kill it if it takes longer than ``timeout`` seconds."""
         if self.alive:
             self.resume()
-            processes.stop(self._running(), STOP_TIMEOUT)
+            processes.stop(self._running(), timeout)
         self._reap()
 
     def kill(self) -> None:
