@@ -94,6 +94,8 @@ RUN --mount=type=cache,target=/var/cache/uv \
 
 FROM runtime AS operator
 COPY --from=operator-files /opt/logpersister /opt/logpersister
+# Its threads allocate little; with an arena for each, glibc would keep a quarter more memory for itself.
+ENV MALLOC_ARENA_MAX=2
 USER 10001:10001
 WORKDIR /tmp
 EXPOSE 8080 9090

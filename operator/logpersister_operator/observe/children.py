@@ -1,9 +1,10 @@
 """The children of all resources, by watches that the API server filters by our label."""
 
-import functools
 import itertools
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, Final
 
 import structlog
@@ -20,6 +21,7 @@ log = structlog.get_logger(__name__)
 RESYNC_SECONDS: Final = 300
 """How often everything is listed anew: what a watch has missed is known after that."""
 READ_MARGIN_SECONDS: Final = 30
+_OK: Final = 200
 _BACKOFF: Final = Backoff(2.0, 30.0)
 """Between attempts to list or watch while the API server is away."""
 
@@ -61,7 +63,7 @@ class Children:
             known = ours.get(reference)
             if known is not None and _version(known) >= _version(child):
                 return
-            ours[reference] = child
+            ours[reference] = _without_managers(child)
         self._on_change(key)
 
     def gone(self, child: Document) -> None:
@@ -134,29 +136,35 @@ class Watches:
     def _informer(self, kind: Kind, method: Callable[..., Any], namespace: str | None, resync: int) -> SharedInformer:
         failures = itertools.count(1)
 
-        @functools.wraps(method)  # the watch reads the type of its objects from the method's documentation
-        def ask(*arguments: Any, **options: Any) -> Any:
+        def ask(**options: Any) -> Any:
+            """List or watch, as documents: the classes of the client library would need several times the memory.
+
+            :rtype: object
+            """
             nonlocal failures
-            if options.get("watch"):  # which is asked for when everything was listed, and all handlers were called
+            is_watch = bool(options.get("watch"))
+            if is_watch:  # which is asked for when everything was listed, and all handlers were called
                 self._note_listed(kind, namespace)
+            limits = {"_preload_content": False, "_request_timeout": resync + READ_MARGIN_SECONDS}
             try:
-                answer = method(*arguments, **options, _request_timeout=resync + READ_MARGIN_SECONDS)
+                answer = method(**(options | limits))
+                found = answer if is_watch else _listed(answer)
             except Exception:
                 self._pause(next(failures))
                 raise
-            if getattr(answer, "status", 200) == 200:
+            if getattr(answer, "status", _OK) == _OK:
                 failures = itertools.count(1)
             else:  # a watch that is refused: the informer finds out for itself
                 self._pause(next(failures))
-            return answer
+            return found
 
         informer = SharedInformer(ask, namespace=namespace, label_selector=RESOURCE_LABEL, resync_period=resync)
         for event in (ADDED, MODIFIED):
-            informer.add_event_handler(event, lambda found: self._children.seen(self._document(kind, found)))
+            informer.add_event_handler(event, lambda found: self._children.seen(_document(kind, found)))
         informer.add_event_handler(
             ERROR, lambda error: log.warning("watch.interrupted", kind=kind.name, error=str(error)[:500])
         )
-        informer.add_event_handler(DELETED, lambda found: self._children.gone(self._document(kind, found)))
+        informer.add_event_handler(DELETED, lambda found: self._children.gone(_document(kind, found)))
         return informer
 
     def _pause(self, failures: int) -> None:
@@ -173,9 +181,29 @@ class Watches:
         self._children.complete()
         log.info("children.listed")
 
-    def _document(self, kind: Kind, found: Any) -> Document:
-        document: Document = self._api.sanitize_for_serialization(found)
-        return {**document, "apiVersion": kind.api_version, "kind": kind.name}
+
+def _listed(answer: Any) -> SimpleNamespace:
+    """Return what a list holds; raises ApiException when it is refused."""
+    content = answer.data
+    if answer.status != _OK:
+        raise client.ApiException(http_resp=answer)
+    found = json.loads(content)
+    version = found["metadata"]["resourceVersion"]
+    return SimpleNamespace(items=found["items"], metadata=SimpleNamespace(resource_version=version))
+
+
+def _document(kind: Kind, found: dict[str, Any]) -> Document:
+    """Complete an item of a list, which has no kind, in its place: the informer keeps it too, and one is enough."""
+    found |= {"apiVersion": kind.api_version, "kind": kind.name}
+    found["metadata"].pop("managedFields", None)
+    return found
+
+
+def _without_managers(child: Document) -> Document:
+    """Leave out who has set which field: nobody asks, and it is as large as all the rest."""
+    if "managedFields" not in child["metadata"]:
+        return child
+    return {**child, "metadata": {name: one for name, one in child["metadata"].items() if name != "managedFields"}}
 
 
 def _key_of(child: Document) -> ResourceKey:

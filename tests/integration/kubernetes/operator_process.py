@@ -19,6 +19,7 @@ from tests.stack.ports import LOOPBACK, free_port
 
 IMAGE = "registry.example/logpersister:0.1.0"
 _QUICK = {"LAG_SECONDS": "1", "REPORT_SECONDS": "1", "SECRET_SECONDS": "2"}
+_OF_THE_IMAGE = {"MALLOC_ARENA_MAX": "2"}
 _LEASE = "LOGPERSISTER_OPERATOR_LEASE"
 _STOP_SECONDS = 30
 
@@ -41,7 +42,12 @@ class OperatorProcess:
             **settings,
         }
         variables = {f"LOGPERSISTER_OPERATOR_{name}": value for name, value in ours.items()}
-        self._environment = {**os.environ, "KUBECONFIG": str(kubeconfig or server.kubeconfig), **variables}
+        self._environment = {
+            **os.environ,
+            **_OF_THE_IMAGE,
+            "KUBECONFIG": str(kubeconfig or server.kubeconfig),
+            **variables,
+        }
         self._leases = (f"{namespace}/operator-{number}" for number in itertools.count())
         """One for each start: a test of restarts need not wait until that of the one that was killed has expired."""
         self._process: subprocess.Popen[bytes] | None = None
