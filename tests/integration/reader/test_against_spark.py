@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
 import pytest
 
 from logpersister.pipeline.reader import KafkaReader, ReaderSettings, ReadRequest
@@ -88,13 +89,16 @@ def committed(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="module")
-def by_spark(
-    kafka: KafkaBroker, committed: bool, tmp_path_factory: pytest.TempPathFactory
-) -> Mapping[str, list[Record]]:
+def tables(kafka: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, pa.Table]:
+    """Isolation level → what Spark finds in all topics."""
+    return read_by_spark(kafka.bootstrap, list(LOGS), tmp_path_factory.mktemp("output"))
+
+
+@pytest.fixture(scope="module")
+def by_spark(tables: Mapping[str, pa.Table], committed: bool) -> Mapping[str, list[Record]]:
     """Topic → what Spark finds in it, in order."""
-    output = tmp_path_factory.mktemp("output") / "records.arrow"
     found: dict[str, list[Record]] = {name: [] for name in LOGS}
-    for row in read_by_spark(kafka.bootstrap, ISOLATION[committed], list(LOGS), output).to_pylist():
+    for row in tables[ISOLATION[committed]].to_pylist():
         headers = tuple((header["key"], header["value"]) for header in row["headers"] or ())
         record = Record(row["value"], row["key"], row["partition"], row["timestamp"], headers, row["offset"])
         found[row["topic"]].append(record)
