@@ -107,7 +107,9 @@ COPY --from=spark-app-files /opt/logpersister /opt/logpersister
 COPY --chmod=0755 images/entrypoint.sh /opt/logpersister/bin/entrypoint
 COPY --chmod=0755 images/decommission.sh /opt/logpersister/bin/decommission
 # A member whose servers are away when its pod starts waits for them: less than the startup probe allows.
+# What a resource says is taken as it stands: variables are for manifests of the command line.
 ENV JAVA_HOME=/opt/java \
+    LOGPERSISTER_SUBSTITUTE=no \
     LOGPERSISTER_WAIT=2m \
     PYSPARK_PYTHON=/opt/logpersister/bin/python \
     SPARK_HOME=/opt/logpersister/spark

@@ -4,7 +4,6 @@ from typing import Any, Final
 
 from logpersister.manifest.pods import PodTemplate
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE
-from logpersister.manifest.substitution import SWITCH
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.render.application import (
     COMPONENT_LABEL,
@@ -143,8 +142,6 @@ def _member_container(app: Application) -> Document:
         *("--http", f"0.0.0.0:{HTTP_PORT}", "--log-format", "json"),
     ]
     container["env"] += [
-        # ${NAME} in a resource is text: values of a pod's environment are no business of who writes resources.
-        {"name": SWITCH, "value": "no"},
         {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
         # As many tasks at once as the pod asked for, whatever the node has.
         {"name": "CORES", "valueFrom": {"resourceFieldRef": {"resource": "requests.cpu", "divisor": "1"}}},

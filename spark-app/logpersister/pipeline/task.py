@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import pyarrow as pa
+
 from logpersister.formats.base import Format
 from logpersister.pipeline.dry_run import DryRun, OtherRulesError
 from logpersister.pipeline.persist import OpenUpload, RangeWriter
@@ -40,6 +42,8 @@ class TaskResources:
     dry_runs: Callable[[Sequence[RangeWork]], Mapping[Range, DryRun]] | None = None
     """Gives those ranges a dry run that must be compared before they are written. None: the rules of the revision are
     those of this build, so that there is nothing to compare."""
+    most_rows: int | None = None
+    """How many records are written at once; None: all that were read."""
 
 
 class Task:
@@ -83,7 +87,8 @@ class Task:
         target = self._dry_runs.pop(writer.work.range, writer)
         try:
             for batch in read.batches():
-                target.write(batch)
+                for piece in _pieces(batch, self._resources.most_rows):
+                    target.write(piece)
             if target.end_pass(read.unexplained):
                 again[read.range] = writer
             else:
@@ -103,6 +108,14 @@ class Task:
             writer = self._unfinished.popleft()
             del self._left[_read_range(writer.work)]
             yield _outcome(writer)
+
+
+def _pieces(batch: pa.RecordBatch, most_rows: int | None) -> Iterator[pa.RecordBatch]:
+    if most_rows is None or batch.num_rows <= most_rows:
+        yield batch
+        return
+    for start in range(0, batch.num_rows, most_rows):
+        yield batch.slice(start, most_rows)
 
 
 def _outcome(writer: RangeWriter) -> RangeOutcome:

@@ -20,6 +20,7 @@ from logpersister.pipeline.rules import begun_by_others
 from logpersister.pipeline.task import Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec
 from logpersister.ranges import Range
+from logpersister.records.columns import most_rows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.paths import Layout
 from logpersister.records.quarantine import layout_of
@@ -79,8 +80,10 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     layout = layout_of(resource.spec.output, resource.spec.parser, resource.spec.row_schema)
     objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
     others = begun_by_others(parsed, resource)
+    dry_runs = partial(objects.dry_runs, others) if others else None
+    schema = resource.spec.row_schema
     return TaskResources(
-        reader, layout, file_format, objects.begin, partial(objects.dry_runs, others) if others else None
+        reader, layout, file_format, objects.begin, dry_runs, most_rows(schema) if schema is not None else None
     )
 
 

@@ -12,6 +12,7 @@ NOTATION: Final = b"logpersister.notation"
 """Key of a field's metadata: how values have it, where the type does not say it."""
 UTC: Final = "UTC"
 DEFAULT_NOTATION: Final = "rfc3339"
+MOST_BYTES_AT_ONCE: Final = 64 << 20
 
 _PLAIN: "Final[dict[str, pa.DataType]]" = {
     "bool": pa.bool_(),
@@ -30,6 +31,11 @@ _PLAIN: "Final[dict[str, pa.DataType]]" = {
 def row_columns(schema: SchemaSpec) -> pa.Schema:
     """Return the columns of rows: their names and types, whether they may be null, and the notation in values."""
     return pa.schema([_top_level(field) for field in schema.fields])
+
+
+def most_rows(schema: SchemaSpec) -> int:
+    """Return how many rows may be made at once. The shortest value, ``{}``, takes its place in each column, too."""
+    return max(1, MOST_BYTES_AT_ONCE // sum(_width(field.type) for field in row_columns(schema)))
 
 
 def without_notation(schema: pa.Schema) -> pa.Schema:
@@ -84,6 +90,16 @@ def _arrow(type_: Type, notation: str) -> pa.DataType:  # noqa: PLR0911  (one fo
         case MapOf(value, required):
             key = pa.field("key", pa.string(), nullable=False)
             return map_of(key, _field("value", value, required=required, notation=notation))
+
+
+def _width(type_: Any) -> int:
+    """Return the bytes of a null: what lists, maps and text hold comes with the value."""
+    if pa.types.is_struct(type_):
+        return sum(_width(field.type) for field in type_)
+    has_offset = (
+        pa.types.is_list(type_) or pa.types.is_map(type_) or pa.types.is_string(type_) or pa.types.is_binary(type_)
+    )
+    return 4 if has_offset else max(1, type_.bit_width // 8)
 
 
 def _bare(field: "pa.Field[Any]") -> "pa.Field[Any]":

@@ -82,7 +82,7 @@ def test_uninstalling_leaves_resources_without_our_finalizer_and_installing_agai
 ) -> None:
     notes = installation.install()
     assert "kubectl get logpersisters --all-namespaces --watch" in notes
-    assert "No registry was named" in notes
+    assert "No registry is set" in notes
     path = create_resource(installation)
 
     uninstall(installation)

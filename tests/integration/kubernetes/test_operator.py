@@ -129,7 +129,7 @@ def test_an_invalid_spec_after_a_valid_one(resource: Resource) -> None:
     resource.apply(spec(output={"partitionBy": [{"date": {"granularity": "day", "timezone": "Mars/Olympus"}}]}))
     found = resource.wait("SpecValid", "False", "SpecInvalid")
     assert "Mars/Olympus" in found["message"]
-    assert "goes on with the last valid spec" in found["message"]
+    assert "continues with the last valid spec" in found["message"]
     assert resource.stateful_sets().keys() == before.keys()
     resource.wait("Stalled", "True", "SpecInvalid")
     assert [one["reason"] for one in resource.events() if one["type"] == "Warning"].count("SpecInvalid") >= 1

@@ -82,6 +82,14 @@ def test_every_range_has_its_outcome() -> None:
     assert (request.topic_id, request.estimated_bytes) == ("id", 1000)
 
 
+def test_the_same_is_written_in_small_pieces() -> None:
+    whole, pieces = Bench(3), Bench(3)
+    pieces.resources = replace(pieces.resources, most_rows=7)
+    whole.run(work(0, 100))
+    pieces.run(work(0, 100))
+    assert pieces.bucket.objects == whole.bucket.objects
+
+
 def test_a_bad_range_does_not_fail_its_neighbours_and_leaves_nothing_open() -> None:
     bench = Bench()
     bench.reader.errors[20] = RangeReadError("corrupt", CLICKS, 27, "CRC-32C is wrong")

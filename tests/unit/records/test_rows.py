@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.records.columns import most_rows
 from logpersister.records.rows import JsonRows
 from logpersister.verify.parquet import plain
 from logpersister.verify.rows import RefusalError, RowOracle
@@ -132,3 +133,14 @@ def test_the_first_reason_is_told_in_words() -> None:
 def test_a_parser_travels_to_executors() -> None:
     parser = JsonRows(EVENT, "drop")
     assert pickle.loads(pickle.dumps(parser)) == parser
+
+
+def test_wide_rows_are_made_in_pieces_and_stay_what_they_are() -> None:
+    schema = schema_of(*((f"c{number}", "struct<a: int64, b: decimal(38,2), c: string>") for number in range(200)))
+    assert most_rows(schema) == (64 << 20) // (200 * 28)
+    assert most_rows(schema_of(("flag", "bool"))) == 64 << 20
+    batch = batch_of_values([b"{}", b"no row", None, b'{"c7": {"a": 3}}', b"{}"])
+    whole, piece = (JsonRows(schema, "drop").parse(it) for it in (batch, batch.slice(2, 2)))
+    assert whole.rows is not None
+    assert piece.rows is not None
+    assert plain(piece.rows).to_pylist() == plain(whole.rows).to_pylist()[1:3]
