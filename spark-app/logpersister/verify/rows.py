@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal as Number
 from decimal import InvalidOperation
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -65,7 +66,7 @@ class RefusalError(Exception):
         return RefusalError(self.reason, step + dot + self.path)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RowOracle:
     """A parser, as `records.parsers` has them, for verification."""
 
@@ -77,10 +78,7 @@ class RowOracle:
         tree = _checked(value)
         if tree.kind != "object":
             raise RefusalError("not_an_object")
-        members = tuple(Member(one.name, one.parsed, one.required) for one in self.schema.fields)
-        formats = {one.name: one.format or "rfc3339" for one in self.schema.fields}
-        refuse = self.unknown_fields == "refuse"
-        return _struct(tree, members, lambda name: _Reading(formats[name], refuse), refuse_unknown=refuse)
+        return _struct(tree, self._members, self._readings.__getitem__, refuse_unknown=self._refuses_unknown)
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         """Return what is refused; rows are made apart."""
@@ -98,6 +96,18 @@ class RowOracle:
         reasons = pa.array([one.reason for one in why], pa.string())
         fields = pa.array([one.path or None for one in why], pa.string())
         return Parsed(None, Refused(np.array(rows, np.int64), why[0].reason, reasons, fields))
+
+    @property
+    def _refuses_unknown(self) -> bool:
+        return self.unknown_fields == "refuse"
+
+    @cached_property
+    def _members(self) -> tuple[Member, ...]:
+        return tuple(Member(one.name, one.parsed, one.required) for one in self.schema.fields)
+
+    @cached_property
+    def _readings(self) -> "Mapping[str, _Reading]":
+        return {one.name: _Reading(one.format or "rfc3339", self._refuses_unknown) for one in self.schema.fields}
 
 
 @dataclass(frozen=True, slots=True)
