@@ -12,7 +12,8 @@ from typing import Any, Final, TextIO
 from logpersister.cli import bucket, context
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.locate import Located, locate
-from logpersister.cli.records import INSIDE, Preview, ShownRecord, preview
+from logpersister.cli.records import INSIDE, Preview, preview
+from logpersister.cli.shown_record import ShownRecord
 from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister
 from logpersister.report import logs

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from logpersister.cli.rows import ParquetRows, ShownRow
+from logpersister.cli.rows import ParquetRows
+from logpersister.cli.shown_record import ShownRecord
 from logpersister.manifest.output import OutputSpec, TextSpec
 from logpersister.manifest.revision import RevisionError, resource_of
-from logpersister.ranges import Offset
 from logpersister.report.human import size
 from logpersister.storage import names
 from logpersister.storage.errors import StorageError
@@ -25,17 +25,6 @@ _MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _SEQUENCEFILE: Final = b"SEQ"
 _PARQUET: Final = b"PAR1"
 INSIDE: Final = "inside"
-
-
-@dataclass(frozen=True, slots=True)
-class ShownRecord:
-    """One record as its object has it; None for what the format does not keep."""
-
-    value: bytes
-    offset: Offset | None = None
-    timestamp: int | None = None
-    """Milliseconds since 1970."""
-    key: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +49,7 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
     looks = next((name for magic, name in _MAGIC.items() if first.startswith(magic)), "none")
     if first.startswith(_PARQUET) if output is None else output.format == "parquet":
         rows = ParquetRows(peeked.size, peeked.section)
-        return Preview("parquet", INSIDE, map(_of_row, rows), note, keeps_offsets=rows.keeps_offsets)
+        return Preview("parquet", INSIDE, iter(rows), note, keeps_offsets=rows.keeps_offsets)
     looks_so = looks == "none" and first.startswith(_SEQUENCEFILE)
     if looks_so if output is None else output.format == "sequencefile":
         return Preview("sequencefile", INSIDE, _sequences(bound), note, keeps_offsets=True)
@@ -97,10 +86,6 @@ def _sequences(bound: _Bound) -> Iterator[ShownRecord]:
     for offset, timestamp, key, value in (item for some in items for item in some):
         bound.record()
         yield ShownRecord(value, offset, timestamp, key)
-
-
-def _of_row(row: ShownRow) -> ShownRecord:
-    return ShownRecord(row.value, row.offset, row.timestamp, row.key)
 
 
 def _lines(bound: _Bound, compression: str, text: TextSpec) -> Iterator[ShownRecord]:

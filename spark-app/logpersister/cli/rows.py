@@ -4,37 +4,23 @@ import base64
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import IO, Any, Final, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from logpersister.ranges import Offset
-from logpersister.verify.parquet import plain
-from logpersister.verify.streams import ContentError
+from logpersister.cli.shown_record import ShownRecord
+from logpersister.verify.parquet import damage_as_content_error, plain
 
 BATCH_ROWS: Final = 64
 _KAFKA: Final = "kafka_"
-
-
-@dataclass(frozen=True, slots=True)
-class ShownRow:
-    """One row; None for what the file does not keep."""
-
-    value: bytes
-    """The value as it is where the file has it, else the columns of the row as JSON."""
-    offset: Offset | None
-    timestamp: int | None
-    """Milliseconds since 1970."""
-    key: bytes | None
 
 
 class ParquetRows:
     """The rows of a file, in its order. Both the begin and the iteration raise `ContentError`."""
 
     def __init__(self, size: int, section: Callable[[int, int], bytes]) -> None:
-        with _told():
+        with damage_as_content_error():
             # No buffering ahead: it would read whole column chunks of row groups that nobody asked for.
             self._file = pq.ParquetFile(cast("IO[bytes]", _Sections(size, section)), pre_buffer=False)
             self._names = self._file.schema_arrow.names
@@ -44,32 +30,21 @@ class ParquetRows:
         """Whether each row has its offset."""
         return f"{_KAFKA}offset" in self._names
 
-    def __iter__(self) -> Iterator[ShownRow]:
-        with _told():
+    def __iter__(self) -> Iterator[ShownRecord]:
+        with damage_as_content_error():
             for batch in self._file.iter_batches(BATCH_ROWS, use_threads=False):
                 columns = [_readable(name, batch.column(name)) for name in self._names]
                 for values in zip(*columns, strict=True):
                     yield _shown(dict(zip(self._names, values, strict=True)))
 
 
-class _told:  # noqa: N801 - a context manager, used like a function
-    """Turns what pyarrow says of a file that is none into `ContentError`."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, pa.ArrowException):
-            raise ContentError(f"it is no whole Parquet file ({str(error).splitlines()[0]})") from None
-
-
-def _shown(row: Mapping[str, Any]) -> ShownRow:
+def _shown(row: Mapping[str, Any]) -> ShownRecord:
     kafka = {name.removeprefix(_KAFKA): value for name, value in row.items() if name.startswith(_KAFKA)}
     own = {name: value for name, value in row.items() if not name.startswith(_KAFKA)}
     value = own.get("value")
     as_it_is = isinstance(value, bytes) and own.keys() <= {"value", "reason", "field"}
     text = value if as_it_is else json.dumps(own, default=_text, ensure_ascii=False).encode()
-    return ShownRow(text or b"", kafka.get("offset"), kafka.get("timestamp"), kafka.get("key"))
+    return ShownRecord(text or b"", kafka.get("offset"), kafka.get("timestamp"), kafka.get("key"))
 
 
 def _readable(name: str, column: "pa.Array[Any]") -> list[Any]:

@@ -61,7 +61,9 @@ def content_of(writing: Writing, partition: TopicPartition, path: str) -> Conten
     """Return how to read objects of a partition and a partition path."""
     output = writing.output
     if output.format == "parquet":
-        return ParquetContent(partition, path == QUARANTINE, output.parquet or ParquetSpec(), writing.oracle)
+        in_quarantine = path == QUARANTINE
+        oracle = None if in_quarantine else writing.oracle
+        return ParquetContent(partition, in_quarantine, output.parquet or ParquetSpec(), oracle)
     if output.format == "text":
         return TextContent.of(output.text or TextSpec(), output.compression)
     sequences = output.sequencefile or SequenceFileSpec()

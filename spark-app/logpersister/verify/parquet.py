@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Final, cast
 
@@ -57,7 +58,7 @@ class ParquetContent:
     in_quarantine: bool
     settings: ParquetSpec
     oracle: RowOracle | None
-    """Makes rows of values; None: they are stored as they are."""
+    """Makes rows of values; None: they are stored as they are, as in quarantine."""
     may_split_values: bool = False
 
     @property
@@ -65,12 +66,8 @@ class ParquetContent:
         return self.settings.tombstones == "skip"
 
     @property
-    def _has_rows(self) -> bool:
-        return self.oracle is not None and not self.in_quarantine
-
-    @property
     def _of_value(self) -> tuple[str, ...]:
-        if self.oracle is not None and not self.in_quarantine:
+        if self.oracle is not None:
             return tuple(field.name for field in self.oracle.schema.fields)
         return ("value",)
 
@@ -102,7 +99,7 @@ class ParquetContent:
         return expected
 
     def values(self, items: Sequence[Item]) -> list[bytes] | None:
-        return None if self._has_rows else [item[0] or b"" for item in items]
+        return None if self.oracle is not None else [item[0] or b"" for item in items]
 
     def offsets(self, items: Sequence[Item]) -> list[Offset] | None:
         if "offset" not in self._of_kafka:
@@ -111,7 +108,7 @@ class ParquetContent:
         return [item[place] for item in items]
 
     def _columns_of(self, value: bytes | None) -> Item:
-        if self.oracle is None or self.in_quarantine:
+        if self.oracle is None:
             return (value,)
         try:
             return (None,) * len(self._of_value) if value is None else tuple(self.oracle.row(value).values())
@@ -129,15 +126,19 @@ class ParquetContent:
 
 def _batches(file: IO[bytes], columns: list[str]) -> Iterator[pa.RecordBatch]:
     """Yield what a file holds. Raises `ContentError` for one that is damaged or has other columns."""
-    try:
-        file.seek(0)
+    file.seek(0)
+    with damage_as_content_error():
         opened = pq.ParquetFile(file, page_checksum_verification=True)
         if opened.schema_arrow.names != columns:
             raise ContentError(f"its columns are {', '.join(opened.schema_arrow.names)}, not {', '.join(columns)}")
         yield from opened.iter_batches(BATCH_ROWS)
-    except (pa.ArrowException, OSError) as error:
-        raise ContentError(f"it is no whole Parquet file ({_first_line(error)})") from None
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+@contextmanager
+def damage_as_content_error() -> Iterator[None]:
+    """Turn what pyarrow raises while it reads a damaged file into `ContentError`."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ContentError(f"it is no whole Parquet file ({reason})") from None
