@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, Self, TypeVar
 
+from logpersister_operator.observe.pauses import pause_after
+
 Key = TypeVar("Key")
 
 EARLY: Final = 0.2
@@ -15,10 +17,6 @@ LARGEST_SHARE: Final = 0.1
 """Share of the time during which the operator may ask about lag."""
 LONGEST: Final = 10.0
 """How many times longer than set the pauses may get."""
-SOONEST: Final = 1 / 6
-"""Part of a pause after which a group whose lag is not known is asked again; each time it doubles."""
-SLOWEST: Final = 4.0
-"""How many times longer the pauses get while the lag of a group is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,5 +69,5 @@ def pause(seconds: float, asking: float, failures: int) -> float:
         failures: how often in a row the lag of this group was not known.
     """
     if failures:
-        return seconds * min(SLOWEST, SOONEST * 2.0 ** min(failures - 1, 16))
+        return pause_after(failures, seconds)
     return min(LONGEST * seconds, max(seconds, asking / LARGEST_SHARE))

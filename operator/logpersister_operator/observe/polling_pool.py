@@ -12,6 +12,8 @@ from typing import Generic, TypeVar
 
 import structlog
 
+from logpersister_operator.observe.pauses import pause_after
+
 Key = TypeVar("Key")
 Answer = TypeVar("Answer")
 
@@ -19,10 +21,6 @@ log = structlog.get_logger(__name__)
 
 JITTER = 0.1
 """Share of a pause by which it may be longer, so that many subjects do not keep step."""
-SOONEST = 1 / 6
-"""Part of a pause after which a subject that has just failed to answer is asked again; each time it doubles."""
-SLOWEST = 4.0
-"""How many times longer the pauses get while a subject does not answer."""
 
 
 @dataclass(slots=True)
@@ -132,8 +130,8 @@ class PollingPool(Generic[Key, Answer]):
             subject.answer = answer
             failed = answer is None or self._is_failure(answer)
             subject.failures = subject.failures + 1 if failed else 0
-            factor = min(SLOWEST, SOONEST * 2.0 ** min(subject.failures - 1, 16)) if failed else 1.0
-            self._plan(key, subject, self._seconds * factor * random.uniform(1.0, 1.0 + JITTER))
+            pause = pause_after(subject.failures, self._seconds) if failed else self._seconds
+            self._plan(key, subject, pause * random.uniform(1.0, 1.0 + JITTER))
         if differs:
             self._on_answer(key)
 

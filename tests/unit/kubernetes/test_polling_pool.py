@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from logpersister_operator.observe import polling_pool
+from logpersister_operator.observe import pauses
 from logpersister_operator.observe.polling_pool import PollingPool
 
 FAILED = "failed"
@@ -23,7 +23,7 @@ def told() -> "queue.Queue[str]":
 @pytest.fixture
 def asking(told: "queue.Queue[str]", monkeypatch: pytest.MonkeyPatch) -> Iterator[PollingPool[str, str]]:
     """Pauses of an hour, but for a hundredth of a second after a failure."""
-    monkeypatch.setattr(polling_pool, "SOONEST", 0.01 / 3600)
+    monkeypatch.setattr(pauses, "SOONEST", 0.01 / 3600)
     asking: PollingPool[str, str] = PollingPool(
         "test", seconds=3600, threads=2, on_answer=told.put, is_failure=lambda answer: answer == FAILED
     )
