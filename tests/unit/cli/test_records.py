@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from logpersister.cli import records
 from logpersister.cli.head import line
-from logpersister.cli.records import Preview, ShownRecord, preview
+from logpersister.cli.records import Preview, preview
+from logpersister.cli.shown_record import ShownRecord
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest.output import OutputSpec
