@@ -10,13 +10,13 @@ from logpersister_operator.metrics import Metrics as OperatorMetrics
 from tests.chart.combinations import MONITORED
 from tests.chart.helm import CHART, Document, render
 
-OPERATIONS = (CHART.parents[1] / "docs" / "operations.md").read_text()
+MONITORING = (CHART.parents[1] / "docs" / "monitoring.md").read_text()
 
 
 def metric_names() -> set[str]:
     """Return every series that members and the operator can have."""
     member = MemberMetrics(Identity(group="g", generation=1, revision="r", member="m", version="v")).registry
-    documented = set(re.findall(r"^\| `(logpersister_\w+)` \|", OPERATIONS, re.MULTILINE))
+    documented = set(re.findall(r"^\| `(logpersister_\w+)` \|", MONITORING, re.MULTILINE))
     names: set[str] = set()
     for registry in (member, OperatorMetrics().registry):
         for metric in registry.collect():

@@ -11,7 +11,7 @@ import yaml
 from logpersister_operator.decide.conditions import Aspect
 from tests.chart.combinations import MONITORED
 from tests.chart.helm import CHART, Document, render
-from tests.chart.monitoring import OPERATIONS, installed_dashboard, metric_names, targets, used
+from tests.chart.monitoring import MONITORING, installed_dashboard, metric_names, targets, used
 from tests.pages import DOCS, anchors
 
 
@@ -57,8 +57,8 @@ def test_without_an_address_runbooks_are_paths() -> None:
     assert "OPERATOR_" not in json.dumps(rendered)
 
 
-def test_alerts_are_those_of_the_operations_page(rules: list[Document]) -> None:
-    on_the_page = re.findall(r"^\| `(LogPersister\w+)` \| (\w+) \|", OPERATIONS, re.MULTILINE)
+def test_alerts_are_those_of_the_page(rules: list[Document]) -> None:
+    on_the_page = re.findall(r"^\| `(LogPersister\w+)` \| (\w+) \|", MONITORING, re.MULTILINE)
     assert on_the_page == [(rule["alert"], rule["labels"]["severity"]) for rule in rules]
 
 

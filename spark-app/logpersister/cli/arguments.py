@@ -169,7 +169,7 @@ def _run(command: argparse.ArgumentParser) -> None:
         "--shadow-of",
         metavar="FILE",
         help="store the same topics in the group and below the prefix of -f, and compare the objects with those of the "
-        "group of this manifest (docs/operations.md)",
+        "group of this manifest (docs/commands.md)",
     )
     command.add_argument(
         "--member-name",
@@ -253,4 +253,4 @@ def _verify(command: argparse.ArgumentParser) -> None:
 
 
 def _json(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="machine-readable output (docs/operations.md)")
+    command.add_argument("--json", action="store_true", help="machine-readable output (docs/commands.md)")

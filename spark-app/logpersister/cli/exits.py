@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """Exit codes; documented in docs/operations.md and in ``logpersister --help``."""
+    """Exit codes; documented in docs/commands.md and in ``logpersister --help``."""
 
     OK = 0
     FAILED = 1

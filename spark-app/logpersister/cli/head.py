@@ -133,7 +133,7 @@ class Shown:
         return records
 
     def _document(self, records: Sequence[Document]) -> Document:
-        """Return the JSON document; docs/operations.md describes it."""
+        """Return the JSON document; docs/commands.md describes it."""
         return {
             "bucket": self._bucket,
             "key": self._located.key,

@@ -78,7 +78,7 @@ def _show(lag: GroupLag, arguments: argparse.Namespace, out: TextIO) -> None:
 
 
 def document(lag: GroupLag, *, every: bool) -> Document:
-    """Return the JSON document; docs/operations.md describes it. `every`: with all partitions."""
+    """Return the JSON document; docs/commands.md describes it. `every`: with all partitions."""
     observation = lag.observation
     result: Document = {
         "group": lag.group_id,

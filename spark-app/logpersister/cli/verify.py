@@ -148,7 +148,7 @@ def _deep(resource: LogPersister, store: ObjectStore, reader: KafkaReader) -> De
 
 
 def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document:
-    """Return the JSON document; docs/operations.md describes it."""
+    """Return the JSON document; docs/commands.md describes it."""
     storage = resource.spec.storage
     return {
         "group": resource.group_id,

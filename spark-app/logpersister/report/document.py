@@ -1,6 +1,6 @@
 """The status as a JSON document: names in camelCase as everywhere in the resource, times in RFC 3339. Pure.
 
-docs/operations.md describes each field. The document is read by the operator, so fields are added, never renamed.
+docs/monitoring.md describes each field. The document is read by the operator, so fields are added, never renamed.
 """
 
 from datetime import datetime

@@ -1,6 +1,6 @@
 """The Prometheus metrics of one member, as methods: callers state facts and never touch names or labels.
 
-Every metric is explained in docs/operations.md; a test compares the page and this registry both ways.
+Every metric is explained in docs/monitoring.md; a test compares the page and this registry both ways.
 Labels are bounded (`labels.BoundedValues`); partitions are never labels, the status document names the worst of them.
 """
 

@@ -7,7 +7,7 @@ from logpersister.ranges import Offset, TopicPartition
 
 
 class Kind(StrEnum):
-    """Kinds of findings; docs/operations.md says what each means and what to do."""
+    """Kinds of findings; docs/commands.md says what each means and what to do."""
 
     MISSING = "missing"
     """Kafka has records at offsets before the committed one, and no object has them."""

@@ -14,7 +14,7 @@ from logpersister.report.metrics import MAX_KINDS, MAX_TOPICS, Metrics
 from logpersister.report.shadow import Both, Figures, ShadowReport
 from tests.unit.report.samples import IDENTITY, NOON, failed, partition, written
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "operations.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "monitoring.md"
 
 
 @pytest.fixture

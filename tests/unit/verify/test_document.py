@@ -1,8 +1,8 @@
-"""docs/operations.md says what every finding means."""
+"""docs/commands.md says what every finding means."""
 
 from logpersister.verify.findings import Kind
-from tests.unit.report.test_operations_document import first_cells, section
+from tests.unit.report.test_pages_for_operations import first_cells, section
 
 
 def test_every_finding_has_a_meaning() -> None:
-    assert first_cells(section("Verify")) == {str(kind) for kind in Kind}
+    assert first_cells(section("commands", "Verify")) == {str(kind) for kind in Kind}

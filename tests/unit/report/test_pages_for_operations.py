@@ -1,4 +1,4 @@
-"""docs/operations.md says what the code does: metrics (test_metrics.py), reasons, kinds, fields, exit codes."""
+"""The pages on commands, monitoring and operations say what the code does: reasons, kinds, fields, exit codes."""
 
 import re
 from pathlib import Path
@@ -12,14 +12,15 @@ from logpersister.report.status import MemberState, StatusBoard
 from logpersister.storage.errors import StorageErrorKind
 from tests.unit.report.samples import IDENTITY, NOON
 
-TEXT = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
 
 
-def section(title: str) -> str:
-    """Return the section with this heading, up to the next heading of the same or a higher level."""
-    heading = re.search(rf"^(#+) {re.escape(title)}$", TEXT, re.MULTILINE)
+def section(page: str, title: str) -> str:
+    """Return the section of a page with this heading, up to the next heading of the same or a higher level."""
+    text = (DOCS / f"{page}.md").read_text()
+    heading = re.search(rf"^(#+) {re.escape(title)}$", text, re.MULTILINE)
     assert heading is not None, title
-    rest = TEXT[heading.end() :]
+    rest = text[heading.end() :]
     following = re.search(rf"^#{{1,{len(heading.group(1))}}} ", rest, re.MULTILINE)
     return rest[: following.start()] if following else rest
 
@@ -32,16 +33,16 @@ def first_cells(text: str) -> set[str]:
 
 
 def test_every_reason_to_hold_a_partition_has_a_remedy() -> None:
-    assert first_cells(section("A partition is held")) == {str(reason) for reason in HoldReason}
+    assert first_cells(section("operations", "A partition is held")) == {str(reason) for reason in HoldReason}
 
 
 def test_every_kind_of_upload_failure_has_a_remedy() -> None:
-    assert first_cells(section("Uploads fail")) == set(get_args(StorageErrorKind))
+    assert first_cells(section("operations", "Uploads fail")) == set(get_args(StorageErrorKind))
 
 
 def test_every_field_of_the_status_is_described() -> None:
     document = status_document(StatusBoard(IDENTITY).snapshot())
-    described = section("The status document")
+    described = section("monitoring", "The status document")
     assert first_cells(described) == set(document)
     for group in ("uploads", "quarantine", "progress", "errors", "heldPartitions", "dataLoss", "rebalance"):
         for name in document[group]:
@@ -52,7 +53,7 @@ def test_every_field_of_a_comparison_is_described() -> None:
     board = StatusBoard(IDENTITY)
     board.shadow(ShadowReport(NOON))
     document = status_document(board.snapshot())["shadow"]
-    described = section("Shadow mode")
+    described = section("commands", "Shadow mode")
     assert first_cells(described) == set(document)
     for group in ("records", "checksums"):
         for name in document[group]:
@@ -61,9 +62,9 @@ def test_every_field_of_a_comparison_is_described() -> None:
 
 def test_every_state_is_described() -> None:
     for state in MemberState:
-        assert f"`{state}`" in section("The status document")
+        assert f"`{state}`" in section("monitoring", "The status document")
 
 
 def test_every_exit_code_is_described() -> None:
-    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", section("Commands"), re.MULTILINE)}
+    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", section("commands", "Exit codes"), re.MULTILINE)}
     assert codes == {int(code) for code in Exit}
