@@ -149,6 +149,7 @@ lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproje
 	$(PREPARE) uv
 	@$(COMPILE) --no-annotate $(ARGS) --output-file requirements-uv.lock requirements-uv.in
 	@$(COMPILE) --no-annotate $(ARGS) --output-file tests/stack/seaweedfs.lock tests/stack/seaweedfs.in
+	@$(COMPILE) --no-annotate $(ARGS) --output-file tests/stack/registry.lock tests/stack/registry.in
 	@$(COMPILE) $(ARGS) --extra operator --group dev --output-file requirements.lock pyproject.toml
 	@$(COMPILE) --constraint requirements.lock --output-file images/spark-app.lock pyproject.toml
 	@$(COMPILE) --constraint requirements.lock --output-file images/operator.lock images/operator.in

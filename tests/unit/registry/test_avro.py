@@ -1,0 +1,62 @@
+"""Schemas that refer to others become one text that says the same."""
+
+import json
+
+import pytest
+
+from logpersister.registry.avro import AvroTextError, self_contained
+from logpersister.registry.client import Schema
+
+
+def schema(document: object, *references: object) -> Schema:
+    return Schema(json.dumps(document), "AVRO", tuple(Schema(json.dumps(each), "AVRO") for each in references))
+
+
+GEO = {"type": "record", "name": "Geo", "namespace": "com.acme", "fields": [{"name": "lat", "type": "double"}]}
+
+
+def test_a_schema_without_references_stays_as_it_is() -> None:
+    text = '{"type": "record",  "name": "R", "fields": []}'
+    assert self_contained(Schema(text, "AVRO")) == text
+
+
+def test_a_type_is_written_where_it_is_first_named() -> None:
+    order = {
+        "type": "record",
+        "name": "com.acme.Order",
+        "fields": [
+            {"name": "from", "type": "Geo"},
+            {"name": "to", "type": ["null", "com.acme.Geo"], "default": None},
+            {"name": "via", "type": {"type": "array", "items": "Geo"}},
+        ],
+    }
+    written = json.loads(self_contained(schema(order, GEO)))
+    first, second, third = (field["type"] for field in written["fields"])
+    assert first == GEO
+    assert second == ["null", "com.acme.Geo"]
+    assert third == {"type": "array", "items": "Geo"}
+
+
+def test_what_references_refer_to_comes_with_them() -> None:
+    place = {
+        "type": "record",
+        "name": "Place",
+        "namespace": "org.other",
+        "fields": [{"name": "at", "type": "com.acme.Geo"}],
+    }
+    visit = {"type": "record", "name": "Visit", "fields": [{"name": "where", "type": "org.other.Place"}]}
+    written = json.loads(self_contained(schema(visit, GEO, place)))
+    assert written["fields"][0]["type"]["fields"][0]["type"] == GEO
+
+
+def test_a_name_of_no_namespace_is_not_taken_for_one_of_the_namespace_around_it() -> None:
+    bare = {"type": "enum", "name": "Kind", "symbols": ["A"]}
+    event = {"type": "record", "name": "Event", "namespace": "com.acme", "fields": [{"name": "kind", "type": "Kind"}]}
+    written = json.loads(self_contained(schema(event, bare)))
+    assert written["fields"][0]["type"] == {**bare, "namespace": ""}
+
+
+@pytest.mark.parametrize(("given", "told"), [(Schema("{}", "PROTOBUF"), "PROTOBUF"), (Schema("{", "AVRO"), "no JSON")])
+def test_what_is_no_avro_is_refused(given: Schema, told: str) -> None:
+    with pytest.raises(AvroTextError, match=told):
+        self_contained(given)

@@ -1,0 +1,178 @@
+"""The client of schema registries against servers that misbehave; with a real one it is in tests/integration."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from logpersister.manifest.problems import ManifestError
+from logpersister.manifest.secrets import Secrets
+from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, Schema, access
+from tests.stack.authority import Authority
+from tests.stack.ports import free_port
+
+GOOD = {"subject": "t-value", "version": 3, "id": 7, "schema": '"string"'}
+Answer = tuple[int, object]
+
+
+@dataclass
+class FakeRegistry:
+    url: str = ""
+    answers: list[Answer] = field(default_factory=list)
+    """In turn; the last one for ever."""
+    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    """Paths, with how the client has logged in."""
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeRegistry]:
+    found = FakeRegistry()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            found.asked.append((self.path, self.headers["Authorization"]))
+            status, body = found.answers.pop(0) if len(found.answers) > 1 else found.answers[0]
+            content = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            return None
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        found.url = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield found
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def client() -> Iterator[Callable[..., RegistryClient]]:
+    opened: list[RegistryClient] = []
+
+    def open_client(url: str, pauses: list[float] | None = None, **options: object) -> RegistryClient:
+        sleep = (pauses if pauses is not None else []).append
+        opened.append(RegistryClient(RegistryAccess(url, **options), sleep=sleep))  # type: ignore[arg-type]
+        return opened[-1]
+
+    yield open_client
+    for one in opened:
+        one.close()
+
+
+def test_what_never_changes_is_asked_for_once(fake: FakeRegistry, client: Callable[..., RegistryClient]) -> None:
+    fake.answers = [(200, GOOD)]
+    registry = client(fake.url)
+    assert registry.latest("a/b c").version == 3
+    assert fake.asked == [("/subjects/a%2Fb%20c/versions/latest", None)]
+    assert registry.version("a/b c", 3).id == 7
+    assert registry.schema(7) == Schema('"string"', "AVRO")
+    assert len(fake.asked) == 1
+    registry.latest("a/b c")
+    assert len(fake.asked) == 2
+
+
+def test_what_may_pass_is_asked_again(fake: FakeRegistry, client: Callable[..., RegistryClient]) -> None:
+    fake.answers = [(503, b"later"), (429, {"message": "slow"}), (200, GOOD)]
+    pauses: list[float] = []
+    assert client(fake.url, pauses).schema(7).text == '"string"'
+    assert len(pauses) == 2
+    assert 0.25 <= pauses[0] <= 0.5 <= pauses[1] <= 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "told", "asked"),
+    [
+        ((404, {"error_code": 40403, "message": "Schema 7 not found"}), "unknown", "404 40403 .Schema 7 not found", 1),
+        ((404, {"message": "no such page"}), "rejected", "check the url", 1),
+        ((404, b"<html>"), "rejected", "without a word", 1),
+        ((200, b"<html>"), "rejected", "no JSON", 1),
+        ((200, {"hello": "world"}), "rejected", "no schema, as no schema registry", 1),
+        ((200, {**GOOD, "references": [{"name": "x"}]}), "rejected", "without subject and version", 1),
+        ((200, {**GOOD, "references": [{"subject": "s", "version": 1}]}), "rejected", "refers to itself", 2),
+        ((401, {"message": "who?"}), "unauthorized", "check username and password", 1),
+        ((302, b""), "rejected", "302", 1),
+        ((504, b""), "timeout", "504", 4),
+        ((500, {"error_code": 50001, "message": "store"}), "other", "500 50001 .store.*its own logs", 4),
+    ],
+)
+def test_errors_say_what_was_found_and_what_to_do(
+    fake: FakeRegistry, client: Callable[..., RegistryClient], answer: Answer, kind: str, told: str, asked: int
+) -> None:
+    fake.answers = [answer]
+    with pytest.raises(RegistryError, match=told) as caught:
+        client(fake.url).schema(7)
+    assert (caught.value.kind, len(fake.asked)) == (kind, asked)
+    assert f"schema registry {fake.url}: " in str(caught.value)
+    assert "(asking for schema 7)" in str(caught.value)
+
+
+def test_nobody_listens(client: Callable[..., RegistryClient]) -> None:
+    with pytest.raises(RegistryError, match=r"cannot be reached \(connection refused") as caught:
+        client(f"http://127.0.0.1:{free_port()}").schema(7)
+    assert caught.value.kind == "unreachable"
+    assert caught.value.retriable
+
+
+def test_https_where_plain_http_is_spoken(fake: FakeRegistry, client: Callable[..., RegistryClient]) -> None:
+    fake.answers = [(200, GOOD)]
+    with pytest.raises(RegistryError, match="the url is https, and the server there speaks plain http"):
+        client(fake.url.replace("http:", "https:")).schema(7)
+
+
+def secrets(directory: Path, **keys: str) -> Secrets:
+    for name, value in keys.items():
+        (directory / "registry").mkdir(exist_ok=True)
+        (directory / "registry" / name.replace("_", ".")).write_text(value)
+    return Secrets({"LOGPERSISTER_SECRETS_DIR": str(directory)})
+
+
+@pytest.mark.parametrize(
+    ("keys", "login"),
+    [
+        ({"username": "u", "password": "p:ä"}, "Basic dTpwOsOk"),
+        ({"token": "t0ken"}, "Bearer t0ken"),
+        ({"token": "t0ken", "username": "u", "password": "p"}, "Bearer t0ken"),
+    ],
+)
+def test_logins(
+    fake: FakeRegistry,
+    client: Callable[..., RegistryClient],
+    tmp_path: Path,
+    keys: dict[str, str],
+    login: str,
+) -> None:
+    found = access(fake.url + "/", "registry", secrets(tmp_path, **keys), "spec.x")
+    assert not any(secret in repr(found) for secret in keys.values() if len(secret) > 1)
+    fake.answers = [(200, GOOD)]
+    client(found.url, headers=found.headers).schema(7)
+    assert fake.asked == [("/schemas/ids/7", login)]
+
+
+def test_an_authority_alone_is_enough(tmp_path: Path) -> None:
+    pem = Authority("Test").certificate.decode()
+    found = access("https://r", "registry", secrets(tmp_path, ca_crt=pem), "spec.x")
+    assert (found.headers, found.authority) == ({}, pem.rstrip("\n"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({}, "whose key username was not found"),
+        ({"username": "u"}, "whose key password was not found"),
+        ({"ca_crt": "no"}, "ca.crt is not a certificate in PEM"),
+    ],
+)
+def test_a_secret_without_what_it_takes(tmp_path: Path, keys: dict[str, str], told: str) -> None:
+    with pytest.raises(ManifestError, match=told):
+        access("https://r", "registry", secrets(tmp_path, **keys), "spec.x")
