@@ -36,6 +36,8 @@ def parser() -> argparse.ArgumentParser:
     _init(_command(commands, "init", "write a manifest by asking brokers and bucket", file=None))
     _check(_command(commands, "check", "validate a manifest; reach its brokers and its bucket"))
     _run(_command(commands, "run", "run a member of the group until it is stopped"))
+    _schema(commands)
+    _try(_command(commands, "try", "show what would become of the last records of a topic; write nothing"))
     _lag(_command(commands, "lag", "show what is not stored yet"))
     _ls(_command(commands, "ls", "show what is stored"))
     _head(_command(commands, "head", "show the first records of an object", file="optional"))
@@ -70,6 +72,14 @@ def cores(text: str) -> int:
     value = count(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f'"{text}" is not a number of cores, 1 or more')
+    return value
+
+
+def positive(text: str) -> int:
+    """Parse a whole number, 1 or more."""
+    value = count(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number, 1 or more')
     return value
 
 
@@ -195,6 +205,30 @@ def _run(command: argparse.ArgumentParser) -> None:
         help="auto: console on a terminal, json elsewhere (default)",
     )
     command.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="default: info")
+
+
+def _schema(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    command = commands.add_parser("schema", help="find a schema for JSON values", description="Schemas of values.")
+    actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
+    _sample(_command(actions, "infer", "print a schema for the JSON values of a topic, to start from"))
+
+
+def _try(command: argparse.ArgumentParser) -> None:
+    _sample(command)
+    command.add_argument("-n", "--rows", type=count, default=5, metavar="N", help="how many rows to show (default: 5)")
+
+
+def _sample(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--topic", metavar="TOPIC", help="the topic (default: that of the manifest, if there is one only)"
+    )
+    command.add_argument(
+        "--last",
+        type=positive,
+        default=10_000,
+        metavar="N",
+        help="how many of its last records to look at (default: 10000; fewer if they have more than 64 MiB)",
+    )
 
 
 def _lag(command: argparse.ArgumentParser) -> None:

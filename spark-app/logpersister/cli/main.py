@@ -13,8 +13,8 @@ from typing import Final
 from logpersister.cli.arguments import parser
 from logpersister.cli.exits import CommandError, Exit
 
-_COMMANDS: Final = ("init", "check", "run", "lag", "ls", "head", "verify", "version")
-_MODULES: Final = {name: f"logpersister.cli.{name}" for name in _COMMANDS}
+_COMMANDS: Final = ("init", "check", "run", "schema", "lag", "ls", "head", "verify", "version")
+_MODULES: Final = {name: f"logpersister.cli.{name}" for name in _COMMANDS} | {"try": "logpersister.cli.trial"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -33,7 +33,7 @@ class ParquetRows:
     def __iter__(self) -> Iterator[ShownRecord]:
         with damage_as_content_error():
             for batch in self._file.iter_batches(BATCH_ROWS, use_threads=False):
-                columns = [_readable(name, batch.column(name)) for name in self._names]
+                columns = [readable(name, batch.column(name)) for name in self._names]
                 for values in zip(*columns, strict=True):
                     yield _shown(dict(zip(self._names, values, strict=True)))
 
@@ -43,11 +43,11 @@ def _shown(row: Mapping[str, Any]) -> ShownRecord:
     own = {name: value for name, value in row.items() if not name.startswith(_KAFKA)}
     value = own.get("value")
     as_it_is = isinstance(value, bytes) and own.keys() <= {"value", "reason", "field"}
-    text = value if as_it_is else json.dumps(own, default=_text, ensure_ascii=False).encode()
+    text = value if as_it_is else json.dumps(own, default=as_text, ensure_ascii=False).encode()
     return ShownRecord(text or b"", kafka.get("offset"), kafka.get("timestamp"), kafka.get("key"))
 
 
-def _readable(name: str, column: "pa.Array[Any]") -> list[Any]:
+def readable(name: str, column: "pa.Array[Any]") -> list[Any]:
     if name == f"{_KAFKA}timestamp":
         return plain(column).to_pylist()
     try:
@@ -56,7 +56,7 @@ def _readable(name: str, column: "pa.Array[Any]") -> list[Any]:
         return plain(column).to_pylist()
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
 
 

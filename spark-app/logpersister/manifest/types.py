@@ -47,10 +47,16 @@ class Plain:
 
     name: PlainName
 
+    def __str__(self) -> str:
+        return self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Binary:
     """Bytes, which JSON has as text in base64."""
+
+    def __str__(self) -> str:
+        return "binary[base64]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +65,18 @@ class Time:
 
     unit: TimeUnit
 
+    def __str__(self) -> str:
+        return f"time[{self.unit}]"
+
 
 @dataclass(frozen=True, slots=True)
 class Timestamp:
     """An instant, in UTC."""
 
     unit: TimestampUnit
+
+    def __str__(self) -> str:
+        return f"timestamp[{self.unit}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +85,9 @@ class Decimal:
 
     precision: int
     scale: int
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +105,9 @@ class Struct:
 
     members: tuple[Member, ...]
 
+    def __str__(self) -> str:
+        return f"struct<{', '.join(f'{one.name}: {_item(one.type, one.required)}' for one in self.members)}>"
+
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
@@ -98,6 +116,9 @@ class ListOf:
     item: "Type"
     required: bool
     """Whether no item may be null."""
+
+    def __str__(self) -> str:
+        return f"list<{_item(self.item, self.required)}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +129,16 @@ class MapOf:
     required: bool
     """Whether no value may be null."""
 
+    def __str__(self) -> str:
+        return f"map<string, {_item(self.value, self.required)}>"
+
 
 Type = Plain | Binary | Time | Timestamp | Decimal | Struct | ListOf | MapOf
+"""Its text is what `parse_type` reads."""
+
+
+def _item(type_: Type, required: bool) -> str:  # noqa: FBT001 - one of two ways to write it
+    return f"{type_} not null" if required else str(type_)
 
 
 def parse_type(text: str) -> Type:

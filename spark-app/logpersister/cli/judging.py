@@ -1,0 +1,62 @@
+"""What a parser says of a sample."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from logpersister.cli.sampling import Sample
+from logpersister.records.parsers import Parser
+from logpersister.report.human import plural
+
+Reason = tuple[str, str | None]
+"""In one word, and the field that it is about."""
+
+
+@dataclass(slots=True)
+class Judgement:
+    """Which records are not what they must be."""
+
+    refused: Counter[Reason] = field(default_factory=Counter)
+    first: dict[Reason, str] = field(default_factory=dict)
+    """Partition and offset of the first record that was refused for a reason, as ``0:4711``."""
+
+    def __str__(self) -> str:
+        said = (f"{count:,} {reason}" + (f" in {path}" if path else "") for (reason, path), count in self.most())
+        return ", ".join(said)
+
+    def most(self) -> list[tuple[Reason, int]]:
+        """Return the reasons with the number of their records, the most frequent one first."""
+        return self.refused.most_common()
+
+    def said_of(self, sample: Sample) -> str:
+        """``12 of 10,000 values``."""
+        return f"{self.refused.total():,} of {plural(sample.records, 'value')}"
+
+
+def judge(sample: Sample, parser: Parser) -> Judgement:
+    """Return what the parser refuses."""
+    judgement = Judgement()
+    for partition, batch in sample.batches:
+        refused = parser.parse(batch).refused
+        if refused is None:
+            continue
+        offsets = batch.column("offset").to_numpy(zero_copy_only=True)[refused.rows]
+        for word, path, offset in zip(refused.reasons.to_pylist(), refused.fields.to_pylist(), offsets, strict=True):
+            reason = word or "", path
+            judgement.refused[reason] += 1
+            judgement.first.setdefault(reason, f"{partition.partition}:{offset}")
+    return judgement
+
+
+def accepted(sample: Sample, parser: Parser) -> Iterator[bytes]:
+    """Yield the values that the parser does not refuse, without tombstones."""
+    for _, batch in sample.batches:
+        refused = parser.parse(batch).refused
+        good = np.ones(batch.num_rows, np.bool_)
+        if refused is not None:
+            good[refused.rows] = False
+        values = batch.column("value").filter(pa.array(good, pa.bool_()))
+        yield from (value for value in values.to_pylist() if value is not None)

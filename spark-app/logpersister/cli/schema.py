@@ -1,0 +1,73 @@
+"""``logpersister schema infer``: a schema to start from, as the last records of a topic suggest it."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+
+from logpersister.cli import context, sampling
+from logpersister.cli.exits import CommandError, Exit
+from logpersister.cli.judging import accepted, judge
+from logpersister.cli.manifest_text import scalar
+from logpersister.cli.tables import printable
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.records import inference
+from logpersister.records.inference import InferredField
+from logpersister.records.rows import make_rows
+from logpersister.report import logs
+
+_ANY_OBJECT = SchemaSpec(fields=(FieldSpec(name="any", type="json"),))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the part of a manifest that has the schema, and on standard error what does not fit it."""
+    logs.configure(level="error")
+    resource = context.manifest(arguments.file)
+    sample = sampling.take(arguments, resource, context.secrets(arguments, logs.redactor))
+    parser = ParserSpec(type="json")
+    objects = make_rows(parser, _ANY_OBJECT)
+    seen = inference.Sample()
+    for value in accepted(sample, objects):
+        seen.add(value)
+    fields = seen.fields()
+    columns = [one for one in fields if one.problem is None]
+    no_objects = judge(sample, objects)
+    if not columns:
+        raise CommandError(
+            f"topic {sample.topic}: no schema: {no_objects.said_of(sample)} are no JSON objects ({no_objects})"
+            if no_objects.refused
+            else f"topic {sample.topic}: no schema: no value has a field that can be a column",
+            Exit.FAILED,
+        )
+    sys.stdout.writelines(f"{line}\n" for line in _text(sample, fields))
+    schema = SchemaSpec(fields=tuple(FieldSpec(name=one.name, type=str(one.type)) for one in columns))
+    misfits = judge(sample, make_rows(parser, schema))
+    if misfits.refused:
+        print(f"{misfits.said_of(sample)} do not fit and would go into quarantine: {misfits}", file=sys.stderr)
+    print("next: put it into the manifest, then logpersister try -f FILE", file=sys.stderr)
+    return Exit.OK
+
+
+def _text(sample: sampling.Sample, fields: Sequence[InferredField]) -> Iterator[str]:
+    yield f"# Inferred from {sample} of topic {printable(sample.topic)}."
+    yield "# Other records may differ: check each line. Types: docs/schemas.md"
+    yield "spec:"
+    yield "  parser: {type: json}"
+    yield "  schema:"
+    yield "    fields:"
+    lines = [(_line(one), _comment(one)) for one in fields]
+    width = max(len(line) for line, _ in lines)
+    for line, comment in lines:
+        yield f"{line:{width}}  # {comment}" if line else f"{'':6}# {comment}"
+    yield "  output: {format: parquet}"
+
+
+def _line(one: InferredField) -> str:
+    return f"      - {{name: {scalar(one.name)}, type: {scalar(str(one.type))}}}" if one.problem is None else ""
+
+
+def _comment(one: InferredField) -> str:
+    share = "in all" if one.share == 1 else f"in {max(one.share, 0.001):.1%}"
+    if one.problem is not None:
+        return f"{printable(one.name)}: no column: {one.problem} ({share})"
+    return f"{share}; {one.remark}" if one.remark else share
