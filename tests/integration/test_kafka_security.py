@@ -27,7 +27,7 @@ from logpersister.manifest.kafka import KafkaSpec, SecuritySpec
 from logpersister.manifest.secrets import Secrets
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.secured import KMS_KEY, SecuredMinio
-from tests.stack import KafkaBroker, MinioServer
+from tests.stack import KafkaBroker, MinioServer, strimzi
 from tests.stack.identity_provider import identity_provider
 from tests.stack.topics import create_topic, produce
 
@@ -90,7 +90,7 @@ def unsigned_token(user: str = USER, seconds: float = 3600) -> str:
 
 @pytest.fixture
 def secrets(secrets_dir: Path, broker: KafkaBroker) -> Secrets:
-    """Three Secrets: ``tls`` (PEM files), ``login`` (all of it) and ``wrong`` (a password that is not right)."""
+    """``tls`` (PEM files), ``login`` (all of it), ``wrong`` (a password that is not right), and those of Strimzi."""
     assert broker.certificates is not None
     broker.certificates.write_secret(secrets_dir, "tls")
     for name, password in (("login", PASSWORD), ("wrong", "wrong-horse")):
@@ -99,13 +99,16 @@ def secrets(secrets_dir: Path, broker: KafkaBroker) -> Secrets:
         (folder / "ca.crt").write_bytes(broker.certificates.authority.read_bytes())
         (folder / "username").write_text(USER)
         (folder / "password").write_text(password)
+    strimzi.write(secrets_dir, "strimzi-tls", strimzi.tls_user(broker.certificates))
+    strimzi.write(secrets_dir, "strimzi-scram", strimzi.scram_user(USER, PASSWORD))
+    strimzi.write(secrets_dir, strimzi.CLUSTER_CA, strimzi.cluster_ca(broker.certificates))
     return Secrets()
 
 
 def security(text: str) -> SecuritySpec:
-    """``SASL_SSL PLAIN login`` as protocol, mechanism and Secret; a dash for none."""
-    protocol, mechanism, secret = (None if word == "-" else word for word in text.split())
-    found = {"protocol": protocol, "mechanism": mechanism, "secret_name": secret}
+    """``SASL_SSL PLAIN login`` as protocol, mechanism and Secret, perhaps that of an authority; a dash for none."""
+    protocol, mechanism, secret, authority = (None if word == "-" else word for word in [*text.split(), "-"][:4])
+    found = {"protocol": protocol, "mechanism": mechanism, "secret_name": secret, "ca_secret_name": authority}
     return SecuritySpec.model_validate(found, by_name=True)
 
 
@@ -141,6 +144,8 @@ def values(kafka: KafkaSpec, secrets: Secrets) -> list[bytes]:
         "SASL_PLAINTEXT SCRAM-SHA-512 login",
         "SASL_SSL PLAIN login",
         "SASL_SSL SCRAM-SHA-512 login",
+        f"SASL_SSL SCRAM-SHA-512 strimzi-scram {strimzi.CLUSTER_CA}",
+        f"SSL - strimzi-tls {strimzi.CLUSTER_CA}",
     ],
 )
 def test_ways_in(broker: KafkaBroker, secrets: Secrets, how: str) -> None:
@@ -188,6 +193,7 @@ REFUSALS = [
     ("PLAINTEXT - -", "SSL", "set spec.kafka.security.protocol to what this listener speaks"),
     ("SSL - login", "SSL", "whether it wants a client certificate (tls.crt, tls.key)"),
     ("SSL - -", "SASL_SSL", "the broker's certificate is not accepted: "),
+    ("SSL - strimzi-tls", "SSL", "ca.crt of the Secret in caSecretName"),
 ]
 
 
@@ -271,13 +277,23 @@ def secured_minio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredM
 
 MEMBERS = [
     pytest.param(
-        {"protocol": "SASL_SSL", "mechanism": "SCRAM-SHA-512", "secretName": "login"},
+        {
+            "protocol": "SASL_SSL",
+            "mechanism": "SCRAM-SHA-512",
+            "secretName": "strimzi-scram",
+            "caSecretName": strimzi.CLUSTER_CA,
+        },
         {"caSecretName": "s3", "encryption": {"type": "KMS", "keyId": KMS_KEY}},
         "aws:kms",
         id="login-and-kms",
     ),
     pytest.param(
-        {"protocol": "SSL", "secretName": "tls", "verifyHostname": False},
+        {
+            "protocol": "SSL",
+            "secretName": "strimzi-tls",
+            "caSecretName": strimzi.CLUSTER_CA,
+            "verifyHostname": False,
+        },
         {"verifyTls": False, "checksums": "when_required", "encryption": {"type": "S3"}},
         "AES256",
         id="client-certificate",

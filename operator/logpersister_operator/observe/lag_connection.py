@@ -39,12 +39,9 @@ def connection_key(kafka: KafkaSpec, secrets: Mapping[str, str]) -> Hashable:
 
     ``secrets`` are the Secrets of the resource as environment variables.
     """
-    name = kafka.security.secret_name
-    login = (
-        {}
-        if name is None
-        else {key: value for key, value in secrets.items() if key.startswith(variable_name(name, ""))}
-    )
+    names = (kafka.security.secret_name, kafka.security.ca_secret_name)
+    variables = tuple(variable_name(name, "") for name in names if name is not None)
+    login = {key: value for key, value in secrets.items() if key.startswith(variables)}
     digest = hmac.new(_KEY, json.dumps(login, sort_keys=True).encode(), hashlib.sha256).digest()
     return frozenset(str(address) for address in kafka.addresses), kafka.security, digest
 

@@ -130,5 +130,10 @@ def common_labels(name: str) -> dict[str, str]:
 
 def secret_names(spec: Spec) -> list[str]:
     """Return the names of all Secrets that members and executors need, sorted, each once."""
-    named = {spec.kafka.security.secret_name, spec.storage.secret_name, spec.storage.ca_secret_name}
+    named = {
+        spec.kafka.security.secret_name,
+        spec.kafka.security.ca_secret_name,
+        spec.storage.secret_name,
+        spec.storage.ca_secret_name,
+    }
     return sorted(name for name in named if name is not None)

@@ -151,6 +151,7 @@ def _init(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--kafka-secret", metavar="NAME", help="Secret with username, password, ca.crt, …, as a manifest names it"
     )
+    command.add_argument("--kafka-ca-secret", metavar="NAME", help="Secret with ca.crt, if that is another one")
     _storage(command)
 
 

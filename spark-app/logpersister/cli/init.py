@@ -59,6 +59,7 @@ def _kafka(arguments: argparse.Namespace) -> dict[str, Any]:
         "protocol": arguments.protocol,
         "mechanism": arguments.mechanism,
         "secretName": arguments.kafka_secret,
+        "caSecretName": arguments.kafka_ca_secret,
     }
     return {**kafka, "security": {name: value for name, value in security.items() if value is not None}}
 

@@ -99,6 +99,8 @@ def _security(kafka: KafkaSpec) -> Iterator[Line]:
         yield f"      mechanism: {security.mechanism}", ""
     if security.secret_name is not None:
         yield f"      secretName: {scalar(security.secret_name)}", "docs/manifest.md#secrets"
+    if security.ca_secret_name is not None:
+        yield f"      caSecretName: {scalar(security.ca_secret_name)}", ""
 
 
 def _storage(storage: StorageSpec) -> Iterator[Line]:

@@ -3,10 +3,13 @@
 import json
 import shlex
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
+from logpersister.kafka_client import secret_keys
 from logpersister.manifest import LogPersister
 from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.storage import StorageSpec
 from logpersister.storage import names
@@ -129,7 +132,6 @@ def literal_prefix(pattern: str) -> str:
 def _user(kafka: KafkaSpec, secrets: Secrets) -> str:
     """Return who logs in, as far as the Secret tells: certificates and tokens name users by rules of the broker."""
     if kafka.security.secret_name is not None and kafka.security.mechanism not in (None, "OAUTHBEARER"):
-        user = secrets.get(kafka.security.secret_name, "username")
-        if user is not None:
-            return str(user.reveal())
+        with suppress(ManifestError):  # the policy can be printed before there is a Secret
+            return secret_keys.login(kafka.security.secret_name, secrets).user.reveal()
     return "NAME"

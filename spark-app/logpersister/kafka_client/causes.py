@@ -106,7 +106,7 @@ def _explain_verification(error: ssl.SSLCertVerificationError) -> Failure:
     elif "expired" in lowered or "not yet valid" in lowered:
         remedy = "renew the broker's certificate, and check the clock of this machine"
     else:
-        remedy = "put the CA that signed it into the key ca.crt of the Secret in secretName"
+        remedy = "put the CA that signed it into the key ca.crt of the Secret in caSecretName or secretName"
     return Failure(f"the broker's certificate is not accepted: {message}", remedy)
 
 

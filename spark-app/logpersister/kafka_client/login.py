@@ -10,11 +10,10 @@ from kafka.net.sasl import register_sasl_mechanism
 from kafka.net.sasl.plain import SaslMechanismPlain
 from kafka.net.sasl.scram import SaslMechanismScram
 
+from logpersister.kafka_client import secret_keys
 from logpersister.kafka_client.oauth import token_provider
 from logpersister.manifest.kafka import SecuritySpec
 from logpersister.manifest.secrets import Secrets, SecretValue
-
-_PATH = "spec.kafka.security.secretName"
 
 
 def login_config(security: SecuritySpec, secrets: Secrets) -> dict[str, Any]:
@@ -23,10 +22,10 @@ def login_config(security: SecuritySpec, secrets: Secrets) -> dict[str, Any]:
         raise ValueError("the model lets no SASL through without mechanism and secretName")
     config: dict[str, Any] = {"sasl_mechanism": security.mechanism}
     if security.mechanism == "OAUTHBEARER":
-        config["sasl_oauth_token_provider"] = token_provider(security.secret_name, secrets)
+        config["sasl_oauth_token_provider"] = token_provider(security.secret_name, secrets, security.ca_secret_name)
     else:
-        config["sasl_plain_username"] = secrets.require(security.secret_name, "username", _PATH)
-        config["sasl_plain_password"] = secrets.require(security.secret_name, "password", _PATH)
+        login = secret_keys.login(security.secret_name, secrets)
+        config |= {"sasl_plain_username": login.user, "sasl_plain_password": login.password}
     return config
 
 

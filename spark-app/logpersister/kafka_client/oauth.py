@@ -13,10 +13,11 @@ from urllib.request import Request, urlopen
 from kafka.errors import KafkaConnectionError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
+from logpersister.kafka_client.secret_keys import AUTHORITY
+from logpersister.kafka_client.secret_keys import PATH as _PATH
 from logpersister.manifest.problems import ManifestError, Problem
 from logpersister.manifest.secrets import Secrets
 
-_PATH = "spec.kafka.security.secretName"
 _TIMEOUT_SECONDS = 10.0
 _LARGEST_ANSWER = 1_000_000
 _LIFETIME_UNSAID = 60.0
@@ -29,8 +30,11 @@ class TokenError(KafkaConnectionError):  # type: ignore[misc]
     """No token could be had now; kafka-python tries the connection again later."""
 
 
-def token_provider(name: str, secrets: Secrets) -> AbstractTokenProvider:
-    """Return the provider for what the Secret ``name`` holds; raise `ManifestError` when it holds neither kind."""
+def token_provider(name: str, secrets: Secrets, ca_name: str | None = None) -> AbstractTokenProvider:
+    """Return the provider for what the Secret ``name`` holds; raise `ManifestError` when it holds neither kind.
+
+    The authority of the identity provider may be in that Secret, or in ``ca_name``.
+    """
     if secrets.get(name, "token") is not None:
         secrets.require(name, "token", _PATH)  # not empty
         return StoredToken(name, secrets)
@@ -44,7 +48,7 @@ def token_provider(name: str, secrets: Secrets) -> AbstractTokenProvider:
     for key in ("token-url", "client-id", "client-secret"):
         secrets.require(name, key, _PATH)
     _check_url(secrets.require(name, "token-url", _PATH).reveal())
-    return ClientCredentials(name, secrets)
+    return ClientCredentials(name, secrets, ca_name)
 
 
 def _check_url(url: str) -> None:
@@ -72,9 +76,12 @@ class StoredToken(AbstractTokenProvider):  # type: ignore[misc]
 class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
     """Asks the identity provider for a token, and again when most of its lifetime is over."""
 
-    def __init__(self, name: str, secrets: Secrets, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, name: str, secrets: Secrets, ca_name: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         super().__init__()
         self._name = name
+        self._authorities = (name,) if ca_name is None else (name, ca_name)
         self._secrets = secrets
         self._clock = clock
         self._lock = threading.Lock()
@@ -125,11 +132,12 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         return answer if isinstance(answer, dict) else {}
 
     def _tls(self) -> ssl.SSLContext:
-        """Public authorities, and that of the Secret if it has one: a company's provider often has the same."""
+        """Public authorities, and those of the Secrets that have one: a company's provider often has the same."""
         context = ssl.create_default_context()
-        authority = self._secrets.get(self._name, "ca.crt")
-        if authority is not None:
-            context.load_verify_locations(cadata=authority.reveal())
+        for name in self._authorities:
+            authority = self._secrets.get(name, AUTHORITY)
+            if authority is not None:
+                context.load_verify_locations(cadata=authority.reveal())
         return context
 
     def _secret(self, key: str) -> str:

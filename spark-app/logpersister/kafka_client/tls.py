@@ -6,11 +6,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from logpersister.kafka_client import secret_keys
+from logpersister.kafka_client.secret_keys import PATH, Identity
 from logpersister.manifest.kafka import SecuritySpec
 from logpersister.manifest.problems import ManifestError, Problem
 from logpersister.manifest.secrets import Secrets, SecretValue
-
-_PATH = "spec.kafka.security.secretName"
 
 
 def ssl_context(security: SecuritySpec, secrets: Secrets) -> ssl.SSLContext:
@@ -21,30 +21,26 @@ def ssl_context(security: SecuritySpec, secrets: Secrets) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.check_hostname = security.verify_hostname
-    name = security.secret_name
-    authority = secrets.get(name, "ca.crt") if name else None
-    certificate = secrets.get(name, "tls.crt") if name else None
-    key = secrets.get(name, "tls.key") if name else None
+    authority = secret_keys.authority(security, secrets)
     if authority is None:
         context.load_default_certs()
     else:
-        _load_authority(context, authority)
-    if certificate is not None and key is not None:
-        _load_identity(context, certificate, key)
-    elif certificate is not None or key is not None:
-        there, missing = ("tls.crt", "tls.key") if certificate is not None else ("tls.key", "tls.crt")
-        raise _unusable(f"names the Secret {name}, which has {there} but no {missing}", "add it, or remove both")
+        _load_authority(context, *authority)
+    identity = secret_keys.identity(security, secrets)
+    if identity is not None:
+        _load_identity(context, identity)
     return context
 
 
-def _load_authority(context: ssl.SSLContext, authority: SecretValue) -> None:
+def _load_authority(context: ssl.SSLContext, authority: SecretValue, path: str) -> None:
     try:
         context.load_verify_locations(cadata=authority.reveal())
     except (ssl.SSLError, ValueError):
         problem = "names a Secret whose ca.crt is not a certificate in PEM"
     else:
         return
-    raise _unusable(problem, "put the authority's certificate there, beginning with -----BEGIN CERTIFICATE-----")
+    remedy = "put the authority's certificate there, beginning with -----BEGIN CERTIFICATE-----"
+    raise ManifestError([Problem(path, problem, remedy)])
 
 
 class _EncryptedKeyError(Exception):
@@ -56,24 +52,25 @@ def _no_passphrase() -> str:
     raise _EncryptedKeyError
 
 
-def _load_identity(context: ssl.SSLContext, certificate: SecretValue, key: SecretValue) -> None:
+def _load_identity(context: ssl.SSLContext, identity: Identity) -> None:
+    certificate, key = identity.names
     try:
         # One file may hold both; the key first or last makes no difference.
-        with _as_file(f"{certificate.reveal()}\n{key.reveal()}\n") as file:
+        with _as_file(f"{identity.certificate.reveal()}\n{identity.key.reveal()}\n") as file:
             context.load_cert_chain(file, password=_no_passphrase)
     except _EncryptedKeyError:
-        problem = "names a Secret whose tls.key is encrypted", "store it decrypted: openssl pkey -in tls.key"
+        problem = f"names a Secret whose {key} is encrypted", f"store it decrypted: openssl pkey -in {key}"
     except ssl.SSLError as error:
         if "KEY_VALUES_MISMATCH" in str(error):
-            problem = "names a Secret whose tls.key does not belong to its tls.crt", "store the pair"
+            problem = f"names a Secret whose {key} does not belong to its {certificate}", "store the pair"
         else:
             problem = (
-                "names a Secret whose tls.crt or tls.key is not PEM",
+                f"names a Secret whose {certificate} or {key} is not PEM",
                 "put there what begins with -----BEGIN CERTIFICATE----- and -----BEGIN PRIVATE KEY-----",
             )
     else:
         return
-    raise _unusable(*problem)
+    raise ManifestError([Problem(PATH, *problem)])
 
 
 @contextmanager
@@ -90,7 +87,3 @@ def _as_file(text: str) -> Iterator[str]:
         file.write(text.encode())
         file.flush()
         yield file.name
-
-
-def _unusable(expectation: str, remedy: str) -> ManifestError:
-    return ManifestError([Problem(_PATH, expectation, remedy)])

@@ -158,7 +158,7 @@ Rack = Annotated[
 
 
 class SecuritySpec(Model):
-    """How to connect and log in. The secrets themselves are in the Secret that ``secretName`` names."""
+    """How to connect and log in. Secrets themselves are where ``secretName`` and ``caSecretName`` say."""
 
     protocol: Protocol = "PLAINTEXT"
     """Protocol of the broker's listener: without both (`PLAINTEXT`), with TLS (`SSL`), with a login (`SASL_PLAINTEXT`,
@@ -171,7 +171,12 @@ class SecuritySpec(Model):
     secret_name: SecretName | None = None
     """Secret with the keys `username` and `password` (PLAIN, SCRAM); `token`, or `token-url`, `client-id`,
     `client-secret` and optionally `scope` (OAUTHBEARER); `ca.crt` (PEM of a private CA of the brokers' certificates);
-    `tls.crt` and `tls.key` (PEM of a client certificate). Required with SASL."""
+    `tls.crt` and `tls.key` (PEM of a client certificate). The Secret of a Strimzi `KafkaUser` can be named as it is.
+    Required with SASL."""
+
+    ca_secret_name: SecretName | None = None
+    """Secret with the key `ca.crt`: PEM of a private CA of the brokers' certificates, such as Strimzi's
+    `<cluster>-cluster-ca-cert`. Default: that key of `secretName`; without it the public CAs."""
 
     verify_hostname: Flag = True
     """Whether the broker's certificate must contain the host name. Set it to false only while brokers have certificates
@@ -220,6 +225,15 @@ class SecuritySpec(Model):
     )
     def _plain_text_has_no_secret(self) -> bool:
         return self.protocol != "PLAINTEXT" or self.secret_name is None
+
+    @rule(
+        "$protocol.endsWith('SSL') || !has(self.caSecretName)",
+        "contradicts protocol {protocol}, which has no certificates",
+        "set protocol to SSL or SASL_SSL, or remove caSecretName",
+        "caSecretName",
+    )
+    def _an_authority_is_for_certificates(self) -> bool:
+        return self.uses_tls or self.ca_secret_name is None
 
     @rule(
         "$protocol.endsWith('SSL') || $verifyHostname",

@@ -1,12 +1,18 @@
 """Policies and ACLs, as far as no server has to judge them."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from logpersister.cli.policy import iam_policy, kafka_acls, literal_prefix
-from logpersister.manifest.secrets import Secrets
+from logpersister.manifest import parse
+from logpersister.manifest.secrets import Secrets, variable_name
+from tests.stack import strimzi
 from tests.unit.manifest.documents import REMOVE, accepted
 
 SHADOW = {"groupId": "shadow", "prefix": "shadows"}
+STRIMZI = sorted((Path(__file__).parents[3] / "examples" / "strimzi").glob("*.yaml"))
 
 
 @pytest.mark.parametrize(
@@ -63,3 +69,26 @@ def test_acls_of_topics_patterns_and_shadows() -> None:
     ]
     anything = accepted({"spec.kafka.topics": REMOVE, "spec.kafka.topicPattern": "clicks"})
     assert kafka_acls(anything, Secrets({}))[0] == [*common, "--topic", "*"]
+
+
+@pytest.mark.parametrize("example", STRIMZI, ids=lambda path: path.stem)
+def test_users_of_strimzi_in_the_examples_have_these_rights(example: Path) -> None:
+    user, manifest = yaml.safe_load_all(example.read_text())
+    resource = parse(manifest)
+    name = user["metadata"]["name"]
+    secret = strimzi.scram_user(name, "password")
+    secrets = Secrets({variable_name(name, key): value.decode() for key, value in secret.items()})
+    is_scram = user["spec"]["authentication"]["type"] == "scram-sha-512"
+
+    asked = {
+        (acl["resource"]["type"], acl["resource"]["name"], tuple(acl["operations"]))
+        for acl in user["spec"]["authorization"]["acls"]
+    }
+
+    given = set()
+    for command in kafka_acls(resource, secrets):
+        principal, operation, kind, of = (command[number] for number in (5, 7, 8, 9))
+        assert principal == f"User:{name if is_scram else 'NAME'}"
+        given.add((kind.removeprefix("--"), of, (operation,)))
+    assert given == asked
+    assert resource.spec.kafka.security.secret_name == name

@@ -26,6 +26,7 @@ BY_NAME: dict[str, Any] = {
                 "protocol": "SASL_SSL",
                 "mechanism": "PLAIN",
                 "secretName": "kafka",
+                "caSecretName": "kafka-ca",
                 "verifyHostname": False,
             },
         },
