@@ -1,4 +1,4 @@
-"""The phases of a rollout and which may follow which. docs/upgrades.md shows them as a diagram."""
+"""The phases of a rollout and which may follow which. docs/design/rollout.md shows them as a diagram."""
 
 from collections.abc import Mapping
 from enum import StrEnum

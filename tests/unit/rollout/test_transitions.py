@@ -16,7 +16,7 @@ from logpersister_operator.rollout.policy import Pause, Policy, ShadowPolicy, St
 from logpersister_operator.rollout.record import Failure, RolloutRecord, Suspicion, Trial
 from logpersister_operator.rollout.transitions import ONGOING, TRANSITIONS, Phase
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "upgrades.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "design" / "rollout.md"
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)
 POLICIES = [
