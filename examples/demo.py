@@ -22,9 +22,11 @@ from tests.stack.artifacts import CACHE, ROOT, MissingArtifactError
 from tests.stack.detached import S3_SERVERS
 
 MANIFEST = ROOT / "examples" / "clicks.yaml"
+ROWS_MANIFEST = ROOT / "examples" / "clicks-parquet.yaml"
 PLACE = CACHE / "demo"
 BUCKET = "logs"
 PREFIX = "raw/"
+ROWS_PREFIX = "rows/"
 TOPICS = ("clicks", "orders")
 
 _LOGPERSISTER = Path(sys.executable).with_name("logpersister")
@@ -72,7 +74,9 @@ class Demo:
         self._s3 = s3(place / s3.name)
         self._secrets = place / "secrets"
         self._manifest = place / MANIFEST.name
+        self._rows_manifest = place / ROWS_MANIFEST.name
         self._member_log = place / "member.log"
+        self._rows_log = place / "rows.log"
 
     def run(self, *, records: int, keep: bool) -> None:
         """Do all of it; raise `FailedError` when a step fails."""
@@ -97,41 +101,57 @@ class Demo:
             produce_clicks.write(self._kafka.bootstrap, produce_clicks.history(records, until=now, days=2))
             result.append(f"{records:,} clicks and orders of two days")
 
-        with self._steps.step("write the manifest") as result:
+        with self._steps.step("write two manifests") as result:
             self._s3.client().create_bucket(Bucket=BUCKET)
             self._s3.write_secret(self._secrets, "s3")
-            self._render()
-            result.append(f"{_short(self._manifest)}: {_short(MANIFEST)} with these addresses")
+            self._render(MANIFEST, self._manifest)
+            self._render(ROWS_MANIFEST, self._rows_manifest)
+            result.append(f"{_short(self._place)}: {MANIFEST.name} and {ROWS_MANIFEST.name} with these addresses")
 
         with self._steps.step("logpersister lag") as result:
             result.append(f"{self._lag():,} records wait")
 
         with self._steps.step("logpersister run --until-current") as result:
             self._logpersister("run", "--until-current", "--log-format", "console", log=self._member_log)
-            stored = sum(len(self._keys(topic)) for topic in TOPICS)
+            stored = sum(len(self._keys(PREFIX + topic)) for topic in TOPICS)
             result += [f"{stored} objects in s3://{BUCKET}/{PREFIX}", f"log: {_short(self._member_log)}"]
+
+        with self._steps.step("the same with rows, as Parquet") as result:
+            self._logpersister(
+                "run", "--until-current", "--log-format", "console", manifest=self._rows_manifest, log=self._rows_log
+            )
+            stored = len(self._keys(ROWS_PREFIX + TOPICS[0]))
+            result += [f"{stored} objects in s3://{BUCKET}/{ROWS_PREFIX}", f"log: {_short(self._rows_log)}"]
 
     def _show(self) -> None:
         self._steps.headline("What is stored: logpersister ls")
         self._logpersister("ls")
-        key = self._keys(TOPICS[0])[0]
+        key = self._keys(PREFIX + TOPICS[0])[0]
         address = f"s3://{BUCKET}/{key}"
         self._steps.headline(f"The first records of an object: logpersister head {address}")
         self._logpersister("head", address, f"--records={_LINES}")
         self._steps.headline("What is not stored yet: logpersister lag")
         self._logpersister("lag")
+        self._steps.headline(f"A query over the Parquet files: {_short(ROOT / 'examples' / 'query_clicks.py')}")
+        self._query()
 
-    def _render(self) -> None:
-        """Write a copy of the example with the addresses of these servers."""
-        text = MANIFEST.read_text()
+    def _query(self) -> None:
+        keys = {"AWS_ACCESS_KEY_ID": self._s3.access_key, "AWS_SECRET_ACCESS_KEY": self._s3.secret_key}
+        query = [sys.executable, "-m", "examples.query_clicks", "--endpoint", self._s3.endpoint]
+        if subprocess.run(query, cwd=ROOT, env={**os.environ, **keys}, check=False).returncode != 0:
+            raise FailedError("the query over the Parquet files failed")
+
+    def _render(self, example: Path, manifest: Path) -> None:
+        """Write a copy of an example with the addresses of these servers."""
+        text = example.read_text()
         for field, value in (("bootstrapServers", self._kafka.bootstrap), ("endpoint", self._s3.endpoint)):
             text, found = re.subn(rf"(?m)^(\s*{field}:) \S+", rf"\1 {value}", text)
             if found != 1:
-                raise FailedError(f"{_short(MANIFEST)} has {found} lines with {field}, expected one")
-        self._manifest.write_text(text)
+                raise FailedError(f"{_short(example)} has {found} lines with {field}, expected one")
+        manifest.write_text(text)
 
-    def _keys(self, topic: str) -> list[str]:
-        pages = self._s3.client().get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{PREFIX}{topic}/")
+    def _keys(self, folder: str) -> list[str]:
+        pages = self._s3.client().get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{folder}/")
         return [entry["Key"] for page in pages for entry in page.get("Contents", [])]
 
     def _lag(self) -> int:
@@ -141,7 +161,14 @@ class Demo:
         records: int = json.loads(answer.read_text())["lag"]["records"]
         return records
 
-    def _logpersister(self, command: str, *options: str, log: Path | None = None, answer: Path | None = None) -> None:
+    def _logpersister(
+        self,
+        command: str,
+        *options: str,
+        manifest: Path | None = None,
+        log: Path | None = None,
+        answer: Path | None = None,
+    ) -> None:
         """Run a command as a user would. It writes to this terminal, or to ``log``, or what it prints to ``answer``."""
         environment = {**os.environ, "LOGPERSISTER_SECRETS_DIR": str(self._secrets)}
         with ExitStack() as files:
@@ -149,7 +176,7 @@ class Demo:
             output = files.enter_context(place.open("wb")) if place else None
             # In a session of its own: Ctrl-C comes to us, and it gets the time to end well.
             process = subprocess.Popen(
-                [str(_LOGPERSISTER), command, "-f", str(self._manifest), *options],
+                [str(_LOGPERSISTER), command, "-f", str(manifest or self._manifest), *options],
                 env=environment,
                 stdout=output,
                 stderr=output if log else None,

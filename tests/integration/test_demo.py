@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from examples.demo import PLACE
-from examples.produce_clicks import COUNTRIES
+from examples.produce_clicks import COUNTRIES, history
 from tests.stack.artifacts import ROOT
 
 _SECONDS = 600
@@ -35,10 +35,10 @@ def output(directory: Path) -> str:
 
 def test_each_step_is_a_line_and_the_end_shows_files_records_and_lag(output: str, directory: Path) -> None:
     log = directory / "member.log"
-    head, files, records, lag, further = re.split(r"\n\n(?=What is|The first|Where to)", output)
+    head, files, records, lag, query, further = re.split(r"\n\n(?=What is|The first|A query|Where to)", output)
 
     steps = dict(re.findall(r"(?m)^ +[0-9.]+ s  (.+?)  +(.+)$", head))
-    assert len(steps) == len(head.splitlines()) == 5
+    assert len(steps) == len(head.splitlines()) == 6
     assert re.fullmatch(r"Kafka 127\.0\.0\.1:\d+, S3 http://127\.0\.0\.1:\d+", steps["start Kafka and S3"])
     assert steps["write sample records"] == "2,000 clicks and orders of two days"
     assert steps["logpersister lag"] == "2,000 records wait"
@@ -50,6 +50,9 @@ def test_each_step_is_a_line_and_the_end_shows_files_records_and_lag(output: str
     assert f"\n{run[1]} objects, " in files
     assert {json.loads(line)["country"] for line in records.splitlines()[2:]} <= set(COUNTRIES)
     assert "0 of 7 partitions behind: 0 records" in lag
+    clicks = {country: int(count) for country, count in re.findall(r"(?m)^([A-Z]{2}) +(\d+) +[0-9.]+$", query)}
+    assert clicks.keys() == set(COUNTRIES)
+    assert sum(clicks.values()) == sum(event.topic == "clicks" for event in history(2000, until=0, days=2))
     assert re.search(r"make stack .*\n.*docs/manifest\.md explains every field\n\nDone in \d+ s", further)
     assert log.read_text().splitlines()[0] not in output
     assert not re.search("minio|seaweed", output, re.IGNORECASE)  # whose S3 it is does not matter
