@@ -20,6 +20,7 @@ class Fault(StrEnum):
     PUT_LOST = "a put gets lost"
     PUT_ANSWER_LOST = "a put is done and its answer gets lost"
     BUCKET_SILENT = "another request to the bucket gets lost"
+    REGISTRY_SILENT = "a question to the schema registry gets lost"
 
 
 OF_THE_BUCKET = frozenset({Fault.PUT_LOST, Fault.PUT_ANSWER_LOST, Fault.BUCKET_SILENT})
@@ -33,6 +34,7 @@ class Place(StrEnum):
     COMMIT_SENT = "in the middle of its commit, on the way to Kafka"
     ASKED_COMMITTED = "while the answer of where the group stands is on its way"
     ASKED_LOG = "while the answer of what the log has is on its way"
+    ASKED_SCHEMA = "while the answer of the schema registry is on its way"
     LISTED = "while the listing of the bucket is on its way"
 
 

@@ -40,11 +40,11 @@ NOT_STATE = frozenset(
         "_offsets",
     }
     | {"_group", "_register", "_jobs", "_state_store", "_wake", "_group_id", "_lock", "_next_token", "_own", "_kafka"}
-    | {"_writer", "_topic_bindings", "_sampler", "clock", "protocol", "begin_at"}
+    | {"_writer", "_topic_bindings", "_sampler", "_schemas", "_snapshots", "clock", "protocol", "begin_at"}
     # Jobs that have ended are seen from the other side; what is in `_outcomes` is told to the listener, no more.
     | {"_ended", "_outcomes"}
 )
-KEYS_ONLY = frozenset({"documents"})
+KEYS_ONLY = frozenset({"documents", "_documents"})
 _AS_THEY_ARE = frozenset({int, str, bool, type(None), Range, StoredObject, TopicPartition, Identity})
 _NOTHING: Frozen = frozenset()
 TOKENS = frozenset({"token", "tokens", "_tokens"})
@@ -58,6 +58,7 @@ def fingerprint(world: Small) -> int:
             _freeze(world.kafka.history),
             _freeze(world.kafka.topic_ids),
             _freeze(world.kafka.commits),
+            _freeze(world.registry.versions),
             _freeze(list(world.kafka.past)) if Incident.FALL_BACK in world.scene.incidents else None,
             (_freeze(world.coordinator.former), world.coordinator.former_answers),
             (_freeze(world.coordinator.shared_out), _freeze(world.leader_sees)),

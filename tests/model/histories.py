@@ -28,6 +28,7 @@ MOODS = (
     "moving",
     "failing over",
     "growing",
+    "evolving",
 )
 """What happens often in a history: rare things meet only where they are not drowned by the others."""
 TOPICS = {"clicks": 2, "orders": 1}
@@ -68,6 +69,7 @@ class History(SimulatedWorld):
                 on_data_loss=some(("fail", "skip")),
                 start_from=some(("earliest", "latest")) if mood in ("growing", "losing") else "earliest",
                 own_keys=mood == "moving" and some((False, True)),
+                registry=mood == "evolving",
             ),
             grace_seconds=GRACE_SECONDS,
         )
@@ -160,6 +162,8 @@ class History(SimulatedWorld):
             self._hanging_jobs = 0.2
             actions |= {self.recreate_one: 0.4, self.raise_generation: 0.2, self.crash_one: 0.4, self.expel_one: 0.6}
             actions |= {self.start_another: 1.0, self.retain_some: 0.0, self.forget: 0.0, self.reset_one: 0.0}
+        if self.mood == "evolving":
+            actions |= {self.evolve_one: 1.0, self.crash_one: 0.4, self.start_another: 1.0}
         if self.mood == "moving":  # what is stored twice because a user wants it so would hide the rest
             seldom = (self.reset_one, self.forget, self.recreate_one, self.retain_some, self.fall_back_somewhat)
             actions = {action: weight for action, weight in actions.items() if action not in seldom}
@@ -232,7 +236,14 @@ class History(SimulatedWorld):
 
     def produce(self) -> None:
         count = self.random.randint(1, 8)
-        self.kafka.produce(self._some_partition(), [self._chances.happens(0.8) for _ in range(count)])
+        records = [self._chances.happens(0.8) for _ in range(count)]
+        partition = self._some_partition()
+        latest = self.registry.latest(partition.topic)
+        self.kafka.produce(partition, records, self.random.randint(1, latest) if latest > 1 else 1)
+
+    def evolve_one(self) -> None:
+        """Old and new writers go on side by side."""
+        self.evolve(self._some_partition())
 
     def retain_some(self) -> None:
         self.retain(self._some_partition(), self.random.randint(1, 12))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
+from logpersister.manifest.revision import output_schema_of
 from logpersister.pipeline.work import ObjectWritten, RangeOutcome, RangeWork, TaskSpec, WorkError
 from logpersister.ranges import Offset
 from logpersister.storage.errors import StorageError
@@ -11,6 +12,7 @@ from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions
 from tests.model.kafka import Kafka
 from tests.model.ledger import Identity, ObjectKey, StoredObject
+from tests.model.registry import Registry
 from tests.model.rules import Rules
 
 OFFSETS_PER_FOLDER = 2
@@ -44,6 +46,7 @@ class Job:
         name: str,
         kafka: Kafka,
         bucket: Bucket,
+        registry: Registry,
         chronicle: Chronicle,
         rules: Rules,
         tasks: Sequence[TaskSpec],
@@ -54,6 +57,7 @@ class Job:
         self.future = outcomes
         self._bytes_per_record = bytes_per_record
         self._kafka, self._bucket, self._chronicle, self._rules = kafka, bucket, chronicle, rules
+        self._registry = registry
         self._outcomes: list[RangeOutcome] = []
         self.work = [(task, item) for task in tasks for item in task.work]
         self.history: list[object] = []
@@ -86,11 +90,15 @@ class Job:
     def _write(self, task: TaskSpec, item: RangeWork, records: Records) -> Iterator[None]:
         written: list[ObjectWritten] = []
         storage = task.revision_document["spec"]["storage"]
+        pinned = output_schema_of(task.revision_document)
+        # Who was promised no schema can only take the latest.
+        schema = self._registry.latest(item.range.partition.topic) if pinned is None else pinned.version
+        self.history.append(schema)
         for path, part in _by_path(task, records):
             yield  # the process may stand still here, with all records in its memory
             clock = 0.0 if self._rules.names_without_clock else self._chronicle.time
             key = ObjectKey(item.range.partition, item.generation, item.range.start, path, storage["prefix"], clock)
-            stored = StoredObject(item.range.end, task.revision, item.topic_id or "", part)
+            stored = StoredObject(item.range.end, task.revision, item.topic_id or "", part, schema)
             try:
                 self._bucket.put(self.name, key, stored, keys=storage.get("secretName"), if_absent=item.partly_lost)
             except StorageError as error:
@@ -133,9 +141,17 @@ def _by_path(task: TaskSpec, records: Records) -> list[tuple[str, Records]]:
 class Spark:
     """Runs the jobs of all members."""
 
-    def __init__(self, kafka: Kafka, bucket: Bucket, chronicle: Chronicle, rules: Rules, decisions: Decisions) -> None:
+    def __init__(
+        self,
+        kafka: Kafka,
+        bucket: Bucket,
+        registry: Registry,
+        chronicle: Chronicle,
+        rules: Rules,
+        decisions: Decisions,
+    ) -> None:
         self._make: Callable[[str, Sequence[TaskSpec], Outcomes], Job] = lambda name, tasks, outcomes: Job(
-            name, kafka, bucket, chronicle, rules, tasks, decisions.bytes_per_record("job"), outcomes
+            name, kafka, bucket, registry, chronicle, rules, tasks, decisions.bytes_per_record("job"), outcomes
         )
         self._chronicle = chronicle
         self._numbers = iter(range(1, 1 << 30))

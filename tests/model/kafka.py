@@ -48,12 +48,20 @@ class Kafka:
 
     # what happens
 
-    def produce(self, partition: TopicPartition, offsets: Iterable[bool]) -> None:
-        """Append offsets with a record (True), or without one: a marker, or an aborted record."""
+    def produce(self, partition: TopicPartition, offsets: Iterable[bool], schema: int = 1) -> None:
+        """Append offsets with a record (True), or without one: a marker, or an aborted record.
+
+        Args:
+            partition: where.
+            offsets: whether each has a record.
+            schema: version by which the records are written; registered before.
+        """
         log = self.log(partition)
         for has_record in offsets:
             if has_record:
                 log.offsets.append(log.end)
+                if schema > 1:
+                    log.schemas[log.end] = schema
             log.end += 1
         self._chronicle.tell("producer", "{} ends at {}", partition, log.end)
 

@@ -8,6 +8,7 @@
 5. A loss is recorded only where Kafka has really lost the records, or a user has skipped them; never of what is
    committed, nor of a range that is stored as a whole. So it excuses nothing that was stored.
 6. A record is in two generations only when somebody has asked for a replay.
+7. The rows of a range are made by one schema, whoever makes them, and it is as new as that of each record.
 
 Records are told apart by topic id, partition and offset: a topic that is made again has other records.
 """
@@ -48,6 +49,8 @@ class StoredObject:
     revision: str
     topic_id: str
     records: frozenset[tuple[str, Offset]]
+    schema: int = 1
+    """Version of the schema by which its rows are made."""
 
 
 @dataclass
@@ -58,6 +61,8 @@ class Log:
     end: Offset = 0
     offsets: list[Offset] = field(default_factory=list)
     """Of all records that ever were."""
+    schemas: dict[Offset, int] = field(default_factory=dict)
+    """Of records that are written by a later version of the schema than the first."""
 
 
 @dataclass
@@ -86,6 +91,8 @@ class Ledger:
         """Not yet seen by a member."""
         self._set_forward: dict[Identity, Offset] = {}
         self._losses: dict[Identity, list[tuple[Offset, Offset]]] = defaultdict(list)
+        self._schemas: dict[tuple[ObjectKey, str], int] = {}
+        """By range."""
         self._refusing: set[str] = set()
         self._replayed: set[Identity] = set()
         """Of which an offset went back: a higher generation may store them again."""
@@ -97,12 +104,25 @@ class Ledger:
         taken = before.records - now.records if before else frozenset()
         if taken:
             self._chronicle.violated(f"{key} held {sorted(taken)}, which are gone from it now (2)")
+        self._check_schema(key, now)
         for topic_id, offset in now.records:
             holders = self._holders[Identity(key.partition, topic_id), key.generation, offset]
             holders.add(key)
             if len(holders) > 1 and not self._one_was_refused(holders):
                 self._chronicle.violated(f"{key.partition}@{offset} is stored twice: {sorted(holders)} (1)")
             self._check_generations(Identity(key.partition, topic_id), key.generation, offset)
+
+    def _check_schema(self, key: ObjectKey, now: StoredObject) -> None:
+        range_ = key._replace(path="", clock=0.0)
+        before = self._schemas.setdefault((range_, now.topic_id), now.schema)
+        if before != now.schema:
+            self._chronicle.violated(f"{key} has rows by schema {now.schema}, and before by {before} (7)")
+        for topic_id, offset in now.records:
+            of_record = self._logs[Identity(key.partition, topic_id)].schemas.get(offset, 1)
+            if of_record > now.schema:
+                self._chronicle.violated(
+                    f"{key.partition}@{offset} is written by schema {of_record}, and its row made by {now.schema} (7)"
+                )
 
     def _check_generations(self, identity: Identity, generation: int, offset: Offset) -> None:
         if identity in self._replayed or self._refusing:
@@ -237,4 +257,4 @@ class Ledger:
     def opinion(self) -> tuple[object, ...]:
         """Return what its judgement of all that comes depends on, besides Kafka and the bucket."""
         sets = self._refusing, self._replayed, self._late
-        return self._accounts, self._reset, self._set_forward, self._losses, sets
+        return self._accounts, self._reset, self._set_forward, self._losses, self._schemas, sets

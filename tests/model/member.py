@@ -20,7 +20,7 @@ from tests.model.chronicle import Violation
 from tests.model.client import Client
 from tests.model.decisions import Place
 from tests.model.jobs import OFFSETS_PER_FOLDER
-from tests.model.ports import GroupPort, JobsPort, OffsetsPort, RegisterPort, Sampler, StateStorePort
+from tests.model.ports import GroupPort, JobsPort, OffsetsPort, RegisterPort, Sampler, SchemasPort, StateStorePort
 from tests.model.processes import Process
 from tests.model.surroundings import Surroundings
 
@@ -40,10 +40,13 @@ class Manifest:
     prefix: str = "raw"
     own_keys: bool = False
     """Keys that are for this prefix only; else they are for every prefix."""
+    registry: bool = False
+    """Rows are made by the latest schema of a registry."""
 
     def __str__(self) -> str:
         layout = "folders" if self.folders else "no folders"
-        return f"generation {self.generation}, {layout}, onDataLoss: {self.on_data_loss}, prefix: {self.prefix}"
+        told = f"generation {self.generation}, {layout}, onDataLoss: {self.on_data_loss}, prefix: {self.prefix}"
+        return f"{told}, with a registry" if self.registry else told
 
     @lru_cache(maxsize=64)  # noqa: B019 - a handful of frozen manifests
     def resource(self) -> tuple[LogPersister, Revision]:
@@ -89,6 +92,7 @@ class Member:
             StateStorePort(name, self, around, resource.spec.storage),
             JobsPort(name, self, around),
             Sampler(name, around),
+            SchemasPort(self, around) if manifest.registry else None,
         )
         now = self._now
         self.cycle = Cycle(resource, revision, dependencies, clock=now, now=now)

@@ -11,8 +11,10 @@ from unittest.mock import patch
 
 from logpersister.group.answers import CommitOutcome
 from logpersister.group.ownership import Ownership
-from logpersister.member import end_offsets, resolver
+from logpersister.manifest.revision import OutputSchema
+from logpersister.member import end_offsets, output_revisions, resolver
 from logpersister.member.cycle import Cycle
+from logpersister.member.output_revisions import OutputRevisions
 from logpersister.member.resolver import Resolver
 from logpersister.member.revision_snapshots import RecoveryAction, RevisionSnapshots
 from logpersister.member.start_offsets import StartOffsets
@@ -158,6 +160,27 @@ def _forget_intents_that_fail() -> list[Any]:
             found.state = Idle(_without_promise(found.state.value), looked_ahead=True)
 
     return [patch.object(PartitionStates, "failed", failed)]
+
+
+def _ask_for_schemas_before_the_end_offsets() -> list[Any]:
+    original = Cycle._refresh_end_offsets
+
+    def refresh(self: Cycle) -> None:
+        for topic in sorted({partition.topic for partition in self.states.owned()}):
+            self.resolver.output_revisions._ask(topic, {})
+        original(self)
+
+    return [
+        patch.object(Cycle, "_refresh_end_offsets", refresh),
+        patch.object(output_revisions._Answer, "covers", lambda *_: True),
+    ]
+
+
+def _leave_schemas_out_of_intents() -> list[Any]:
+    def revision(self: OutputRevisions, _schema: OutputSchema) -> str:
+        return self._own.hash
+
+    return [patch.object(OutputRevisions, "_revision", revision)]
 
 
 # effects and commits
@@ -358,6 +381,18 @@ MUTANTS = [
         mood="moving",
         scene="two places, each with its own keys",
         first_seed=415,
+    ),
+    Mutant(
+        "the latest schema is asked for before the end offsets",
+        patches=_ask_for_schemas_before_the_end_offsets,
+        mood="evolving",
+        scene="a schema evolves",
+    ),
+    Mutant(
+        "the schema is not in the intent",
+        patches=_leave_schemas_out_of_intents,
+        mood="evolving",
+        scene="a schema evolves",
     ),
     Mutant("pending intents are ignored", patches=_ignore_pending_intents),
     Mutant("execution without a promise in Kafka", patches=_execute_without_promise),

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
 from logpersister.group.internals import UnfencedError
+from logpersister.manifest.revision import OutputSchema
 from logpersister.manifest.storage import StorageSpec
 from logpersister.member.ports import NoteError
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
@@ -18,6 +19,7 @@ from logpersister.plan.intents import parse as parse_commit
 from logpersister.plan.partitions import Commit
 from logpersister.plan.recovery import StoredRange, StoredTail
 from logpersister.ranges import Cause, Offset, Range, TopicPartition
+from logpersister.registry import RegistryError
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.topics import TopicNote
@@ -267,6 +269,23 @@ class StateStorePort:
     def _ask(self) -> None:
         if self._turn.saw(self._around.decisions.fails(Fault.BUCKET_SILENT)):
             raise StorageError("unreachable", "the bucket does not answer")
+
+
+class SchemasPort:
+    """The schema registry."""
+
+    def __init__(self, turn: Turn, around: Surroundings) -> None:
+        self._turn, self._around = turn, around
+
+    def current(self, topic: str) -> OutputSchema:
+        if self._turn.saw(self._around.decisions.fails(Fault.REGISTRY_SILENT)):
+            raise RegistryError("unreachable", "the registry does not answer")
+        version = self._turn.saw(self._around.registry.latest(topic))
+        self._turn.may_stand_still(Place.ASKED_SCHEMA)
+        return OutputSchema(version, f'"version {version}"')
+
+    def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
+        return None
 
 
 class JobsPort:

@@ -40,6 +40,8 @@ class Incident(StrEnum):
     GROWTH = "growth"
     FORGET = "forget"
     RECREATION = "recreation"
+    EVOLUTION = "evolution"
+    """A record comes that is written by a new version of the schema."""
     REFUSAL = "refusal"
     """The place of the second manifest takes nothing more, and its members are withdrawn."""
 
@@ -91,8 +93,18 @@ def _manifest(
     start_from: str = "earliest",
     prefix: str = "raw",
     own_keys: bool = False,
+    registry: bool = False,
 ) -> Manifest:
-    return Manifest(generation, folders, on_data_loss, start_from, topics=(TOPIC,), prefix=prefix, own_keys=own_keys)
+    return Manifest(
+        generation,
+        folders,
+        on_data_loss,
+        start_from,
+        topics=(TOPIC,),
+        prefix=prefix,
+        own_keys=own_keys,
+        registry=registry,
+    )
 
 
 SCENES = {
@@ -157,6 +169,13 @@ SCENES = {
             late=True,
             pauses=frozenset(),
         ),
+        Scene(
+            "a schema evolves",
+            (_manifest(registry=True),),
+            frozenset({Incident.CRASH, Incident.EVOLUTION}),
+            log=(True, True),
+            bounds=(Bounds(faults=2, pauses=0), Bounds(faults=1, pauses=1)),
+        ),
         Scene("a user resets offsets", (_manifest(),), frozenset({Incident.CRASH, Incident.RESET, Incident.COPY})),
         Scene(
             "a former coordinator answers",
@@ -205,7 +224,7 @@ SCENES = {
         Scene(
             "everything",  # of which the tests leave most to the other scenes
             (_manifest(), _manifest(folders=True)),
-            frozenset(Incident) - {Incident.REFUSAL, Incident.GROWTH},
+            frozenset(Incident) - {Incident.REFUSAL, Incident.GROWTH, Incident.EVOLUTION},
             frozenset(Fault),
             bounds=(Bounds(faults=1, pauses=0), Bounds(faults=0, pauses=1)),
         ),

@@ -229,6 +229,8 @@ class Small(SimulatedWorld):
 
     def _of_kafka(self) -> Iterator[Choice]:
         happens, log = self.scene.incidents, self.kafka.log(PARTITION)
+        if Incident.EVOLUTION in happens and not self.registry.versions:
+            yield self._incident("the schema evolves", self.evolve, PARTITION)
         if Incident.RETENTION in happens:
             for count in range(1, log.end - log.start + 1):
                 yield self._incident(f"Kafka deletes {count} offsets", self.retain, PARTITION, count)

@@ -7,6 +7,7 @@ from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions
 from tests.model.jobs import Spark
 from tests.model.kafka import Coordinator, Kafka
+from tests.model.registry import Registry
 from tests.model.rules import Rules
 
 
@@ -17,6 +18,7 @@ class Surroundings:
     kafka: Kafka
     coordinator: Coordinator
     bucket: Bucket
+    registry: Registry
     spark: Spark
     chronicle: Chronicle
     rules: Rules

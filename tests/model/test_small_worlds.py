@@ -27,6 +27,7 @@ LEAST_SCHEDULES = {
     "a place takes nothing more": 3500,
     "records get lost": 2000,
     "records get lost beside a zombie": 12000,
+    "a schema evolves": 1500,
     "a user resets offsets": 6000,
     "a former coordinator answers": 5000,
     "Kafka shows older commits": 3000,

@@ -10,6 +10,7 @@ from tests.model.decisions import Decisions
 from tests.model.jobs import Spark
 from tests.model.kafka import Commits, Coordinator, Kafka, Wish
 from tests.model.member import Manifest, Member
+from tests.model.registry import Registry
 from tests.model.rules import Rules
 from tests.model.surroundings import Surroundings
 
@@ -34,9 +35,18 @@ class SimulatedWorld:
         self.kafka.ledger.start_from = manifest.start_from
         self.coordinator = Coordinator(chronicle, wish)
         self.bucket = Bucket(chronicle, self.kafka.ledger, rules, decisions)
-        self.spark = Spark(self.kafka, self.bucket, chronicle, rules, decisions)
+        self.registry = Registry(chronicle)
+        self.spark = Spark(self.kafka, self.bucket, self.registry, chronicle, rules, decisions)
         self.around = Surroundings(
-            self.kafka, self.coordinator, self.bucket, self.spark, chronicle, rules, decisions, grace_seconds
+            self.kafka,
+            self.coordinator,
+            self.bucket,
+            self.registry,
+            self.spark,
+            chronicle,
+            rules,
+            decisions,
+            grace_seconds,
         )
         self.members: dict[str, Member] = {}
         self.manifest = manifest
@@ -108,6 +118,10 @@ class SimulatedWorld:
         self.may_be_held.add("offset-went-back")
 
     # what users and Kafka do
+
+    def evolve(self, partition: TopicPartition) -> None:
+        """A producer registers another version of the schema, and writes a record by it."""
+        self.kafka.produce(partition, [True], self.registry.register(partition.topic))
 
     def retain(self, partition: TopicPartition, count: int) -> None:
         self.kafka.retain(partition, count)

@@ -110,6 +110,36 @@ def under_rules(
     return revision_of_document({**document, "rules": dict(rules), "original": original})
 
 
+@dataclass(frozen=True, slots=True)
+class OutputSchema:
+    """The schema by which rows are made, where it comes from a registry."""
+
+    version: int
+    """Of its subject."""
+    text: str
+    """Avro, as JSON."""
+
+
+def with_output_schema(document: Mapping[str, Any], schema: OutputSchema) -> Revision:
+    """Return the revision of a document with the schema that a registry has: a manifest that needs to ask nobody.
+
+    Ranges are promised under it, so whoever executes them, now or again, makes the same rows (docs/design/registry.md).
+    """
+    spec = document["spec"]
+    written: Mapping[str, Any] = spec.get("schema", {})
+    registry = {**written.get("registry", {}), "version": schema.version}
+    pinned = {**spec, "schema": {**written, "avro": schema.text, "registry": registry}}
+    return revision_of_document({**document, "spec": pinned})
+
+
+def output_schema_of(document: Mapping[str, Any]) -> OutputSchema | None:
+    """Return the schema that `with_output_schema` has put into a document, if it has."""
+    match document["spec"].get("schema"):
+        case {"avro": str(text), "registry": {"version": int(version)}}:
+            return OutputSchema(version, text)
+    return None
+
+
 def original_of(document: Mapping[str, Any], revision: str) -> str:
     """Return the revision that objects name as theirs, of the document of a revision."""
     return str(document.get("original", {}).get("revision", revision))

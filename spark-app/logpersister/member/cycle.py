@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import structlog
 
@@ -26,6 +27,7 @@ from logpersister.member.writes import Writer
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.plan import holds
 from logpersister.plan.events import Due, Gone, LookedAhead, Reconsider, Recorded, Stored
+from logpersister.plan.holds import Hold
 from logpersister.plan.intents import PLANNED_RANGES, Intent, UnstoredPrefix
 from logpersister.plan.partitions import Commit, PartitionStates
 from logpersister.plan.planner import Backlog, due
@@ -79,7 +81,6 @@ class Cycle:
             ),
         )
         self._resource = resource
-        self._revision = revision
         self._dependencies = dependencies
         self._clock = clock
         generation = resource.spec.generation
@@ -87,17 +88,18 @@ class Cycle:
         self.sizing = Sizing(resource.spec.upload, dependencies.sampler, clock)
         self.end_offsets = EndOffsetMonitor(resource, self.states, dependencies.offsets, clock=clock, now=now)
         self.topic_bindings = TopicBindings(dependencies.state_store, generation, clock)
+        ours: dict[str, Mapping[str, Any]] = {revision.hash: revision.document}
         self.writer = Writer(
             self.states,
             dependencies.register,
             dependencies.state_store,
             self.topic_bindings,
-            revision,
+            ours,
             generation,
             self._listener,
         )
         self.resolver = Resolver(
-            resource, revision, self.states, dependencies, self.writer, self.topic_bindings, clock=clock
+            resource, revision, self.states, dependencies, self.writer, ours, self.topic_bindings, clock=clock
         )
         self.execution = Execution(
             resource.group_id, self.states, dependencies, self.sizing.sizes, wake or threading.Event(), clock=clock
@@ -146,6 +148,7 @@ class Cycle:
             return
         for partition in gone:
             self.end_offsets.forget(partition)
+            self.resolver.output_revisions.forget(partition)
         self._logged_holds -= gone
         self._outcomes = {r: outcome for r, outcome in self._outcomes.items() if r.partition not in gone}
         self._refresh_soon = True
@@ -289,11 +292,15 @@ class Cycle:
             return []
         idle, spec = self.states.idle(), self._resource.spec
         log_starts = self._dependencies.offsets.log_starts(planned).values
+        revisions = self._revisions(planned)
         # Asked after the log starts: a topic that was made again may begin later, too, and that is no loss.
         made_again = self.end_offsets.recreated([p for p, log_start in log_starts.items() if log_start > idle[p]])
         intents: list[Intent] = []
         for partition, log_start in log_starts.items():
             position, ends, unstored = idle[partition], planned[partition], None
+            revision = revisions.get(partition)
+            if revision is None:
+                continue
             if partition in made_again:
                 self.states.hold(partition, made_again[partition])
                 continue
@@ -303,10 +310,21 @@ class Cycle:
                 ends, unstored = (log_start,), UnstoredPrefix(log_start, "lost")
             topic_id = self.states.topic_id(partition)
             place = spec.storage.place
-            intents.append(
-                Intent(partition, topic_id, position, ends, self._revision.hash, spec.generation, place, unstored)
-            )
+            intents.append(Intent(partition, topic_id, position, ends, revision, spec.generation, place, unstored))
         return intents
+
+    def _revisions(self, planned: Mapping[TopicPartition, tuple[Offset, ...]]) -> dict[TopicPartition, str]:
+        """Return the revision for what is planned; partitions are missing that have to wait, or are held from now on.
+
+        Registers and end offsets were read before this, so no schema is asked for before the records are known.
+        """
+        ends = {partition: last for partition, (*_, last) in planned.items()}
+        values = {partition: self.states.value(partition) for partition in planned}
+        found = self.resolver.output_revisions.of(ends, self.end_offsets.ends, values)
+        for partition, revision in found.items():
+            if isinstance(revision, Hold):
+                self.states.hold(partition, revision)
+        return {partition: revision for partition, revision in found.items() if isinstance(revision, str)}
 
     def _promise(self, intents: list[Intent]) -> None:
         values = {intent.partition: written(self.states.step(intent.partition, Due(intent))) for intent in intents}

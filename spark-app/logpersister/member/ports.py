@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
+from logpersister.manifest.revision import OutputSchema
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
 from logpersister.plan.partitions import Commit
 from logpersister.plan.recovery import StoredTail
@@ -99,6 +100,22 @@ class Sampler(Protocol):
         """Return offsets looked at and the bytes that they would be stored as; None when there was no record."""
 
 
+class Schemas(Protocol):
+    """The schema registry."""
+
+    def current(self, topic: str) -> OutputSchema:
+        """Return the schema by which rows of a topic are made: the latest now, or the one that the manifest names.
+
+        Raises RegistryError.
+        """
+
+    def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
+        """Return why rows cannot be made by `now` of what was made rows by `before`, or between them; None: they can.
+
+        Raises RegistryError.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """All ports of a member."""
@@ -109,3 +126,5 @@ class Dependencies:
     state_store: StateStore
     jobs: Jobs
     sampler: Sampler
+    schemas: Schemas | None = None
+    """None: the manifest names no registry."""

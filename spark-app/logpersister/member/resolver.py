@@ -3,12 +3,15 @@
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import structlog
 
 from logpersister.group.answers import Registered, TopicDescription
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
+from logpersister.member.output_revisions import OutputRevisions
 from logpersister.member.ports import Dependencies
 from logpersister.member.revision_snapshots import RecoveryAction, RevisionSnapshots
 from logpersister.member.start_offsets import StartOffsets
@@ -46,6 +49,7 @@ class Resolver:
         states: PartitionStates,
         dependencies: Dependencies,
         writer: Writer,
+        documents: dict[str, Mapping[str, Any]],
         topic_bindings: TopicBindings,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -62,6 +66,7 @@ class Resolver:
         self._retry_at = 0.0
         self._stale_since: dict[TopicPartition, float] = {}
         self.snapshots = RevisionSnapshots(revision, resource.spec.storage.place, dependencies.state_store)
+        self.output_revisions = OutputRevisions(revision, dependencies.schemas, self.snapshots, documents, clock=clock)
         self.start_offsets = StartOffsets(
             resource.spec.kafka, dependencies.register, dependencies.offsets, dependencies.state_store, topic_bindings
         )
@@ -181,7 +186,8 @@ class Resolver:
             return {}
         stored_tails, targets = self._tails(pending)
         for partition, tail in stored_tails.items():
-            targets[partition] = from_another_place(self._context(partition), pending[partition], tail)
+            anew = replace(self._context(partition), revision=self.output_revisions.now(partition.topic))
+            targets[partition] = from_another_place(anew, pending[partition], tail)
         return self._as_it_can_be_done(targets)  # what ours has begun is of one of its revisions
 
     def _context(self, partition: TopicPartition) -> PartitionContext:

@@ -84,6 +84,18 @@ class RevisionSnapshots:
             log.warning("place.failed", place=intent.place, revision=intent.revision, kind=error.kind, error=str(error))
             return RecoveryAction.RETRY if error.retriable else RecoveryAction.IN_OUR_PLACE
 
+    def snapshot(self, revision: str) -> Mapping[str, Any] | None:
+        """Return the document of a revision that stores in our place; None when its snapshot is not there.
+
+        Raises StorageError.
+        """
+        if revision not in self.documents:
+            document = self._state_store.revision(revision, self.place)
+            if document is None or revision_of_document(document).hash != revision:
+                return None
+            self.documents[revision] = reached_like(document, self._own.document)
+        return self.documents[revision]
+
     def under_our_rules(self, intent: Intent) -> Intent:
         """Return an intent, whose revision is known, as this build can execute it.
 

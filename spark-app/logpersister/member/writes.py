@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Mapping
+from typing import Any
 
 import structlog
 
-from logpersister.manifest.revision import Revision
 from logpersister.member.listener import Listener
 from logpersister.member.ports import Register, StateStore
 from logpersister.member.topic_bindings import TopicBindings
@@ -27,24 +27,34 @@ class Writer:
         register: Register,
         state_store: StateStore,
         topic_bindings: TopicBindings,
-        revision: Revision,
+        documents: Mapping[str, Mapping[str, Any]],
         generation: int,
         listener: Listener,
     ) -> None:
-        """Write for a member of a revision and generation."""
+        """Write for a member of a generation.
+
+        Args:
+            states: the partitions.
+            register: their committed offsets.
+            state_store: the bucket.
+            topic_bindings: which topics the generation is about.
+            documents: of the revisions under which this member promises, which may become more.
+            generation: ours.
+            listener: gets the events.
+        """
         self._states = states
         self._register = register
         self._state_store = state_store
         self._topic_bindings = topic_bindings
-        self._revision = revision
+        self._documents = documents
         self._generation = generation
         self._listener = listener
-        self._revision_stored = False
+        self._snapshots_stored: set[str] = set()
 
     def promise(self, values: Mapping[TopicPartition, CommittedOffset]) -> set[TopicPartition]:
         """Write values that begin something new, as far as that is possible now; return where it was done.
 
-        Raises StorageError: the snapshot of our revision cannot be stored, so nothing can be promised.
+        Raises StorageError: the snapshot of a revision of ours cannot be stored, so nothing can be promised.
         """
         commits = {
             p: Commit(token, value) for p, value in self._prepared(values).items() if (token := self._states.token(p))
@@ -56,7 +66,7 @@ class Writer:
         return self._send(commits, "keep")
 
     def _prepared(self, values: Mapping[TopicPartition, CommittedOffset]) -> Mapping[TopicPartition, CommittedOffset]:
-        """Bind topics and store our snapshot before the first promise; leave out what has to wait or is held."""
+        """Bind topics and store our snapshots before a promise names them; leave out what has to wait or is held."""
         intents = [intent for partition, value in values.items() if (intent := value.intent(partition)) is not None]
         ours = [intent for intent in intents if intent.generation == self._generation]
         allowed, found = self._topic_bindings.judge(ours)
@@ -64,10 +74,10 @@ class Writer:
             self._states.hold(partition, hold)
         refused = {intent.partition for intent in ours} - allowed
         ready = {partition: value for partition, value in values.items() if partition not in refused}
-        of_our_revision = any(it.revision == self._revision.hash and it.partition in ready for it in intents)
-        if of_our_revision and not self._revision_stored:
-            self._state_store.put_revision(self._revision.hash, self._revision.document)
-            self._revision_stored = True
+        named = {intent.revision for intent in intents if intent.partition in ready}
+        for revision in sorted((named & self._documents.keys()) - self._snapshots_stored):
+            self._state_store.put_revision(revision, self._documents[revision])
+            self._snapshots_stored.add(revision)
         return ready
 
     def _send(self, commits: Mapping[TopicPartition, Commit], step: CommitStep) -> set[TopicPartition]:

@@ -21,6 +21,7 @@ class HoldReason(StrEnum):
     UNKNOWN_METADATA = "unknown-metadata"
     TRUNCATED = "truncated"
     OTHER_RULES = "other-rules"
+    SCHEMA_INCOMPATIBLE = "schema-incompatible"
     OFFSET_WENT_BACK = "offset-went-back"
     PROTOCOL = "protocol"
 
@@ -114,6 +115,16 @@ def other_rules(partition: TopicPartition, problem: str) -> Hold:
         HoldReason.OTHER_RULES,
         f"{partition}: {problem}. Run the build that has promised it until it is stored; or delete the objects of this "
         "range, none of which is committed, while Kafka has its records, and restart this member",
+    )
+
+
+def schema_incompatible(partition: TopicPartition, version: int, before: int, problem: str) -> Hold:
+    """The schema that the registry has now cannot read what the one before could."""
+    return Hold(
+        HoldReason.SCHEMA_INCOMPATIBLE,
+        f"{partition}: version {version} of the schema cannot read what was written up to version {before}: {problem}; "
+        f"register a version that can and restart this member, set spec.schema.registry.version to {before}, or raise "
+        "spec.generation to go on with it",
     )
 
 

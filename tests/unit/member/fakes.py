@@ -6,7 +6,7 @@ from typing import Any
 
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
 from logpersister.manifest import LogPersister, parse
-from logpersister.manifest.revision import Revision, revision_of
+from logpersister.manifest.revision import OutputSchema, Revision, revision_of
 from logpersister.member import ports
 from logpersister.member.ports import NoteError
 from logpersister.pipeline.work import ObjectWritten, RangeOutcome, TaskSpec, WorkError
@@ -233,6 +233,28 @@ class FakeJobs:
         future.set_result(outcomes)
 
 
+class FakeSchemas:
+    """A registry with one version for each topic, until a test registers more."""
+
+    def __init__(self) -> None:
+        self.version = 1
+        self.error: Exception | None = None
+        self.problem: str | None = None
+        """Why a version cannot read the one before."""
+        self.asked: list[str] = []
+        self.on_asked: Callable[[], None] = lambda: None
+
+    def current(self, topic: str) -> OutputSchema:
+        self.asked.append(topic)
+        self.on_asked()
+        if self.error is not None:
+            raise self.error
+        return OutputSchema(self.version, f'"{topic} {self.version}"')
+
+    def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
+        return self.problem
+
+
 class FakeSampler:
     def __init__(self) -> None:
         self.asked: list[TopicPartition] = []
@@ -256,10 +278,14 @@ class FakeDependencies:
         self.state_store = FakeStateStore()
         self.jobs = FakeJobs()
         self.sampler = FakeSampler()
+        self.schemas: FakeSchemas | None = None
+        """Where a test is about a registry."""
         self.time = 1000.0
 
     def clock(self) -> float:
         return self.time
 
     def ports(self) -> ports.Dependencies:
-        return ports.Dependencies(self.group, self.register, self.offsets, self.state_store, self.jobs, self.sampler)
+        return ports.Dependencies(
+            self.group, self.register, self.offsets, self.state_store, self.jobs, self.sampler, self.schemas
+        )

@@ -30,8 +30,9 @@ def resolver_in(
     states, ports = PartitionStates(1), ports or fakes.ports()
     states.own(fakes.group.tokens)
     topic_bindings = TopicBindings(ports.state_store, 1, fakes.clock)
-    writer = Writer(states, ports.register, ports.state_store, topic_bindings, revision, 1, Listener())
-    return Resolver(resource, revision, states, ports, writer, topic_bindings, clock=fakes.clock), states
+    ours: dict[str, Any] = {revision.hash: revision.document}
+    writer = Writer(states, ports.register, ports.state_store, topic_bindings, ours, 1, Listener())
+    return Resolver(resource, revision, states, ports, writer, ours, topic_bindings, clock=fakes.clock), states
 
 
 def held(states: PartitionStates) -> dict[str, HoldReason]:

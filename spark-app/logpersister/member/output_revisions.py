@@ -1,0 +1,162 @@
+"""Under which revision ranges are promised: ours; with ``spec.schema.registry``, ours with one schema of it in it.
+
+So the schema of a range is part of its promise: the intent names the revision, whose snapshot has the schema's text and
+is in the bucket before the first intent names it (docs/design/registry.md).
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from logpersister.backoff import Backoff
+from logpersister.manifest.revision import OutputSchema, Revision, output_schema_of, with_output_schema
+from logpersister.member.ports import Schemas
+from logpersister.member.revision_snapshots import RevisionSnapshots
+from logpersister.plan import holds
+from logpersister.plan.holds import Hold
+from logpersister.plan.intents import CommittedOffset
+from logpersister.ranges import Offset, TopicPartition
+from logpersister.registry.errors import RegistryError
+
+log = structlog.get_logger(__name__)
+
+Ends = Mapping[TopicPartition, Offset]
+
+_AGAIN = Backoff(1.0, 15.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the registry has said of a topic."""
+
+    schema: OutputSchema
+    revision: str
+    ends: Ends
+    """Where partitions ended before it was asked. A record that is in Kafka has a registered schema, so what is before
+    these ends has no newer one."""
+
+    def covers(self, planned: Ends) -> bool:
+        return all(end <= self.ends.get(partition, 0) for partition, end in planned.items())
+
+
+class OutputRevisions:
+    """The revisions under which this member promises."""
+
+    def __init__(
+        self,
+        own: Revision,
+        schemas: Schemas | None,
+        snapshots: RevisionSnapshots,
+        documents: dict[str, Mapping[str, Any]],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin with nothing asked.
+
+        Args:
+            own: our revision, as the manifest says it.
+            schemas: of topics; None where the manifest names no registry.
+            snapshots: learns each revision that is made here.
+            documents: the same; of these the snapshots must be stored before a promise names them.
+            clock: monotonic seconds.
+        """
+        self._own = own
+        self._schemas = schemas
+        self._snapshots = snapshots
+        self.documents = documents
+        self._clock = clock
+        self._answers: dict[str, _Answer] = {}
+        self._failures = 0
+        self._retry_at = float("-inf")
+
+    def of(
+        self, planned: Ends, ends: Ends, values: Mapping[TopicPartition, CommittedOffset | None]
+    ) -> dict[TopicPartition, str | Hold]:
+        """Return the revision for what is planned of each partition; those whose topic has to wait are missing.
+
+        Args:
+            planned: where the planned ranges end.
+            ends: where partitions end, as Kafka has told before this call: the registry must be asked after Kafka.
+            values: what stands in the registers.
+        """
+        if self._schemas is None:
+            return dict.fromkeys(planned, self._own.hash)
+        found: dict[TopicPartition, str | Hold] = {}
+        for topic in sorted({partition.topic for partition in planned}):
+            of_topic = {partition: end for partition, end in planned.items() if partition.topic == topic}
+            answer = self._answers.get(topic)
+            if answer is None or not answer.covers(of_topic):
+                answer = self._ask(topic, {p: end for p, end in ends.items() if p.topic == topic})
+            if answer is not None:
+                found |= self._judged(of_topic, answer, values)
+        return found
+
+    def now(self, topic: str) -> str:
+        """Return the revision for ranges of a topic that were promised before. Raises RegistryError."""
+        return self._own.hash if self._schemas is None else self._revision(self._schemas.current(topic))
+
+    def forget(self, partition: TopicPartition) -> None:
+        """Forget what covers a partition that is no longer ours: its topic may be made again meanwhile."""
+        self._answers.pop(partition.topic, None)
+
+    def _ask(self, topic: str, ends: Ends) -> _Answer | None:
+        """Ask for the schema of a topic; None: not now, and what is planned of it has to wait."""
+        if self._schemas is None or self._clock() < self._retry_at:
+            return None
+        try:
+            schema = self._schemas.current(topic)
+        except RegistryError as error:
+            self._failed(topic, error)
+            return None
+        self._failures = 0
+        before = self._answers.get(topic)
+        answer = self._answers[topic] = _Answer(schema, self._revision(schema), ends)
+        if before is None or before.revision != answer.revision:
+            log.info("schema.taken", topic=topic, version=schema.version, revision=answer.revision)
+        return answer
+
+    def _failed(self, topic: str, error: RegistryError) -> None:
+        """Let the topic wait; all topics, when the registry is away."""
+        log.warning("schema.unknown", topic=topic, kind=error.kind, error=str(error))
+        if error.retriable:
+            self._failures += 1
+            self._retry_at = self._clock() + _AGAIN.pause(self._failures)
+
+    def _revision(self, schema: OutputSchema) -> str:
+        revision = with_output_schema(self._own.document, schema)
+        self.documents[revision.hash] = revision.document
+        self._snapshots.documents[revision.hash] = revision.document
+        return revision.hash
+
+    # schemas that were used before
+
+    def _judged(
+        self, planned: Ends, answer: _Answer, values: Mapping[TopicPartition, CommittedOffset | None]
+    ) -> dict[TopicPartition, str | Hold]:
+        try:
+            return {partition: self._judge(partition, answer, values.get(partition)) for partition in planned}
+        except RegistryError as error:
+            self._failed(min(planned).topic, error)
+            return {}
+
+    def _judge(self, partition: TopicPartition, answer: _Answer, value: CommittedOffset | None) -> str | Hold:
+        """Return the revision for a partition, or a hold: the schema cannot read what the one before could."""
+        before = self._used_before(value)
+        if before is None or before == answer.schema or self._schemas is None:
+            return answer.revision
+        problem = self._schemas.unreadable(partition.topic, answer.schema, before)
+        if problem is None:
+            return answer.revision
+        return holds.schema_incompatible(partition, answer.schema.version, before.version, problem)
+
+    def _used_before(self, value: CommittedOffset | None) -> OutputSchema | None:
+        """Return the schema of the range before, in this generation; None: there is none that must be read."""
+        metadata = value.metadata if value is not None else None
+        generation = self._own.document["spec"].get("generation", 1)
+        if metadata is None or metadata.revision is None or metadata.generation != generation:
+            return None
+        document = self._snapshots.snapshot(metadata.revision)
+        return None if document is None else output_schema_of(document)

@@ -1,0 +1,158 @@
+"""Which schema a range is promised with, when the registry is asked, and what happens when it does not answer."""
+
+import pytest
+
+from logpersister.manifest.revision import OutputSchema, output_schema_of
+from logpersister.plan.holds import HoldReason
+from logpersister.plan.intents import CommittedOffset
+from logpersister.registry import RegistryError
+from tests.unit.member.fakes import CLICKS, ORDERS, FakeDependencies, FakeSchemas
+from tests.unit.member.test_cycle import begin, commits, cycle_in, turn
+
+
+@pytest.fixture
+def schemas(fakes: FakeDependencies) -> FakeSchemas:
+    fakes.schemas = FakeSchemas()
+    return fakes.schemas
+
+
+def promised(fakes: FakeDependencies, partition: object = CLICKS) -> list[tuple[int, OutputSchema | None]]:
+    """Return the starts of all promises, with the schema that their revision's snapshot has."""
+    found: list[tuple[int, OutputSchema | None]] = []
+    for sent, value, _ in fakes.register.sent:
+        if sent == partition and value.metadata is not None and value.metadata.ends:
+            assert value.metadata.revision is not None
+            found.append((value.offset, output_schema_of(fakes.state_store.revisions[value.metadata.revision])))
+    return found
+
+
+def test_the_schema_is_in_the_bucket_before_the_intent_names_it(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=5)
+    schemas.on_asked = lambda: assert_nothing_is_promised(fakes)
+    turn(fakes, cycle)
+    assert promised(fakes) == [(0, OutputSchema(1, '"clicks 1"'))]
+    [task] = fakes.jobs.submitted[0][0]
+    assert output_schema_of(task.revision_document) == OutputSchema(1, '"clicks 1"')
+
+
+def assert_nothing_is_promised(fakes: FakeDependencies) -> None:
+    assert promised(fakes) == []
+
+
+def test_it_is_asked_after_the_end_offsets_and_only_for_ends_that_it_was_not_asked_for(
+    fakes: FakeDependencies, schemas: FakeSchemas
+) -> None:
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=1000)
+    ends_asked: list[int] = []
+    schemas.on_asked = lambda: ends_asked.append(fakes.offsets.asked)
+    asked_before = fakes.offsets.asked
+    turn(fakes, cycle)
+    assert ends_asked[0] > asked_before
+    schemas.version = 2
+    fakes.jobs.end()
+    turn(fakes, cycle)
+    turn(fakes, cycle)
+    assert len(promised(fakes)) == 2, "a backlog takes more than one intent"
+    assert {schema for _, schema in promised(fakes)} == {OutputSchema(1, '"clicks 1"')}
+    assert schemas.asked == ["clicks"], "what was there when it was asked has no newer schema"
+
+
+def test_schemas_evolve_at_boundaries(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=5)
+    turn(fakes, cycle)
+    schemas.version = 2
+    fakes.jobs.end()
+    fakes.offsets.end[CLICKS] = 8
+    turn(fakes, cycle)
+    turn(fakes, cycle)
+    assert promised(fakes) == [(0, OutputSchema(1, '"clicks 1"')), (5, OutputSchema(2, '"clicks 2"'))]
+
+
+def test_who_takes_over_goes_on_with_the_schema_of_the_promise(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
+    first = cycle_in(fakes)
+    begin(fakes, first, clicks=5)
+    turn(fakes, first)
+    schemas.version, schemas.error = 2, RegistryError("unreachable", "away")
+    second = cycle_in(fakes)
+    turn(fakes, second)
+    turn(fakes, second)
+    task, again = fakes.jobs.submitted[0][0][0], fakes.jobs.submitted[1][0][0]
+    assert again.revision == task.revision
+    assert output_schema_of(again.revision_document) == OutputSchema(1, '"clicks 1"')
+
+
+def test_topics_have_schemas_of_their_own(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=5, orders=5)
+    turn(fakes, cycle)
+    assert promised(fakes, CLICKS) == [(0, OutputSchema(1, '"clicks 1"'))]
+    assert promised(fakes, ORDERS) == [(0, OutputSchema(1, '"orders 1"'))]
+
+
+def test_a_registry_that_is_away_delays_ranges(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=5, orders=5)
+    schemas.error = RegistryError("unreachable", "away")
+    turn(fakes, cycle)
+    assert len(schemas.asked) == 1, "it is away for all topics"
+    assert not promised(fakes)
+    assert not cycle.states.held()
+    schemas.error = None
+    turn(fakes, cycle, seconds=20)
+    assert promised(fakes, CLICKS)
+    assert promised(fakes, ORDERS)
+
+
+def test_a_topic_without_a_schema_does_not_keep_others_waiting(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=5, orders=5)
+
+    def no_clicks() -> None:
+        schemas.error = RegistryError("unknown", "no subject") if schemas.asked[-1] == "clicks" else None
+
+    schemas.on_asked = no_clicks
+    turn(fakes, cycle)
+    assert not promised(fakes, CLICKS)
+    assert promised(fakes, ORDERS)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_version_that_cannot_read_the_one_before_holds_its_partition(
+    fakes: FakeDependencies, schemas: FakeSchemas, *, restarted: bool
+) -> None:
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=5)
+    turn(fakes, cycle)
+    fakes.jobs.end()
+    turn(fakes, cycle)
+    schemas.version, schemas.problem = 2, "field price is int and was string"
+    fakes.offsets.end[CLICKS] = 8
+    if restarted:
+        cycle = cycle_in(fakes)
+        turn(fakes, cycle)
+    turn(fakes, cycle)
+    hold = cycle.states.held()[CLICKS]
+    assert hold.reason is HoldReason.SCHEMA_INCOMPATIBLE
+    assert "field price is int and was string" in hold.message
+    assert "set spec.schema.registry.version to 1" in hold.message
+    assert "raise spec.generation" in hold.message
+    assert commits(fakes)[-1][0] == 5
+
+
+def test_a_higher_generation_goes_on_with_any_version(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=5)
+    turn(fakes, cycle)
+    fakes.jobs.end()
+    turn(fakes, cycle)
+    value = fakes.register.kafka[CLICKS]
+    assert value.metadata is not None
+    assert cycle.resolver.output_revisions._used_before(value) == OutputSchema(1, '"clicks 1"')
+    of_another = type(value.metadata)(value.metadata.topic_id, 7, value.metadata.revision)
+    assert cycle.resolver.output_revisions._used_before(CommittedOffset(5, of_another)) is None
