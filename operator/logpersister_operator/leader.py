@@ -52,7 +52,7 @@ class Leadership:
         """End the process unless it may still act: to be called before each write."""
         if self._candidate.until.left <= 0:
             if self._over.is_set():
-                raise ClusterError("the Lease was given back: nothing is written any more")
+                raise ClusterError("the Lease was released; nothing is written any more")
             _end("it was not renewed in time")
 
     def end(self) -> None:
@@ -101,7 +101,7 @@ class Candidacy:
     def failure(self) -> str | None:
         """Return why this process must be restarted; None while it tries to lead, or leads."""
         age = self._clock() - self._candidate.attempted
-        return f"the Lease was not asked for since {age:.0f} s" if age > STUCK_LEASES * self._terms.lease else None
+        return f"the Lease has not been requested for {age:.0f} s" if age > STUCK_LEASES * self._terms.lease else None
 
     @contextmanager
     def lead(self, stop: threading.Event) -> Iterator[Leadership | None]:

@@ -35,7 +35,7 @@ class Metrics:
         self._status_writes = Counter("logpersister_operator_status_writes", "Statuses written", registry=self.registry)
         self._status_refusals = Counter(
             "logpersister_operator_status_refusals",
-            "Statuses that the API server did not take: its definition of LogPersister is older than the operator",
+            "Statuses that the API server refused because the CRD is older than the operator",
             registry=self.registry,
         )
         self._applies = Counter("logpersister_operator_applies", "Children applied", ["kind"], registry=self.registry)
@@ -47,12 +47,12 @@ class Metrics:
         )
         self._lag_questions = Counter(
             "logpersister_operator_lag_questions",
-            "Times that Kafka was asked for the lag of a group",
+            "Requests to Kafka for the lag of a group",
             registry=self.registry,
         )
         self._lag_failures = Counter(
             "logpersister_operator_lag_failures",
-            "Times that the lag of a group could not be read",
+            "Failed requests for the lag of a group",
             registry=self.registry,
         )
         self._resources = Gauge(
@@ -61,11 +61,11 @@ class Metrics:
         self._by_resource = _ByResource(clock)
         self.registry.register(self._by_resource)
         self._rollouts_ended = Counter(
-            "logpersister_operator_rollouts_ended", "Rollouts that are over", ["outcome"], registry=self.registry
+            "logpersister_operator_rollouts_ended", "Ended rollouts", ["outcome"], registry=self.registry
         )
         self._rollout_duration = Histogram(
             "logpersister_operator_rollout_duration_seconds",
-            "How long rollouts took that are over",
+            "Duration of ended rollouts",
             ["outcome"],
             buckets=(60, 300, 600, 1200, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 7 * 24 * 3600),
             registry=self.registry,
@@ -160,28 +160,26 @@ class _ByResource(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         yield from self._of_rollouts()
-        members = _family("members", "Members of a resource, of whatever revision", "state")
+        members = _family("members", "Members of a resource, of all revisions", "state")
         for key, section in self.members.items():
             members.add_metric([*_labels(key), "ready"], section["ready"])
             members.add_metric([*_labels(key), "wanted"], section["desired"])
         yield members
-        conditions = _family("condition", "1 for the status that a condition of a resource has", "type", "status")
+        conditions = _family("condition", "1 for the present status of a condition of a resource", "type", "status")
         for key, of_one in self.conditions.items():
             for kind, status in of_one.items():
                 conditions.add_metric([*_labels(key), kind, status], 1.0)
         yield conditions
-        targets = _family("lag_target_seconds", "How long records may wait, of the topics that have most time")
+        targets = _family("lag_target_seconds", "Target lag of a resource, of the topic with the longest target")
         for key, seconds in self.targets.items():
             targets.add_metric(_labels(key), seconds)
         yield targets
 
     def _of_rollouts(self) -> Iterator[GaugeMetricFamily]:
-        phases = _family("rollout_phase", "1 for the phase that a resource is in, 0 for the others", "phase")
-        steps = _family("rollout_step", "Step of a rollout that is going on; 0 is the canary")
-        members = _family(
-            "rollout_members", "Members of the revision that is rolled out, and how many it should have", "state"
-        )
-        seconds = _family("rollout_seconds", "Time since a rollout began that is going on")
+        phases = _family("rollout_phase", "1 for the present phase of a resource, 0 for the others", "phase")
+        steps = _family("rollout_step", "Step of the present rollout; 0 is the canary")
+        members = _family("rollout_members", "Ready and wanted members of the revision that is rolled out", "state")
+        seconds = _family("rollout_seconds", "Time since the present rollout began")
         for key, one in self.rollouts.items():
             for phase in Phase:
                 phases.add_metric([*_labels(key), phase], float(phase is one.phase))

@@ -41,4 +41,4 @@ class Plan:
     progress: RolloutProgress | None = None
     """How far the rollout is."""
     ended: Sequence[Ended] = ()
-    """Rollouts that are over with this plan."""
+    """Ended rollouts with this plan."""

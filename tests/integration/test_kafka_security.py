@@ -187,11 +187,11 @@ REFUSALS = [
     ("SASL_PLAINTEXT PLAIN wrong", None, "the login was refused ("),
     ("SASL_SSL SCRAM-SHA-512 wrong", None, "the login was refused ("),
     ("SASL_SSL SCRAM-SHA-512 login", "PLAINTEXT", "the TLS handshake failed"),
-    ("SASL_PLAINTEXT PLAIN login", "PLAINTEXT", "the listener has no login"),
+    ("SASL_PLAINTEXT PLAIN login", "PLAINTEXT", "the listener offers no login"),
     ("SASL_PLAINTEXT PLAIN login", "SASL_SSL", "set spec.kafka.security.protocol to what this listener speaks"),
     ("PLAINTEXT - -", "SASL_PLAINTEXT", "set spec.kafka.security.protocol to what this listener speaks"),
     ("PLAINTEXT - -", "SSL", "set spec.kafka.security.protocol to what this listener speaks"),
-    ("SSL - login", "SSL", "whether it wants a client certificate (tls.crt, tls.key)"),
+    ("SSL - login", "SSL", "whether it requires a client certificate (tls.crt, tls.key)"),
     ("SSL - -", "SASL_SSL", "the broker's certificate is not accepted: "),
     ("SSL - strimzi-tls", "SSL", "ca.crt of the Secret in caSecretName"),
 ]

@@ -32,7 +32,7 @@ def wait_held(member: MemberProcess, name: str) -> None:
     """Wait until the first partition is held, and look at what is said of it."""
     member.wait("the new topic is held", lambda: member.held().get(f"{name}-0") == "topic-recreated")
     messages = [one["message"] for one in member.status()["heldPartitions"]["first"] if one["partition"] == 0]
-    assert all(f"topic '{name}' was deleted and made again" in message for message in messages)
+    assert all(f"topic '{name}' was deleted and created again" in message for message in messages)
     assert all("raise spec.generation, or change spec.storage.prefix" in message for message in messages)
 
 

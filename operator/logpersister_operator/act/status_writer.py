@@ -101,7 +101,7 @@ class StatusWriter:
                 raise
             self._metrics.status_refused()
             raise StatusRefusedError(
-                f"{error}; if the operator is newer than the definition of LogPersister, apply that of its version",
+                f"{error}; if the CRD is older than the operator, apply the CRD of the operator's version",
                 error.status,
             ) from error
 

@@ -54,8 +54,8 @@ def _missing(api: client.ApiClient) -> str | None:
         found = client.CustomObjectsApi(api).get_api_resources(group, version, _request_timeout=REQUEST_SECONDS)
     except client.ApiException as error:
         if error.status != _NOT_FOUND:
-            return f"the API server refuses to tell what it serves: {error.status} {error.reason}"
-        return f"the API server does not serve {LOGPERSISTER.api_version}: install the definition of LogPersister"
+            return f"the API server refuses to list what it serves: {error.status} {error.reason}"
+        return f"the API server does not serve {LOGPERSISTER.api_version}: install the CRD of LogPersister"
     except (urllib3.exceptions.HTTPError, OSError) as error:
         return f"the API server does not answer: {error}"
     if any(resource.name == LOGPERSISTER.plural for resource in found.resources):

@@ -33,7 +33,7 @@ class RolloutStep:
     """When time alone may change something."""
     progress: RolloutProgress | None = None
     ended: tuple[Ended, ...] = ()
-    """Rollouts that are over."""
+    """Ended rollouts."""
 
 
 def next_step(record: RolloutRecord | None, inputs: RolloutInputs) -> RolloutStep:

@@ -69,7 +69,7 @@ def stable_manifest(arguments: argparse.Namespace, resource: LogPersister) -> Lo
     stable = context.manifest(arguments.shadow_of)
     if stable.group_id == resource.group_id:
         raise CommandError(
-            f"--shadow-of {arguments.shadow_of}: is of the same group {stable.group_id}; give the shadow another",
+            f"--shadow-of {arguments.shadow_of}: has the same group {stable.group_id}; give the shadow another",
             Exit.INVALID,
         )
     own, other = resource.spec.storage, stable.spec.storage

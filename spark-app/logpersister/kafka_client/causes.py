@@ -39,7 +39,7 @@ def explain_connection(error: OSError) -> Failure:
             failure = SILENT
         case socket.gaierror():
             failure = Failure(
-                f"the name has no address ({error.strerror})", "check its spelling, and DNS", may_pass=True
+                f"the name does not resolve ({error.strerror})", "check its spelling, and DNS", may_pass=True
             )
         case ConnectionRefusedError():
             remedy = "check the port, and that the broker runs"
@@ -70,10 +70,10 @@ def explain_inquiry(error: Exception, security: SecuritySpec) -> Failure:
             )
         case errors.UnsupportedSaslMechanismError():
             failure = Failure(
-                f"the listener has no login by {security.mechanism}", "set spec.kafka.security.mechanism to one it has"
+                f"the listener does not offer {security.mechanism}", "set spec.kafka.security.mechanism to one it has"
             )
         case errors.IllegalSaslStateError():
-            failure = Failure("the listener has no login", _CHECK_PROTOCOL)
+            failure = Failure("the listener offers no login", _CHECK_PROTOCOL)
         case TokenError():
             failure = Failure(_message(error), "correct the Secret that spec.kafka.security.secretName names")
         case errors.IncompatibleBrokerVersion() | errors.UnsupportedVersionError():
@@ -87,7 +87,9 @@ def explain_inquiry(error: Exception, security: SecuritySpec) -> Failure:
                 "its answer is not Kafka's protocol: it speaks TLS, or is another server", _CHECK_PROTOCOL
             )
         case errors.KafkaConnectionError():
-            certificate = ", and whether it wants a client certificate (tls.crt, tls.key)" if security.uses_tls else ""
+            certificate = (
+                ", and whether it requires a client certificate (tls.crt, tls.key)" if security.uses_tls else ""
+            )
             cause = f"the broker ended the connection ({_message(error)})"
             failure = Failure(cause, _CHECK_PROTOCOL + certificate, may_pass=True)
         case ValueError() if security.uses_sasl:

@@ -262,7 +262,7 @@ class Spec(Model):
 
     @rule(
         f"!has(self.autoscale) || !has(self.autoscale.targetLag) || {_over_every_age('self.autoscale.targetLag')}",
-        "is not longer than upload.maxAge, for which records wait however many members there are",
+        "is not longer than upload.maxAge, which records wait with any number of members",
         "raise it, or lower spec.upload.maxAge",
         "autoscale",
         "targetLag",
@@ -274,7 +274,7 @@ class Spec(Model):
     @rule(
         "!has(self.autoscale) || has(self.autoscale.targetLag) || !has(self.targetLag)"
         f" || {_over_every_age('self.targetLag')}",
-        "is not longer than upload.maxAge, and is what autoscale goes by",
+        "is not longer than upload.maxAge, and autoscale uses it",
         "raise it, or set spec.autoscale.targetLag",
         "targetLag",
     )

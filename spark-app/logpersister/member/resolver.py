@@ -83,7 +83,9 @@ class Resolver:
             return False
         left = self._states.unresolved()
         if left:
-            self._try_later(left, "Kafka does not tell of their topics or has not taken a commit, or a bucket is away")
+            self._try_later(
+                left, "Kafka does not describe their topics or has not accepted a commit, or a bucket is unreachable"
+            )
         return len(left) < len(unresolved)
 
     def _try_later(self, unresolved: Sequence[TopicPartition], error: str) -> None:

@@ -38,8 +38,8 @@ def topic_recreated(partition: TopicPartition, before: str | None, now: str | No
     """The topic was deleted and another one of its name was made: offsets mean other records than they did."""
     return Hold(
         HoldReason.TOPIC_RECREATED,
-        f"topic {partition.topic!r} was deleted and made again (its id was {before} and is {now}): its offsets began "
-        "anew and would mix with what is stored; raise spec.generation, or change spec.storage.prefix",
+        f"topic {partition.topic!r} was deleted and created again (id {before}, now {now}): its offsets started "
+        "again and would mix with the stored ones; raise spec.generation, or change spec.storage.prefix",
     )
 
 
@@ -58,8 +58,8 @@ def replay_elsewhere(partition: TopicPartition, place: str | None, stored_end: O
     return Hold(
         HoldReason.REPLAY_REQUESTED,
         f"{partition} has a pending intent for {place}, which refuses it, and generation {generation} is stored up to "
-        f"{stored_end} in our bucket and prefix: one generation never holds a record twice; correct the rights there, "
-        "or raise spec.generation",
+        f"{stored_end} in the bucket and prefix of this manifest: one generation never holds a record twice; correct "
+        "the rights there, or raise spec.generation",
     )
 
 
@@ -135,7 +135,7 @@ def offset_went_back(partition: TopicPartition, offset: Offset, stored_at: Offse
         f"Kafka shows {offset} as the committed offset of {partition}, but generation {generation} has an object that "
         f"begins at {stored_at}: Kafka has lost a commit (an unclean election of __consumer_offsets, a restored "
         "cluster), or somebody has set the offset back; set the group's offset to the end of what is stored, which "
-        "`logpersister verify` tells, or raise spec.generation to store it again",
+        "`logpersister verify` shows, or raise spec.generation to store it again",
     )
 
 

@@ -27,7 +27,7 @@ REMEDIES: Final[dict[RegistryErrorKind, str]] = {
     "unauthorized": "check username and password, or token, in the Secret that secretName names, and that they may "
     "read subjects and schemas",
     "unknown": "check the name of the subject, and that this is the registry that the producers use",
-    "throttled": "nothing needs to be done when it passes",
+    "throttled": "nothing to do if it passes",
     "rejected": "check the url: it must be what producers have as schema.registry.url",
     "other": "see what the registry says, and its own logs",
 }
@@ -68,7 +68,7 @@ def of_connection(cause: http.HTTPError) -> tuple[RegistryErrorKind, str]:
         if isinstance(reason, ssl.SSLError) and reason.reason in {"WRONG_VERSION_NUMBER", "HTTP_REQUEST"}:
             return "unreachable", "the url is https, and the server there speaks plain http"
         if isinstance(reason, socket.gaierror):
-            return "unreachable", f"its name has no address ({reason.strerror})"
+            return "unreachable", f"its name does not resolve ({reason.strerror})"
         if isinstance(reason, OSError) and reason.strerror:
             return "unreachable", f"it cannot be reached ({reason.strerror.lower()})"
     return "unreachable", f"it cannot be reached ({type(cause).__name__})"

@@ -12,7 +12,7 @@ from logpersister.verify.spans import Span, common, minus
 from logpersister.verify.tiling import Examination, MissingOffsets
 
 NOTHING_THERE = "Kafka has no record there (compaction, aborted transactions or their markers)"
-SILENCE = "Kafka gives nothing there, and no record batch shows why (compaction and open transactions may leave that)"
+SILENCE = "Kafka delivers nothing there, and no record batch shows why (compaction, open transactions)"
 
 ESTIMATE = 64 * 1024
 """Bytes that are asked for first: one record is enough to know."""
@@ -60,10 +60,10 @@ def _out_of_reach(examination: Examination, missing: MissingOffsets, span: Span)
 def _beyond_reach(examination: Examination) -> str:
     kafka = examination.evidence.kafka
     if kafka is None:
-        return "no object, and Kafka has no such partition any more that could tell whether it held records"
+        return "no object, and Kafka no longer has this partition, so nobody can tell whether it had records"
     if examination.evidence.readable is None and kafka.log_start < kafka.end:
-        return "no object, and the topic was deleted and made again, so Kafka cannot tell whether it held records"
-    return "no object, and Kafka has no longer these offsets, so nothing can tell whether they held records"
+        return "no object, and the topic was deleted and created again, so nobody can tell whether it had records"
+    return "no object, and Kafka no longer has these offsets, so nobody can tell whether they had records"
 
 
 def _read(examination: Examination, missing: MissingOffsets, span: Span, reader: Reader) -> Iterator[Finding]:

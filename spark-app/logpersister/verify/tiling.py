@@ -102,14 +102,14 @@ def _is_own(one: StoredObject, result: Examination) -> bool:
     evidence, span = result.evidence, (one.name.start, one.claimed_end)
     if one.group != evidence.group:
         whose = f"written by group {one.group}" if one.group else "not written by logpersister"
-        result.add(Kind.FOREIGN, span, f"{whose}, so it counts for nothing here", one)
+        result.add(Kind.FOREIGN, span, f"{whose}, so it is ignored", one)
         return False
     facts = one.facts
     if facts is None:
         result.add(Kind.DAMAGED, span, one.fault or "its facts are missing", one)
         return one.promised_end is not None
     if not same_topic(facts.topic_id, evidence.topic_id):
-        message = f"of an earlier topic of this name (id {facts.topic_id}), so it counts for nothing here"
+        message = f"of an earlier topic of this name (id {facts.topic_id}), so it is ignored"
         result.add(Kind.OTHER_TOPIC, span, message, one)
         return False
     name = (one.name.topic_partition, one.name.generation, one.name.start)
@@ -127,7 +127,7 @@ def _is_own(one: StoredObject, result: Examination) -> bool:
 def _implausible(name: ObjectName, facts: ObjectFacts) -> str | None:
     """Return what cannot be true of an object, whatever its records are."""
     if name.path == QUARANTINE and facts.parser == ANY_BYTES:
-        return "it stands in quarantine, and its revision has no parser that refuses anything"
+        return "it is in quarantine, but its revision has no parser that refuses anything"
     spanned = facts.last - facts.first + 1
     fewest = 1 if facts.first == facts.last else 2
     if not fewest <= facts.records <= spanned:

@@ -48,7 +48,7 @@ spec:
     ("group", "prefix", "options", "message"),
     [
         ("shadow", "shadow", [], None),
-        ("backup", "shadow", [], "is of the same group backup; give the shadow another"),
+        ("backup", "shadow", [], "has the same group backup; give the shadow another"),
         ("shadow", '""', [], "writes below the same prefix; give the shadow another"),
         ("shadow", "shadow", ["--until-current"], "--shadow-of does not end; leave out --until-current"),
     ],

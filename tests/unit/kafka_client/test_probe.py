@@ -97,7 +97,7 @@ def test_nothing_listens() -> None:
 
 
 def test_no_such_name() -> None:
-    assert one_cause(Address("broker.invalid", 9092)).startswith("the name has no address (")
+    assert one_cause(Address("broker.invalid", 9092)).startswith("the name does not resolve (")
 
 
 def test_an_answer_that_does_not_come(certificates: Certificates) -> None:
@@ -172,8 +172,8 @@ def test_an_expired_certificate() -> None:
             errors.SaslAuthenticationFailedError("who?"),
             "the login was refused (who?); check the credentials in the Secret k",
         ),
-        (errors.UnsupportedSaslMechanismError(), "the listener has no login by SCRAM-SHA-512"),
-        (errors.IllegalSaslStateError(), "the listener has no login; set spec.kafka.security.protocol"),
+        (errors.UnsupportedSaslMechanismError(), "the listener does not offer SCRAM-SHA-512"),
+        (errors.IllegalSaslStateError(), "the listener offers no login; set spec.kafka.security.protocol"),
         (TokenError("the identity provider a gave no access_token"), "the identity provider a gave no access_token"),
         (errors.UnsupportedVersionError(), "it does not speak Kafka's client protocol"),
         (errors.InvalidReceiveError("Invalid frame length: 352518912"), "its answer is not Kafka's protocol"),

@@ -17,7 +17,7 @@ from tests.stack.ports import LOOPBACK, free_port
 
 def test_it_is_alive_as_long_as_the_block_runs_and_then_frees_the_port() -> None:
     port = free_port()
-    for failure in (None, "the Lease was not asked for since 60 s"):
+    for failure in (None, "the Lease has not been requested for 60 s"):
         with standby.alive(port, lambda failure=failure: failure):  # type: ignore[misc]
             if failure is None:
                 with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/healthz", timeout=5) as answer:

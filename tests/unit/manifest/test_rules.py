@@ -508,7 +508,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"spec.autoscale": {"maxMembers": 2}, "spec.targetLag": "15m"},
-        'spec.targetLag: "15m" is not longer than upload.maxAge, and is what autoscale goes by; raise it',
+        'spec.targetLag: "15m" is not longer than upload.maxAge, and autoscale uses it; raise it',
     ),
     (
         {

@@ -149,7 +149,7 @@ def _reason_to_wait(
         return Reason.MEMBER_HANGS, f"not restarted: {hands_off}"
     waits_for = _restarting(observed, budget.restarts)
     if waits_for:
-        return Reason.MEMBER_HANGS, f"first {waits_for}, which was restarted, must be ready again"
+        return Reason.MEMBER_HANGS, f"not restarted before {waits_for}, the last one restarted, is ready again"
     if budget.spent() >= policy.max_restarts_per_hour:
         many = plural(budget.spent(), "restart")
         return (
@@ -166,8 +166,8 @@ def _reason_to_wait(
 def _restart(stalled: StalledMember, budget: Budget) -> RepairDecision:
     after = duration(budget.policy.restart_after.total_seconds())
     count = budget.in_a_row(stalled.member) + 1
-    row = f", for the {count}. time in a row" if count > 1 else ""
-    message = f"{stalled}; it is restarted, having hung for {after} or more{row}"
+    row = f" (number {count} in a row)" if count > 1 else ""
+    message = f"{stalled}; it has hung for {after} or more and is restarted{row}"
     event = Event(RESTARTED, message, warning=True)
     return RepairDecision(no(_ASPECT, Reason.MEMBER_HANGS, message), budget.spend(stalled), [event])
 

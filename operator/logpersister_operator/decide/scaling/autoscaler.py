@@ -169,7 +169,7 @@ def _ahead(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs) -> Auto
     share = max(0.0, rates.written) / (state.members - 1) * _HOUR
     if state.rate is not None and share > ROOM * state.rate:
         words = (
-            f"all are needed: with one less, each would have to store {number(round(share))} records an hour, "
+            f"all are needed: with one member less, each would have to store {number(round(share))} records an hour, "
             f"and a member was seen to store {number(state.rate)}"
         )
         return AutoscaleDecision(
