@@ -22,7 +22,7 @@ from bench import machine
 from bench.spread import Spread
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
-from logpersister.pipeline.persist import by_path
+from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of
 from logpersister.records.schema import RECORDS
 

@@ -51,5 +51,9 @@ class Format(Protocol):
     def wants_headers(self) -> bool:
         """Whether batches must have the ``headers`` column (it costs time to decode)."""
 
+    @property
+    def held_back(self) -> int:
+        """About how many bytes of memory the encoder of a large object takes, between two calls."""
+
     def encoder(self, identity: ObjectIdentity) -> Encoder:
         """Return a new encoder for one object."""

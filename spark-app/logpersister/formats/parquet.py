@@ -69,6 +69,10 @@ class ParquetFormat:
     def wants_headers(self) -> bool:
         return "headers" in self.options.kafka_columns
 
+    @property
+    def held_back(self) -> int:
+        return self.options.row_group_bytes
+
     def encoder(self, identity: ObjectIdentity) -> "ParquetEncoder":
         return ParquetEncoder(self.options, identity, self._columns(identity.path))
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, Encoder, ObjectIdentity
-from logpersister.formats.sequencefile_blocks import Blocks
+from logpersister.formats.sequencefile_blocks import BLOCK_BYTES, Blocks
 from logpersister.formats.sequencefile_layout import Body, SequenceFileOptions, header, sync_marker
 from logpersister.formats.sequencefile_records import Records
 
@@ -41,6 +41,10 @@ class SequenceFileFormat:
     @property
     def wants_headers(self) -> bool:
         return False
+
+    @property
+    def held_back(self) -> int:
+        return 2 * BLOCK_BYTES
 
     def encoder(self, identity: ObjectIdentity) -> Encoder:
         return SequenceFileEncoder(self.options, identity)

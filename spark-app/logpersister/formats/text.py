@@ -83,6 +83,10 @@ class TextFormat:
     def wants_headers(self) -> bool:
         return False
 
+    @property
+    def held_back(self) -> int:
+        return 1 << 20  # the state of a compressor, and a chunk
+
     def encoder(self, identity: ObjectIdentity) -> "TextEncoder":  # noqa: ARG002  (text says nothing of its object)
         return TextEncoder(self.options, compressor(self.options.compression))
 

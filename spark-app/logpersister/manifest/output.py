@@ -127,7 +127,7 @@ class ParquetSpec(Model):
 
     row_group_bytes: Annotated[int, Size("64Ki", "1Gi")] = 32 * 2**20
     """Size of a row group in bytes of keys and values, as Kafka has them. Larger: smaller files, faster scans. Smaller:
-    less memory; each open object needs two to three times as much (docs/formats.md)."""
+    less memory, and more large folders of a range in one pass (docs/formats.md)."""
 
     tombstones: Literal["skip", "null"] = "skip"
     """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all columns of the

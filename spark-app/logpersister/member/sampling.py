@@ -3,8 +3,8 @@
 import pyarrow as pa
 
 from logpersister.formats.base import Format, ObjectIdentity
-from logpersister.pipeline.persist import by_path
 from logpersister.pipeline.reader import KafkaReader
+from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.paths import Layout
 

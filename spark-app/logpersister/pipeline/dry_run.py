@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
-from logpersister.pipeline.persist import by_path
+from logpersister.pipeline.splitting import by_path
 from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.work import RangeWork
 from logpersister.records.paths import Layout

@@ -1,11 +1,12 @@
 """Writes one range: record batches are spread over partition paths, encoded, and uploaded.
 
-Memory: at most `MOST_OPEN_OBJECTS` objects of a range are open. Paths beyond that are left to a further *pass* over the
-same range, because Kafka is the buffer; a pass opens other paths until none is left.
+Memory: small objects are held as rows and encoded one after the other when the range ends, large ones are encoded and
+uploaded while their rows arrive; all within one budget (`pipeline.room`). What has no room is left to a further *pass*
+over the same range, because Kafka is the buffer. Which pass writes an object has no influence on its bytes.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,16 +16,17 @@ import pyarrow as pa
 
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, Encoder, Format, ObjectIdentity
+from logpersister.pipeline.held_rows import HeldRows, Ids, held_sizes
+from logpersister.pipeline.path_states import PathStates, State
+from logpersister.pipeline.room import FILLED, LEAST_FILLED, Room
+from logpersister.pipeline.splitting import Side, in_order, sides
 from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.ranges import Offset
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.paths import Assignment, Indices, Layout
-from logpersister.records.schema import FIELD, REASON, ROW
+from logpersister.records.paths import Layout
 from logpersister.report.facts import Quarantined
 from logpersister.storage.object_requests import StoredObject
-
-MOST_OPEN_OBJECTS = 8
 
 
 class Upload(Protocol):
@@ -88,14 +90,18 @@ class RangeWriter:
     start and do the same. Then `objects` and `quarantined`. On any error `abort`.
     """
 
-    def __init__(self, work: RangeWork, layout: Layout, file_format: Format, open_upload: OpenUpload) -> None:
+    def __init__(
+        self, work: RangeWork, layout: Layout, file_format: Format, open_upload: OpenUpload, room: Room
+    ) -> None:
         self.work = work
         self._layout = layout
         self._format = file_format
         self._open_upload = open_upload
-        self._open: dict[str, _OpenObject] = {}
-        self._ended: set[str] = set()
-        self._left_over = False
+        self._room = room
+        self._paths = PathStates()
+        self._held = {is_refused: HeldRows() for is_refused in (False, True)}
+        """Rows that wait, by the side of the parser on which they are: each side has columns of its own."""
+        self._open: dict[int, _OpenObject] = {}
         self._first_pass = True
         self._finishing: list[_Finishing] = []
         self._first_refused: tuple[Offset, str] | None = None
@@ -114,20 +120,93 @@ class RangeWriter:
         if assignment.refused is not None and self._first_refused is None:
             first = batch.column("offset")[int(assignment.refused.rows[0])].as_py()
             self._first_refused = first, assignment.refused.reason
-        for path, part in by_path(batch, assignment):
-            target = self._object(path)
-            if target is not None:
-                target.add(part)
+        if self._first_pass:
+            self._paths.progress = self._progress(batch)
+        for side in sides(batch, assignment):
+            self._take_in(side)
+        self._make_room()
 
-    def _object(self, path: str) -> _OpenObject | None:
-        found = self._open.get(path)
-        if found is None and path not in self._ended:
-            if len(self._open) >= MOST_OPEN_OBJECTS:
-                self._left_over = True
-                return None
+    def _progress(self, batch: pa.RecordBatch) -> float:
+        """Return the share of the range that has been read when a batch ends."""
+        first, end = self.work.read_from, self.work.range.end
+        last: Offset = batch.column("offset")[-1].as_py()
+        return (last + 1 - first) / (end - first)
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory that rows take that wait."""
+        return sum(held.bytes for held in self._held.values())
+
+    def _take_in(self, side: Side) -> None:
+        """Hold rows, or hand them to the objects that are streamed."""
+        ids = self._paths.ids(side.paths)
+        states = self._paths.states[ids]
+        if len(ids) == 1 and states[0] == State.STREAMED:
+            self._open[int(ids[0])].add(side.rows)
+            return
+        if self._first_pass:
+            self._paths.sizes[ids] += np.bincount(side.indices, held_sizes(side.rows), len(ids))
+        if len(ids) > 1:
+            self._spread(side, ids)
+        elif states[0] == State.HELD:
+            self._held[side.is_refused].add(side.rows, np.full(side.rows.num_rows, ids[0]))
+        large = self._room.is_large(self._paths.estimates(ids))
+        for each in ids[(states == State.HELD) & large].tolist():
+            if self._room.has_stream(len(self._open), self.held_bytes):
+                self._stream(each)
+
+    def _spread(self, side: Side, ids: Ids) -> None:
+        of_rows = ids[side.indices]
+        order = in_order(of_rows)
+        of_rows = of_rows[order]
+        waiting = self._paths.states[of_rows] == State.HELD
+        if waiting.any():
+            self._held[side.is_refused].add(side.rows.take(order[waiting]), of_rows[waiting])
+        for each in ids[self._paths.states[ids] == State.STREAMED].tolist():
+            begin, end = np.searchsorted(of_rows, [each, each + 1])
+            self._open[each].add(side.rows.take(order[begin:end]))
+
+    def _make_room(self) -> None:
+        """Leave some of the objects that are held to a further pass, and stream others."""
+        share = FILLED
+        while self.held_bytes > self._room.for_rows(len(self._open)):
+            held = self._paths.of(State.HELD)
+            estimates = self._paths.estimates(held)
+            chosen = self._room.chosen(estimates, len(self._open), share=share)
+            self._paths.states[held[~chosen]] = State.LEFT
+            self._forget_others()
+            # Estimates may be wrong, and what is streamed is bounded all the same.
+            large = chosen & (self._room.is_large(estimates) | (share < LEAST_FILLED))
+            for each in held[large].tolist():
+                if self._room.has_stream(len(self._open), self.held_bytes):
+                    self._stream(each)
+                else:
+                    self._paths.states[each] = State.LEFT
+            self._forget_others()
+            share /= 2
+
+    def _stream(self, each: int) -> None:
+        """Encode and upload what is held of an object, and from now on what comes."""
+        if self._begin(each):
+            self._paths.states[each] = State.STREAMED
+            self._forget_others()
+
+    def _forget_others(self) -> None:
+        """Forget the rows of objects that are held no more."""
+        gone = self._paths.states != State.HELD
+        for held in self._held.values():
+            held.drop(gone)
+
+    def _begin(self, each: int) -> bool:
+        """Open an object with what is held of it; return False when that is nothing."""
+        path = self._paths.path(each)
+        rows = self._held[path == QUARANTINE].rows(each)
+        if rows:
             encoder = self._format.encoder(ObjectIdentity(self.work.range, path))
-            found = self._open[path] = _OpenObject(path, encoder, self._open_upload(self.work, path))
-        return found
+            self._open[each] = _OpenObject(path, encoder, self._open_upload(self.work, path))
+            for batch in rows:
+                self._open[each].add(batch)
+        return bool(rows)
 
     def end_pass(self, unexplained: int = 0) -> bool:
         """Finish the objects of this pass; return whether paths are left for another one.
@@ -136,13 +215,23 @@ class RangeWriter:
             unexplained: offsets at the end of the range for which this pass has met only silence.
         """
         self.unexplained = max(self.unexplained, unexplained)
-        while self._open:
-            path = next(iter(self._open))
-            self._finishing.append(self._open[path].finish(unexplained))
-            del self._open[path]
-            self._ended.add(path)
-        left_over, self._left_over, self._first_pass = self._left_over, False, False
-        return left_over
+        for each in [*self._open]:
+            self._finish(each, unexplained)
+        for each in self._paths.of(State.HELD).tolist():  # one after the other: encoders take more than rows
+            if self._begin(each):
+                self._finish(each, unexplained)
+        self._paths.states[self._paths.states == State.HELD] = State.ENDED
+        self._forget_others()
+        self._first_pass, self._paths.progress = False, 1.0
+        left = self._paths.of(State.LEFT)
+        chosen = self._room.chosen(self._paths.sizes[left], streams=0, share=FILLED)
+        self._paths.states[left[chosen]] = State.HELD
+        return len(left) > 0
+
+    def _finish(self, each: int, unexplained: int) -> None:
+        self._finishing.append(self._open[each].finish(unexplained))
+        del self._open[each]
+        self._paths.states[each] = State.ENDED
 
     def objects(self) -> tuple[ObjectWritten, ...]:
         """Wait until every object is durable; raises the first storage error."""
@@ -170,36 +259,6 @@ class RangeWriter:
         for open_object in self._open.values():
             open_object.abort()
         self._open.clear()
-
-
-def by_path(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of each path, in offset order, with what the parser says of them (columns of `records.schema`)."""
-    refused = assignment.refused
-    if refused is None:
-        yield from _grouped(_with_rows(batch, assignment.rows), assignment.paths, assignment.indices)
-        return
-    if len(assignment.paths) > 1:
-        good = assignment.indices != len(assignment.paths) - 1
-        accepted = _with_rows(batch.filter(pa.array(good, pa.bool_())), assignment.rows)
-        yield from _grouped(accepted, assignment.paths[:-1], assignment.indices[good])
-    bad = batch.take(refused.rows)
-    yield QUARANTINE, bad.append_column(REASON, refused.reasons).append_column(FIELD, refused.fields)
-
-
-def _with_rows(batch: pa.RecordBatch, rows: pa.StructArray | None) -> pa.RecordBatch:
-    return batch if rows is None else batch.append_column(ROW, rows)
-
-
-def _grouped(batch: pa.RecordBatch, paths: Sequence[str], indices: Indices) -> Iterator[tuple[str, pa.RecordBatch]]:
-    if len(paths) == 1:
-        yield paths[0], batch
-        return
-    ordered = batch.take(np.argsort(indices, kind="stable"))
-    begin = 0
-    for path, rows in zip(paths, np.bincount(indices, minlength=len(paths)), strict=True):
-        if rows:
-            yield path, ordered.slice(begin, int(rows))
-            begin += int(rows)
 
 
 def _payload_bytes(batch: pa.RecordBatch) -> int:

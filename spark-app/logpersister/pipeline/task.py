@@ -14,6 +14,7 @@ from logpersister.formats.base import Format
 from logpersister.pipeline.dry_run import DryRun, OtherRulesError
 from logpersister.pipeline.persist import OpenUpload, RangeWriter
 from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
+from logpersister.pipeline.room import Room
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
 from logpersister.records.paths import Layout
@@ -39,6 +40,8 @@ class TaskResources:
     layout: Layout
     file_format: Format
     open_upload: OpenUpload
+    room: Room
+    """Memory for the range that is being written."""
     dry_runs: Callable[[Sequence[RangeWork]], Mapping[Range, DryRun]] | None = None
     """Gives those ranges a dry run that must be compared before they are written. None: the rules of the revision are
     those of this build, so that there is nothing to compare."""
@@ -58,8 +61,8 @@ class Task:
     def outcomes(self) -> Iterator[RangeOutcome]:
         """Write every range; yields one outcome for each, whatever happens.
 
-        A first pass reads all ranges; those with more partition paths than may be open at once are read again, and so
-        are those that were compared in the first one.
+        A first pass reads all ranges; those whose objects have no room in memory at once are read again, and so are
+        those that were compared in the first one.
         """
         try:
             if self._resources.dry_runs is not None:
@@ -78,7 +81,8 @@ class Task:
                 yield RangeOutcome(item.range, error=work_error(error))
 
     def _writer(self, item: RangeWork) -> RangeWriter:
-        return RangeWriter(item, self._resources.layout, self._resources.file_format, self._resources.open_upload)
+        of = self._resources
+        return RangeWriter(item, of.layout, of.file_format, of.open_upload, of.room)
 
     def _one_pass(
         self, read: RangeRead, writer: RangeWriter, again: dict[Range, RangeWriter]

@@ -16,6 +16,7 @@ from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.persist import Upload
 from logpersister.pipeline.reader import KafkaReader, ReaderSettings
 from logpersister.pipeline.retries import RetryTally
+from logpersister.pipeline.room import Room
 from logpersister.pipeline.rules import begun_by_others
 from logpersister.pipeline.task import Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec
@@ -83,7 +84,13 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     dry_runs = partial(objects.dry_runs, others) if others else None
     schema = resource.spec.row_schema
     return TaskResources(
-        reader, layout, file_format, objects.begin, dry_runs, most_rows(schema) if schema is not None else None
+        reader,
+        layout,
+        file_format,
+        objects.begin,
+        Room.of(resource.spec.storage.part_size, file_format.held_back),
+        dry_runs,
+        most_rows(schema) if schema is not None else None,
     )
 
 

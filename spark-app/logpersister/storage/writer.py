@@ -105,9 +105,11 @@ class ObjectWriter:
 
     def _put(self, facts: Mapping[str, str]) -> Future[StoredObject]:
         body, self._part = self._part.body(), Part(0)
-        self._resources.budget.take(len(body))
+        budget, size = self._resources.budget, len(body)
+        budget.take(size)
         future = self._resources.senders.submit(self._resources.requests.put, self._request, body, dict(facts))
-        future.add_done_callback(lambda _: self._resources.budget.give_back(len(body)))
+        # A future keeps what it calls: not the body, since the futures of thousands of objects may be kept.
+        future.add_done_callback(lambda _: budget.give_back(size))
         if self._sweep:
             return self._resources.finishers.submit(self._sweep_after, future)
         return future

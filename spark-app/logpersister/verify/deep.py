@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from logpersister.pipeline.persist import by_path
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
+from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range
 from logpersister.storage.facts import ObjectFacts
 from logpersister.verify.comparison import ExactComparison, OwnFacts, Tally, missing_from

@@ -20,7 +20,7 @@ from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
-from logpersister.pipeline.persist import by_path
+from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of
 from logpersister.storage.peek import Peeked
 from logpersister.verify.streams import ContentError

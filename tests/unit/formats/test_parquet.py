@@ -20,7 +20,7 @@ from logpersister.formats.row_groups import RowGroups
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
-from logpersister.pipeline.persist import by_path
+from logpersister.pipeline.splitting import by_path
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
 from tests.examples import examples

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.pipeline.reader import ReadRequest
+from logpersister.pipeline.room import Room
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.paths import Assignment
@@ -17,6 +18,8 @@ from logpersister.storage.object_requests import StoredObject
 from tests.unit.records.batches import batch_of
 
 CLICKS = TopicPartition("clicks", 0)
+ROOM = Room(total=400, streamed=60)
+"""For a dozen records that are held, and more that are streamed."""
 
 
 def work(start: int = 0, end: int = 100, *, read_from: int | None = None) -> RangeWork:
@@ -32,7 +35,7 @@ def records(offsets: Sequence[int]) -> pa.RecordBatch:
 class Lines:
     """A format: one line a record."""
 
-    extension, content_type, content_encoding, wants_headers = ".txt", "text/plain", None, False
+    extension, content_type, content_encoding, wants_headers, held_back = ".txt", "text/plain", None, False, 0
 
     def encoder(self, identity: ObjectIdentity) -> "LinesEncoder":
         return LinesEncoder(identity)

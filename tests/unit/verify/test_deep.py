@@ -15,8 +15,8 @@ from logpersister.formats.registry import make_format
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
-from logpersister.pipeline.persist import by_path
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
+from logpersister.pipeline.splitting import by_path
 from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Range
 from logpersister.records.checksum import PayloadChecksum

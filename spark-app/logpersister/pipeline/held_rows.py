@@ -1,0 +1,134 @@
+"""Rows of many objects that wait in memory until each object is written.
+
+They are kept as *runs*: a run is one record batch, ordered by object, and where each object's rows begin in it. So a
+row takes what it holds and no more, whether there are ten objects or ten thousand; a batch for each object would take
+about a kilobyte, which is more than many records do. Runs are merged like those of a log-structured tree, so they stay
+few.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from logpersister.formats.row_groups import payload_sizes
+from logpersister.pipeline.splitting import in_order
+
+Ids = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.bool_]
+
+MERGED: Final = 8
+"""Runs of one size that become one."""
+LARGEST_MERGE: Final = 36 << 20
+"""Bytes of runs that become one, and so the memory that ordering them takes for a moment. Of usual batches eight."""
+ROW_BYTES: Final = 32
+"""What a row takes beside its key and value: offset, timestamp, ends of key and value."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    rows: pa.RecordBatch
+    bytes: int
+    ids: Ids
+    """Of the objects in it, ascending."""
+    begins: Ids
+    """Where the rows of each begin, and the end of the last."""
+    level: int
+    """How often it was merged."""
+
+    @classmethod
+    def of(cls, rows: pa.RecordBatch, ids: Ids, level: int) -> Self:
+        """Take rows that are ordered by object; `ids` has that of each row."""
+        starts = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(ids[1:] != ids[:-1]) + 1])
+        return cls(rows, rows.nbytes, ids[starts], np.append(starts, len(ids)), level)
+
+    @property
+    def id_of_row(self) -> Ids:
+        return np.repeat(self.ids, np.diff(self.begins))
+
+    def of_object(self, of: int) -> pa.RecordBatch | None:
+        place = int(np.searchsorted(self.ids, of))
+        if place == len(self.ids) or self.ids[place] != of:
+            return None
+        begin = int(self.begins[place])
+        return self.rows.slice(begin, int(self.begins[place + 1]) - begin)
+
+    def without(self, dropped: Marks) -> Self | None:
+        """Return the run without the objects that are marked; None: nothing is left."""
+        gone = dropped[self.ids]
+        if not gone.any():
+            return self
+        if gone.all():
+            return None
+        ids = self.id_of_row
+        kept = np.flatnonzero(~dropped[ids])
+        return type(self).of(self.rows.take(kept), ids[kept], self.level)
+
+
+class HeldRows:
+    """Rows of objects, which are numbered from 0. All batches have the same columns."""
+
+    def __init__(self) -> None:
+        self._runs: list[_Run] = []
+
+    @property
+    def bytes(self) -> int:
+        """What they take."""
+        return _total(self._runs)
+
+    def add(self, rows: pa.RecordBatch, ids: Ids) -> None:
+        """Keep rows that are ordered by object and within by offset, behind those kept before; at least one."""
+        self._runs.append(_Run.of(rows, ids, 0))
+        while self._merge():
+            pass
+
+    def rows(self, of: int) -> Sequence[pa.RecordBatch]:
+        """Return the rows of an object, in the order in which they came."""
+        found = [rows for rows in (run.of_object(of) for run in self._runs) if rows is not None]
+        is_small = sum(rows.nbytes for rows in found) <= LARGEST_MERGE
+        return [_joined(found)] if len(found) > 1 and is_small else found
+
+    def drop(self, dropped: Marks) -> None:
+        """Forget the objects that are marked; what the others hold is copied, one run at a time."""
+        for place in reversed(range(len(self._runs))):
+            left = self._runs[place].without(dropped)
+            if left is None:
+                del self._runs[place]
+            else:
+                self._runs[place] = left
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._runs.clear()
+
+    def _merge(self) -> bool:
+        """Merge the newest runs if enough of them have one level."""
+        newest = self._runs[-MERGED:]
+        same_level = len({run.level for run in newest}) == 1
+        if len(newest) < MERGED or not same_level or _total(newest) > LARGEST_MERGE:
+            return False
+        level = newest[0].level + 1
+        ids = np.concatenate([run.id_of_row for run in newest])
+        joined = _joined([run.rows for run in newest])
+        del self._runs[-MERGED:], newest  # now, so that there are two copies and not three
+        order = in_order(ids)
+        self._runs.append(_Run.of(joined.take(order), ids[order], level))
+        return True
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    concat_batches: Callable[[Sequence[pa.RecordBatch]], pa.RecordBatch] = cast("Any", pa).concat_batches
+    return concat_batches(batches)  # which the stubs do not know
+
+
+def _total(runs: Iterable[_Run]) -> int:
+    return sum(run.bytes for run in runs)
+
+
+def held_sizes(rows: pa.RecordBatch) -> npt.NDArray[np.float64]:
+    """Return about how many bytes of memory each row takes."""
+    sizes = (payload_sizes(rows) + ROW_BYTES).astype(np.float64)
+    return sizes * (rows.nbytes / max(float(sizes.sum()), 1.0))
