@@ -24,7 +24,7 @@ from logpersister.formats.registry import make_format
 from logpersister.manifest import LogPersister
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.pipeline.persist import by_path
+from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.columns import most_rows, row_columns
 from logpersister.records.quarantine import layout_of, make_parser
