@@ -39,5 +39,7 @@ def _prune_value(value: object, told: object) -> None:
 
 
 def _default(field: FieldInfo, values: dict[str, Any]) -> object:
-    """Return the default, which may depend on other fields."""
+    """Return the default, which may depend on other fields. It is only compared, so it is not copied."""
+    if field.default_factory is None:
+        return field.default
     return field.get_default(call_default_factory=True, validated_data=values)

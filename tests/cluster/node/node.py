@@ -265,9 +265,23 @@ def _kill_shims() -> None:
 
 
 def _unmount() -> None:
-    mounts = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
-    for mount in sorted((one for one in mounts if one.startswith((f"{STATE}/", f"{RUN}/"))), reverse=True):
-        run(["umount", "--lazy", mount])
+    """Unmount all that is in the node's folders, the newest first: it may cover older ones, even at its own place.
+
+    What is mounted is read again after each: one that goes takes its copies with it, and shims unmount what is theirs.
+    """
+    while mounts := _mounts():
+        try:
+            run(["umount", "--lazy", mounts[-1]])
+        except NodeError:
+            if _mounts() == mounts:  # else it went by itself
+                raise
+
+
+def _mounts() -> list[str]:
+    """Return where something is mounted in the node's folders, in the order of mounting."""
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    places = (line.split()[4].replace(r"\040", " ") for line in lines)
+    return [place for place in places if place.startswith((f"{STATE}/", f"{RUN}/"))]
 
 
 def _control_groups(*, create: bool) -> None:

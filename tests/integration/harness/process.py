@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,8 @@ from tests.stack import reaper
 
 _MARK = "LOGPERSISTER_TEST_MEMBER"
 """Environment variable that every process of a member inherits; its value is the member's log file."""
+_CLOCK_SECONDS = 5.0
+"""By which the time at which a process began, counted from the machine's start, may be off."""
 
 
 class MemberProcess:
@@ -32,6 +35,7 @@ class MemberProcess:
         self.log = log
         self._events = EventLog(log)
         self._address: str | None = None
+        self._began = time.time()
         command = [str(Path(sys.executable).with_name("logpersister")), "run", "-f", str(manifest)]
         command += ["--http", "127.0.0.1:0", "--cores", "2", "--log-format", "json", "--log-level", "debug"]
         command += options
@@ -148,6 +152,8 @@ class MemberProcess:
         found = []
         for process in psutil.process_iter():
             try:
+                if process.create_time() < self._began - _CLOCK_SECONDS:  # known, where the others have to be read
+                    continue
                 if process.status() != psutil.STATUS_ZOMBIE and process.environ().get(_MARK) == str(self.log):
                     found.append(process)
             except psutil.Error:

@@ -40,7 +40,8 @@ def api(server: ApiServer) -> Iterator[Client]:
 def installation(server: ApiServer, api: Client, namespace: str, tmp_path: Path) -> Iterator[Installation]:
     made = Installation(server, api, namespace, tmp_path)
     yield made
-    for path in (DEFINITION, f"/apis/logpersister.dev/v1alpha1/namespaces/{namespace}/logpersisters/clicks"):
+    # The definition goes last: it takes the resources with it while it goes, and one that is found may be gone by then.
+    for path in (f"/apis/logpersister.dev/v1alpha1/namespaces/{namespace}/logpersisters/clicks", DEFINITION):
         found = made.get(path)
         if found is not None:
             api.delete(path)

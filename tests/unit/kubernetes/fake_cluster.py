@@ -4,15 +4,16 @@ Those are the three ways to break a controller of "Automatic reliability testing
 (Sieve, OSDI 2022). What a real API server does is tested against a real one.
 """
 
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from logpersister_operator.cluster.client import ClusterError
 from logpersister_operator.cluster.kinds import Document, Kind, Reference
 from logpersister_operator.observe.children import Children
 from logpersister_operator.observed_state import ResourceKey
+
+Value = TypeVar("Value")
 
 
 class Crash(BaseException):
@@ -74,7 +75,7 @@ class FakeCluster:
         assert self.children is not None
         found = sorted(self._ours(), key=lambda one: (one["kind"], one["metadata"]["name"]))[number : number + 1]
         for one in found:
-            self.children.seen(copy.deepcopy(one))
+            self.children.seen(copied(one))
         return bool(found)
 
     def resync(self) -> None:
@@ -84,7 +85,7 @@ class FakeCluster:
         self.children.complete()
         known = {reference for key in {_key(one) for one in self._ours()} for reference in self.children.of(key)}
         for one in self._ours():
-            self.children.seen(copy.deepcopy(one))
+            self.children.seen(copied(one))
             known.discard(Reference.of(one))
         for key in {_key(one) for one in self._ours()}:
             for reference, child in self.children.of(key).items():
@@ -100,7 +101,7 @@ class FakeCluster:
 
     def get(self, kind: Kind, namespace: str, name: str) -> Document | None:
         found = self.objects.get(Reference(kind.name, name))
-        return copy.deepcopy(found)
+        return copied(found)
 
     def find(self, kind: Kind, namespace: str, name: str) -> Document | None:
         return self.get(kind, namespace, name)
@@ -143,7 +144,7 @@ class FakeCluster:
 
     def _apply(self, document: Document) -> Document:
         known = self.objects.get(Reference.of(document))
-        metadata: dict[str, Any] = copy.deepcopy(document["metadata"])
+        metadata: dict[str, Any] = copied(document["metadata"])
         if known is None:
             metadata |= {"uid": f"uid-{self._next_version()}", "generation": 1}
         else:
@@ -154,9 +155,9 @@ class FakeCluster:
                 "resourceVersion": known["metadata"]["resourceVersion"],
             }
             if not changed and _labels(known) == _labels(document):
-                return copy.deepcopy(known)  # nothing is written, as on a real server
+                return copied(known)  # nothing is written, as on a real server
         status = {} if known is None else {"status": known["status"]} if "status" in known else {}
-        return self._store({**copy.deepcopy(document), **status, "metadata": metadata})
+        return self._store({**copied(document), **status, "metadata": metadata})
 
     def _create(self, document: Document) -> Document:
         if Reference.of(document) in self.objects:
@@ -169,23 +170,23 @@ class FakeCluster:
             raise ClusterError("it is gone", 404)
         if known["metadata"]["resourceVersion"] != document["metadata"]["resourceVersion"]:
             raise ClusterError("it has changed", 409)
-        return self._store(copy.deepcopy(document))
+        return self._store(copied(document))
 
     def _scale(self, stateful_set: Document) -> Document:
         known = self.objects[Reference.of(stateful_set)]
         assert known["metadata"]["uid"] == stateful_set["metadata"]["uid"]
         metadata = known["metadata"] | {"generation": known["metadata"]["generation"] + 1}
         spec = known["spec"] | {"replicas": stateful_set["spec"]["replicas"]}
-        return self._store({**copy.deepcopy(known), "metadata": metadata, "spec": spec})
+        return self._store({**copied(known), "metadata": metadata, "spec": spec})
 
     def _apply_status(self, document: Document) -> Document:
         known = self.objects[Reference.of(document)]
         assert known["metadata"]["uid"] == document["metadata"]["uid"]
         if known["metadata"]["resourceVersion"] != document["metadata"]["resourceVersion"]:
             raise ClusterError("it has changed", 409)
-        known["status"] = copy.deepcopy(document["status"])
+        known["status"] = copied(document["status"])
         known["metadata"]["resourceVersion"] = self._next_version()
-        return copy.deepcopy(known)
+        return copied(known)
 
     def _delete(self, reference: Reference, uid: str | None) -> Document:
         found = self.objects.get(reference)
@@ -198,12 +199,12 @@ class FakeCluster:
         document["metadata"]["resourceVersion"] = self._next_version()
         self.objects[Reference.of(document)] = document
         self._emit("seen", document)
-        return copy.deepcopy(document)
+        return copied(document)
 
     def _emit(self, what: str, document: Document) -> None:
         self.events_told += 1
         if self.events_told != self.faults.hide:
-            self._pending.append((what, copy.deepcopy(document)))
+            self._pending.append((what, copied(document)))
         while len(self._pending) > self.faults.delay:
             self._tell(*self._pending.pop(0))
 
@@ -217,6 +218,15 @@ class FakeCluster:
     def _next_version(self) -> str:
         self._versions += 1
         return str(self._versions)
+
+
+def copied(value: Value) -> Value:
+    """Return a deep copy of a JSON value, in a fraction of the time that `copy.deepcopy` takes for any object."""
+    if isinstance(value, dict):
+        return cast("Value", {key: copied(one) for key, one in value.items()})
+    if isinstance(value, list):
+        return cast("Value", [copied(one) for one in value])
+    return value
 
 
 def _key(document: Document) -> ResourceKey:

@@ -14,12 +14,15 @@ from logpersister_operator.decide.validity import check
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, NotListedError
 from logpersister_operator.observed_state import ObservedState, ResourceKey, SecretsSeen
-from tests.unit.kubernetes.fake_cluster import Crash, FakeCluster, Faults
+from tests.unit.kubernetes.fake_cluster import Crash, FakeCluster, Faults, copied
 from tests.unit.kubernetes.samples import IMAGE, NOW, lag, resource
 
 KEY = ResourceKey("logs", "clicks-backup")
 RESOURCE = Reference("LogPersister", "clicks-backup")
 MOST_ROUNDS = 60
+
+searches = pytest.mark.no_cover
+"""Tracing lines doubles the time of what plays hundreds of lives; the other tests go through the same lines."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,7 @@ class Play:
         document = self.cluster.objects[RESOURCE]
         return ObservedState(
             NOW,
-            self.reconciler.with_latest_status(copy.deepcopy(document)),
+            self.reconciler.with_latest_status(copied(document)),
             IMAGE,
             children=children.of(KEY),
             secrets=SecretsSeen("0123"),
@@ -125,7 +128,7 @@ class Play:
 
 def _essence(document: Document) -> Any:
     metadata = {name: document["metadata"].get(name) for name in ("name", "labels", "ownerReferences")}
-    status = copy.deepcopy(document.get("status", {}))
+    status = copied(document.get("status", {}))
     for one in status.get("conditions", []):
         del one["lastTransitionTime"]
     status.pop("observedGeneration", None)
@@ -210,6 +213,7 @@ def test_an_undisturbed_life(undisturbed: Undisturbed) -> None:
     assert shadow == {"ConfigMap", "StatefulSet"}
 
 
+@searches
 @pytest.mark.slow
 def test_killed_at_any_write(undisturbed: Undisturbed) -> None:
     """To be killed after a write is to be killed before the next one: only the last is another case."""
@@ -220,12 +224,14 @@ def test_killed_at_any_write(undisturbed: Undisturbed) -> None:
         assert play.starts == 2, f"write {number} did not come"
 
 
+@searches
 @pytest.mark.slow
 def test_any_event_may_be_lost(undisturbed: Undisturbed) -> None:
     for number in range(1, undisturbed.cluster.events_told + 1):
         undisturbed.compare(_events, number, Faults(hide=number))
 
 
+@searches
 @pytest.mark.slow
 def test_what_is_not_listed_yet_is_not_taken_for_gone(undisturbed: Undisturbed) -> None:
     reconciled = 0

@@ -121,9 +121,10 @@ def test_garbage_does_not_end_the_server(start: Start, address: str) -> None:
 
 def test_nothing_outlives_a_killed_member(member: "subprocess.Popen[str]", start: Start, address: str) -> None:
     server = psutil.Process(member.pid).children()
-    assert [process.name() for process in server] == ["fork-server"]
     started = start(STARTED, LOGPERSISTER_FORK_SERVER=address, TOLD="here")
     assert said(started) == "here"
+    # Only now has it certainly run: the member tells the address as soon as it has forked it.
+    assert [process.name() for process in server] == ["fork-server"]
     daemons = server[0].children()
     assert [process.name() for process in daemons] == ["spark-worker"]
     for number in (signal.SIGINT, signal.SIGTERM):
