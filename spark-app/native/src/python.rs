@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use crate::{Aborted, Codec, Decompressor, Legacy, Request, UnknownFields};
+use crate::{Aborted, Codec, Decompressor, Framing, Legacy, Request, UnknownFields};
 
 pyo3::create_exception!(
     logpersister_native,
@@ -131,6 +131,62 @@ impl RowParser {
     }
 }
 
+/// Makes typed rows of Avro values.
+///
+/// `schema` says which columns there are; the metadata `logpersister.default` and `logpersister.aliases` of a field are for
+/// writers that do not have it by its name. Raises ValueError for types that cannot be read, naming the field.
+#[pyclass(frozen, module = "logpersister_native")]
+struct AvroParser(crate::AvroParser);
+
+#[pymethods]
+impl AvroParser {
+    #[new]
+    #[pyo3(signature = (schema, *, framing))]
+    fn new(schema: &Bound<'_, PyAny>, framing: &str) -> PyResult<Self> {
+        let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
+        let framing = Framing::from_word(framing)
+            .ok_or_else(|| PyValueError::new_err(format!("there is no framing {framing}")))?;
+        crate::AvroParser::new(schema, framing).map(Self).map_err(PyValueError::new_err)
+    }
+
+    /// From now on, read values of this id by this schema (JSON text). Raises ValueError, naming the field.
+    fn add_writer(&self, py: Python<'_>, writer_id: u128, schema: &str) -> PyResult<()> {
+        py.detach(|| self.0.add_writer(writer_id, schema)).map_err(PyValueError::new_err)
+    }
+
+    /// From now on, refuse values of this id.
+    fn refuse_writer(&self, writer_id: u128) {
+        self.0.refuse_writer(writer_id);
+    }
+
+    /// Parse the values of a binary array.
+    ///
+    /// Returns what RowParser does, and the ids that were neither added nor refused, ascending. Raises TypeError for
+    /// another array.
+    #[expect(clippy::type_complexity, reason = "a tuple in Python")]
+    fn parse(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyAny>,
+    ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>, Vec<u128>)> {
+        let values = binary(values)?;
+        let (rows, unknown) =
+            py.detach(|| self.0.parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok((
+            rows.batch.to_pyarrow(py)?.unbind(),
+            rows.reasons.into_data().to_pyarrow(py)?.unbind(),
+            rows.paths.into_data().to_pyarrow(py)?.unbind(),
+            unknown,
+        ))
+    }
+}
+
+/// Return the CRC-64-AVRO of an Avro schema. Raises ValueError for a text that is none.
+#[pyfunction]
+fn avro_fingerprint(schema: &str) -> PyResult<u64> {
+    crate::avro_fingerprint(schema).map_err(PyValueError::new_err)
+}
+
 fn binary(values: &Bound<'_, PyAny>) -> PyResult<BinaryArray> {
     let data = ArrayData::from_pyarrow_bound(values)?;
     if data.data_type() != &DataType::Binary {
@@ -145,7 +201,7 @@ mod _native {
     use pyo3::types::PyTuple;
 
     #[pymodule_export]
-    use super::{CorruptBatchError, RowParser, Run, decode, decompress, not_json};
+    use super::{AvroParser, CorruptBatchError, RowParser, Run, avro_fingerprint, decode, decompress, not_json};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

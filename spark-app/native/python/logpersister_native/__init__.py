@@ -5,6 +5,26 @@ The modules `logpersister.pipeline.reader.decode` and `logpersister.records.pars
 Written in Rust (spark-app/native).
 """
 
-from logpersister_native._native import REASONS, CorruptBatchError, RowParser, Run, decode, decompress, not_json
+from logpersister_native._native import (
+    REASONS,
+    AvroParser,
+    CorruptBatchError,
+    RowParser,
+    Run,
+    avro_fingerprint,
+    decode,
+    decompress,
+    not_json,
+)
 
-__all__ = ["REASONS", "CorruptBatchError", "RowParser", "Run", "decode", "decompress", "not_json"]
+__all__ = [
+    "REASONS",
+    "AvroParser",
+    "CorruptBatchError",
+    "RowParser",
+    "Run",
+    "avro_fingerprint",
+    "decode",
+    "decompress",
+    "not_json",
+]

@@ -11,7 +11,7 @@ use super::number::Decimal;
 use super::reader::MOST_NESTED;
 
 /// The metadata of a field that says how its values are written.
-const NOTATION: &str = "logpersister.notation";
+pub const NOTATION: &str = "logpersister.notation";
 
 /// How timestamps are written, and their unit in the column.
 #[derive(Debug, Clone, Copy)]

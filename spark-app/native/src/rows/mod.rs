@@ -1,8 +1,9 @@
-//! Values of records to typed rows: JSON objects by a schema, straight into Arrow columns.
+//! Values of records to typed rows: JSON objects by a schema, Avro by two of them, straight into Arrow columns.
 //!
 //! Each value is judged by itself: a refused one leaves nothing behind. When a value is judged or stored otherwise than
-//! before, `RULES` in `records/rows.py` must be raised.
+//! before, `RULES` in `records/rows.py` (JSON) or `records/avro_rows.py` must be raised.
 
+mod avro;
 mod base64;
 mod column;
 mod kind;
@@ -18,6 +19,7 @@ use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{ArrowError, SchemaRef};
 
 use crate::json::{check_grammar, check_nesting};
+pub use avro::{AvroParser, Framing, avro_fingerprint};
 use column::{Bytes, Filled};
 use reader::{MOST_NESTED, Reader};
 use reason::path;

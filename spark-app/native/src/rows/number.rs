@@ -144,10 +144,13 @@ impl Decimal {
         }
         let power = u32::try_from(shift).ok().and_then(|shift| 10_i128.checked_pow(shift)).ok_or(Refusal::Overflow)?;
         let value = mantissa.checked_mul(power).ok_or(Refusal::Overflow)?;
-        if value >= 10_i128.pow(u32::from(self.precision)) {
-            return Err(Refusal::Overflow);
-        }
-        Ok(if number.negative { -value } else { value })
+        self.fitting(if number.negative { -value } else { value })
+    }
+
+    /// The unscaled value, unless it has too many digits.
+    pub fn fitting(self, unscaled: i128) -> Result<i128, Refusal> {
+        let fits = unscaled.unsigned_abs() < 10_u128.pow(u32::from(self.precision));
+        if fits { Ok(unscaled) } else { Err(Refusal::Overflow) }
     }
 }
 

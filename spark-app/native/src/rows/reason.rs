@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Fields};
 
 /// What each code of [`Refusal`] is called; 0 stands for a row that was accepted.
-pub const REASONS: [&str; 12] = [
+pub const REASONS: [&str; 16] = [
     "accepted",
     "null",
     "not_utf8",
@@ -16,6 +16,10 @@ pub const REASONS: [&str; 12] = [
     "unknown_field",
     "too_deep",
     "bad_text",
+    "not_avro",
+    "no_header",
+    "unknown_schema",
+    "other_schema",
 ];
 
 /// Why a value is no row; the numbers are positions in [`REASONS`].
@@ -37,6 +41,14 @@ pub enum Refusal {
     TooDeep = 10,
     /// A string from which the type cannot be read.
     BadText = 11,
+    /// Bytes that are not what their Avro schema says.
+    NotAvro = 12,
+    /// The header that names the schema is not there.
+    NoHeader = 13,
+    /// A schema that nobody has given us.
+    UnknownSchema = 14,
+    /// A schema that cannot become the columns.
+    OtherSchema = 15,
 }
 
 /// One step from a value to a value in it.

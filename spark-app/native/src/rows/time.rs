@@ -46,6 +46,23 @@ pub fn epoch(number: i64, from_per_second: i64, per_second: i64) -> Result<i64, 
     number.checked_mul(per_second / from_per_second).ok_or(Refusal::Overflow)
 }
 
+/// A number of days from 1970, if it is a date.
+pub fn day(days: i32) -> Result<i32, Refusal> {
+    checked_second(i64::from(days) * DAY).map(|()| days)
+}
+
+/// A number of units from midnight, of which a second has `from_per_second`, in other units; finer ones are cut off.
+pub fn of_day(number: i64, from_per_second: i64, per_second: i64) -> Result<i64, Refusal> {
+    if !(0..DAY * from_per_second).contains(&number) {
+        return Err(Refusal::Overflow);
+    }
+    Ok(if from_per_second > per_second {
+        number / (from_per_second / per_second)
+    } else {
+        number * (per_second / from_per_second)
+    })
+}
+
 fn checked_second(second: i64) -> Result<(), Refusal> {
     if (FIRST_SECOND..=LAST_SECOND).contains(&second) { Ok(()) } else { Err(Refusal::Overflow) }
 }

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod avro;
 mod damage;
 mod numbers;
 mod reasons;
