@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import kopf
 
+from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.kinds import LOGPERSISTER
 from logpersister_operator.runtime import Operator
 from logpersister_operator.supervision import FINALIZER, Supervisors
@@ -26,8 +27,27 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.networking.request_timeout = 30
 
 
+def connection_info(access: Access) -> kopf.ConnectionInfo:
+    """Return the credentials as `kopf` takes them; raises OSError when the token cannot be read."""
+    user, password = access.user or (None, None)
+    return kopf.ConnectionInfo(
+        server=access.server,
+        ca_data=access.ca,
+        insecure=access.insecure,
+        username=user,
+        password=password,
+        token=access.token(),
+        certificate_data=access.certificate,
+        private_key_data=access.key,
+    )
+
+
 def register(
-    registry: kopf.OperatorRegistry, operator: Operator, supervisors: Supervisors, watchdog: WorkerPoolWatchdog
+    registry: kopf.OperatorRegistry,
+    operator: Operator,
+    supervisors: Supervisors,
+    watchdog: WorkerPoolWatchdog,
+    access: Access,
 ) -> None:
     """Register all handlers."""
     group, _, version = LOGPERSISTER.api_version.partition("/")
@@ -39,8 +59,8 @@ def register(
         operator.start()
 
     @kopf.on.login(registry=registry)
-    async def login(**options: Any) -> kopf.ConnectionInfo | None:
-        return kopf.login_via_client(**options)
+    async def login(**_: Any) -> kopf.ConnectionInfo:
+        return connection_info(access)  # again when the API server does not take the token any more
 
     @kopf.on.cleanup(registry=registry)
     async def stop(**_: Any) -> None:

@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 
 import structlog
 
-from logpersister_operator.cluster.client import ClusterError
+from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.lease import Candidate, TakenError, Terms, passed_seconds
 
 log = structlog.get_logger(__name__)
@@ -69,7 +69,9 @@ class Leadership:
             log.info("leader.released")
 
     def _renew(self) -> None:
-        while not self._over.wait(self._terms.retry):
+        pause = self._terms.retry
+        while not self._over.wait(pause):
+            pause = self._terms.retry_failed
             try:
                 self._candidate.attempt()
             except TakenError as error:
@@ -77,6 +79,7 @@ class Leadership:
             except Exception as error:  # noqa: BLE001 - whatever it is, it was not renewed
                 log.warning("leader.not_renewed", error=str(error), seconds_left=round(self._candidate.until.left, 1))
             else:
+                pause = self._terms.retry
                 self._arm()
 
     def _watch(self) -> None:

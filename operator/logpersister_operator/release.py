@@ -10,24 +10,21 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import structlog
-import urllib3.exceptions
-from kubernetes import client
 
 from logpersister.report import logs
-from logpersister_operator.cluster.connection import load_credentials
-from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
+from logpersister_operator.cluster.access import AccessError, find_access
+from logpersister_operator.cluster.client import ApiServer
+from logpersister_operator.cluster.connection import ClusterError, Connection
+from logpersister_operator.cluster.kinds import DEPLOYMENT, LOGPERSISTER, POD, Document
 from logpersister_operator.supervision import FINALIZER
 
 log = structlog.get_logger(__name__)
 
 LOOK_SECONDS: Final = 1.0
 REQUEST_SECONDS: Final = 10.0
-PAGE: Final = 200
-"""Resources of one answer."""
-_GROUP, _, _VERSION = LOGPERSISTER.api_version.partition("/")
 _CONFLICT, _NOT_FOUND = 409, 404
 _BY_HAND: Final = (
     "kubectl patch logpersister NAME --namespace NAMESPACE --type json "
@@ -57,15 +54,13 @@ class Release:
 
     def __init__(
         self,
-        api: client.ApiClient,
+        cluster: ApiServer,
         target: Target,
         seconds: float,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._apps = client.AppsV1Api(api)
-        self._core = client.CoreV1Api(api)
-        self._resources = client.CustomObjectsApi(api)
+        self._cluster = cluster
         self._target = target
         self._clock = clock
         self._sleep = sleep
@@ -93,8 +88,8 @@ class Release:
             try:
                 if step():
                     return
-            except (client.ApiException, urllib3.exceptions.HTTPError, OSError) as caught:
-                error = _text(caught)
+            except ClusterError as caught:
+                error = str(caught)
                 log.warning("release.retried", step=step.__name__.strip("_"), error=error)
             if self._clock() >= self._deadline:
                 raise TimeUpError(f"{failure}: {error}" if error else failure)
@@ -103,64 +98,39 @@ class Release:
     def _stop_operator(self) -> bool:
         target = self._target
         try:
-            self._apps.patch_namespaced_deployment_scale(
-                target.deployment, target.namespace, {"spec": {"replicas": 0}}, _request_timeout=REQUEST_SECONDS
-            )
-        except client.ApiException as error:
+            self._cluster.patch(DEPLOYMENT, target.namespace, target.deployment, {"spec": {"replicas": 0}}, "scale")
+        except ClusterError as error:
             if error.status != _NOT_FOUND:
                 raise
         return True
 
     def _operator_is_gone(self) -> bool:
-        found = self._core.list_namespaced_pod(
-            self._target.namespace, label_selector=self._target.selector, _request_timeout=REQUEST_SECONDS
-        )
-        return not found.items
+        pages = self._cluster.pages(POD, self._target.namespace, labels=self._target.selector)
+        return not any(page["items"] for page in pages)
 
     def _found(self) -> Iterator[Document]:
         """Yield every LogPersister; none when the API server does not know the kind any more."""
-        if not self._target.namespaces:
-            yield from self._pages(self._resources.list_cluster_custom_object, ())
-        for namespace in self._target.namespaces:
-            yield from self._pages(self._resources.list_namespaced_custom_object, (namespace,))
-
-    def _pages(self, method: Callable[..., Any], place: tuple[str, ...]) -> Iterator[Document]:
-        following = ""
-        while True:
-            arguments = (_GROUP, _VERSION, *place, LOGPERSISTER.plural)
+        for namespace in self._target.namespaces or (None,):
             try:
-                answer = method(*arguments, limit=PAGE, _continue=following, _request_timeout=REQUEST_SECONDS)
-            except client.ApiException as error:
-                if error.status == _NOT_FOUND:
-                    return
-                raise
-            yield from answer["items"]
-            following = answer["metadata"].get("continue", "")
-            if not following:
-                return
+                for page in self._cluster.pages(LOGPERSISTER, namespace):
+                    yield from page["items"]
+            except ClusterError as error:
+                if error.status != _NOT_FOUND:
+                    raise
 
     def _let_go(self, resource: Document) -> bool:
         """Take our finalizer off a resource; return False when it has changed meanwhile and must be looked at again."""
         metadata = resource["metadata"]
         kept = [one for one in metadata["finalizers"] if one != FINALIZER]
         change = {"metadata": {"finalizers": kept, "resourceVersion": metadata["resourceVersion"]}}
-        place = (_GROUP, _VERSION, metadata["namespace"], LOGPERSISTER.plural, metadata["name"])
         try:
-            self._resources.patch_namespaced_custom_object(
-                *place, change, _content_type="application/merge-patch+json", _request_timeout=REQUEST_SECONDS
-            )
-        except client.ApiException as error:
+            self._cluster.patch(LOGPERSISTER, metadata["namespace"], metadata["name"], change)
+        except ClusterError as error:
             if error.status in (_CONFLICT, _NOT_FOUND):
                 return False
             raise
         log.info("resource.released", resource=f"{metadata['namespace']}/{metadata['name']}")
         return True
-
-
-def _text(error: Exception) -> str:
-    if isinstance(error, client.ApiException):
-        return f"{error.status} {error.reason}: {error.body}"
-    return str(error)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -173,11 +143,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=120.0, help="how long it may take (default: %(default)s)")
     options = parser.parse_args(arguments)
     logs.configure("json", "info")
-    load_credentials()
     namespaces = tuple(part for part in options.namespaces.split(",") if part)
     target = Target(options.namespace, options.deployment, options.selector, namespaces)
     try:
-        released = Release(client.ApiClient(), target, options.seconds).run()
+        cluster = ApiServer(Connection(find_access()), REQUEST_SECONDS)
+        released = Release(cluster, target, options.seconds).run()
+    except AccessError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     except TimeUpError as error:
         sys.stderr.write(f"not within {options.seconds:.0f} s: {error}\nBy hand, for each resource: {_BY_HAND}\n")
         return 1

@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from kubernetes.client import ApiClient
-
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain
 from logpersister_operator.act.reconciler import Reconciler
-from logpersister_operator.cluster.client import ApiServer, Cluster
+from logpersister_operator.cluster.client import Cluster
+from logpersister_operator.cluster.connection import Connection
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.decision import application_of, is_paused
@@ -22,7 +21,7 @@ from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits
 from logpersister_operator.decide.validity import Validity, check
 from logpersister_operator.managed_resources import ManagedResource, ManagedResources
 from logpersister_operator.metrics import Metrics
-from logpersister_operator.observe.children import Children, Watches
+from logpersister_operator.observe.children import Children
 from logpersister_operator.observe.groups import Groups
 from logpersister_operator.observe.lag_connection import connection_key
 from logpersister_operator.observe.lag_pool import LagPool
@@ -30,6 +29,7 @@ from logpersister_operator.observe.members import MemberReader
 from logpersister_operator.observe.polling_pool import PollingPool
 from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
+from logpersister_operator.observe.watches import Watches
 from logpersister_operator.observed_state import Claim, MemberReport, ObservedState, ResourceKey
 from logpersister_operator.render.application import MEMBER, SHADOW, secret_names
 from logpersister_operator.settings import Settings
@@ -53,13 +53,13 @@ class _Reports:
 class Operator:
     """Everything but `kopf`."""
 
-    def __init__(self, api: ApiClient, settings: Settings, cluster: Cluster | None = None) -> None:
+    def __init__(self, connection: Connection, settings: Settings, cluster: Cluster) -> None:
         self.settings = settings
         self.metrics = Metrics()
         self.children = Children(self.wake)
         self.groups = Groups(self.wake)
-        self._cluster = cluster or ApiServer(api)
-        self._watches = Watches(api, self.children, settings.namespaces)
+        self._cluster = cluster
+        self._watches = Watches(connection, self.children, settings.namespaces)
         self._reconciler = Reconciler(self._cluster, self.children, self.metrics)
         self._reader = MemberReader()
         self._lags = LagPool(seconds=settings.lag_seconds, on_answer=self.wake, on_asked=self.metrics.lags_asked)

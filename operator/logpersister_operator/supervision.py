@@ -11,7 +11,7 @@ import structlog
 
 from logpersister.backoff import Backoff
 from logpersister_operator.act.reconciler import OutdatedError
-from logpersister_operator.cluster.client import ClusterError
+from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observed_state import ResourceKey

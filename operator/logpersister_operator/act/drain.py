@@ -9,7 +9,8 @@ import structlog
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import remove_members
-from logpersister_operator.cluster.client import Cluster, ClusterError
+from logpersister_operator.cluster.client import Cluster
+from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import STATEFUL_SET, Document, owners
 from logpersister_operator.decide.health.departed_members import member_names, reported_names
 from logpersister_operator.decide.health.group_sharing import own_names

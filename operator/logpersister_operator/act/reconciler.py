@@ -10,7 +10,8 @@ import structlog
 from logpersister_operator.act.event_documents import event_document
 from logpersister_operator.act.status_writer import StatusOutdatedError, StatusRefusedError, StatusWriter
 from logpersister_operator.cluster.apply_cache import ApplyCache
-from logpersister_operator.cluster.client import Cluster, ClusterError
+from logpersister_operator.cluster.client import Cluster
+from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import (
     LOGPERSISTER,
     POD,

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from logpersister_operator.cluster.client import Cluster, ClusterError
+from logpersister_operator.cluster.client import Cluster
+from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.metrics import Metrics
 

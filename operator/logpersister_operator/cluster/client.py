@@ -1,12 +1,9 @@
 """Requests to the API server, each with a deadline. Objects are plain documents, as `kopf` gives them too."""
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
-import urllib3.exceptions
-from kubernetes.client import ApiClient
-
+from logpersister_operator.cluster.connection import JSON, ClusterError, Connection
 from logpersister_operator.cluster.kinds import STATEFUL_SET, Document, Kind, kind_of
 
 FIELD_MANAGER: Final = "logpersister-operator"
@@ -17,18 +14,8 @@ _OF_NONE: Final = "1"
 """A resource version that no object has: an apply with it makes an object, and changes none that is there."""
 _APPLY: Final = "application/apply-patch+yaml"
 _MERGE: Final = "application/merge-patch+json"
-_JSON: Final = "application/json"
-
-
-class ClusterError(Exception):
-    """The API server refused a request, or did not answer it.
-
-    ``status`` is that of HTTP; 0 without an answer.
-    """
-
-    def __init__(self, message: str, status: int = 0) -> None:
-        super().__init__(message)
-        self.status = status
+PAGE: Final = 200
+"""Objects of one answer to a list."""
 
 
 class Cluster(Protocol):
@@ -58,12 +45,12 @@ class ApiServer:
 
     def __init__(
         self,
-        api: ApiClient,
+        connection: Connection,
         request_seconds: float = REQUEST_SECONDS,
         before_write: Callable[[], None] = lambda: None,
     ) -> None:
         """Send requests with a deadline; ``before_write`` may prevent a write."""
-        self._api = api
+        self._connection = connection
         self._seconds = request_seconds
         self._before_write = before_write
 
@@ -81,6 +68,28 @@ class ApiServer:
         answer = self._request("GET", kind.path(namespace), query={"fieldSelector": f"metadata.name={name}"})
         found = next(iter(answer["items"]), None)
         return None if found is None else {**found, "apiVersion": kind.api_version, "kind": kind.name}
+
+    def pages(
+        self, kind: Kind, namespace: str | None = None, *, labels: str = "", size: int = PAGE
+    ) -> Iterator[Document]:
+        """Yield all objects of a kind in answers of bounded size, from all namespaces unless one is named.
+
+        An answer is a list as the API server gives it: its items name no kind. ``labels`` is a selector.
+        """
+        query = {"limit": str(size)} | ({"labelSelector": labels} if labels else {})
+        while True:
+            answer = self._request("GET", kind.path(namespace), query=query)
+            yield answer
+            following = answer["metadata"].get("continue")
+            if not following:
+                return
+            query["continue"] = following
+
+    def patch(
+        self, kind: Kind, namespace: str, name: str, change: Document, subresource: str | None = None
+    ) -> Document:
+        """Merge a change into an object; status 409 when it names another resource version than there is."""
+        return self._request("PATCH", kind.path(namespace, name, subresource), change, content_type=_MERGE)
 
     def apply(self, document: Document, uid: str | None = None) -> Document:
         """Apply on the server: fields that we no longer name go away, fields of others stay; return what is there now.
@@ -148,28 +157,11 @@ class ApiServer:
         path: str,
         body: Mapping[str, Any] | None = None,
         *,
-        content_type: str = _JSON,
+        content_type: str = JSON,
         query: Mapping[str, str] | None = None,
     ) -> Document:
         if method != "GET":
             self._before_write()
-        headers = {"Accept": _JSON, "Content-Type": content_type}
-        method, url, headers, _, post = self._api.param_serialize(
-            method, path, query_params=list((query or {}).items()), header_params=headers, auth_settings=["BearerToken"]
+        return self._connection.request(
+            method, path, body, content_type=content_type, query=query, seconds=self._seconds
         )
-        content = json.dumps(body) if content_type == _APPLY else body  # bodies of JSON the client writes itself
-        try:
-            response = self._api.call_api(method, url, headers, content, post, _request_timeout=self._seconds)
-            answer = response.read()
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise ClusterError(f"{method} {path}: the API server did not answer: {error}") from error
-        if not 200 <= response.status < 300:
-            raise ClusterError(f"{method} {path}: {_reason(answer, response.status)}", response.status)
-        return dict(json.loads(answer)) if answer else {}
-
-
-def _reason(content: bytes, status: int) -> str:
-    try:
-        return f"{json.loads(content)['message']} ({status})"
-    except (ValueError, KeyError, TypeError):
-        return f"HTTP status {status}"

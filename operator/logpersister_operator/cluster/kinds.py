@@ -17,16 +17,18 @@ class Kind:
     api_version: str
     plural: str
 
-    def path(self, namespace: str, name: str | None = None, subresource: str | None = None) -> str:
-        """Return the path of one object, or of all objects of a namespace."""
+    def path(self, namespace: str | None, name: str | None = None, subresource: str | None = None) -> str:
+        """Return the path of one object, or of all objects of a namespace, or of all namespaces."""
         root = "/api/v1" if self.api_version == "v1" else f"/apis/{self.api_version}"
-        parts = [root, "namespaces", quote(namespace, safe=""), self.plural]
+        parts = [root] if namespace is None else [root, "namespaces", quote(namespace, safe="")]
+        parts.append(self.plural)
         parts += [quote(part, safe="") for part in (name, subresource) if part is not None]
         return "/".join(parts)
 
 
 LOGPERSISTER: Final = Kind("LogPersister", "logpersister.dev/v1alpha1", "logpersisters")
 CONFIG_MAP: Final = Kind("ConfigMap", "v1", "configmaps")
+DEPLOYMENT: Final = Kind("Deployment", "apps/v1", "deployments")
 EVENT: Final = Kind("Event", "v1", "events")
 LEASE: Final = Kind("Lease", "coordination.k8s.io/v1", "leases")
 NETWORK_POLICY: Final = Kind("NetworkPolicy", "networking.k8s.io/v1", "networkpolicies")

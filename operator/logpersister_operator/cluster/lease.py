@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from logpersister_operator.cluster.client import Cluster, ClusterError
+from logpersister_operator.cluster.client import Cluster
+from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import LEASE, Document
 
 
@@ -33,6 +34,11 @@ class Terms:
         return self.lease * 2 / 15
 
     @property
+    def retry_failed(self) -> float:
+        """Pause after an attempt that failed: a slow API server costs the time of a request, and no more."""
+        return self.retry / 4
+
+    @property
     def request(self) -> float:
         """Deadline of one request, so that one without an answer does not cost two attempts."""
         return self.retry * 3 / 4
@@ -42,7 +48,7 @@ class TakenError(Exception):
     """The Lease was ours, and is another one's now."""
 
 
-_MISSING, _CONFLICT = 404, 409
+_UNANSWERED, _MISSING, _CONFLICT = 0, 404, 409
 
 
 def passed_seconds() -> float:
@@ -91,8 +97,9 @@ class Candidate:
             try:
                 self._live = self._write(self._document(self._identity))
             except ClusterError as error:
-                # Somebody else wrote, or a write of ours came through whose answer was lost: look before the next one.
-                self._current = self._current and error.status not in (_MISSING, _CONFLICT)
+                # Somebody else wrote, or a write of ours came through whose answer was lost: look before the next one,
+                # which would otherwise be an attempt in vain.
+                self._current = self._current and error.status not in (_UNANSWERED, _MISSING, _CONFLICT)
                 raise
             self._changed_at = self._clock()
             self._exists = self._current = self._held = True

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from logpersister_operator.cluster.access import find_access
+from logpersister_operator.cluster.connection import Connection
 from tests.integration.harness.event_log import EventLog
 from tests.integration.harness.waiting import eventually
 from tests.stack import reaper
@@ -22,6 +24,11 @@ _QUICK = {"LAG_SECONDS": "1", "REPORT_SECONDS": "1", "SECRET_SECONDS": "2"}
 _OF_THE_IMAGE = {"MALLOC_ARENA_MAX": "2"}
 _LEASE = "LOGPERSISTER_OPERATOR_LEASE"
 _STOP_SECONDS = 30
+
+
+def connect(kubeconfig: Path) -> Connection:
+    """Return a connection of the operator's own kind, with these credentials."""
+    return Connection(find_access({"KUBECONFIG": str(kubeconfig)}))
 
 
 class OperatorProcess:

@@ -4,12 +4,11 @@ import time
 from typing import Any
 
 import pytest
-from kubernetes import config
 
 from logpersister_operator.act.status_writer import StatusOutdatedError, StatusWriter
 from logpersister_operator.cluster.client import ApiServer as Cluster
 from logpersister_operator.metrics import Metrics
-from tests.integration.kubernetes.operator_process import Resource
+from tests.integration.kubernetes.operator_process import Resource, connect
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
 
@@ -97,7 +96,7 @@ def test_what_an_operator_decided_from_an_older_version_undoes_no_newer_record(
     resource.apply(SPEC)
     before = resource.get()
     assert before is not None
-    cluster = Cluster(config.new_client_from_config(str(api_server.kubeconfig)))
+    cluster = Cluster(connect(api_server.kubeconfig))
     leader, stale = (StatusWriter(cluster, Metrics(), time.monotonic) for _ in range(2))
     restart: Document = {"pod": "uid-1", "member": "clicks-0123456789ab-0", "time": "2026-11-21T12:00:00Z"}
     restart |= {"count": 1, "cause": "it hung"}

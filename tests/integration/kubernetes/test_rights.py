@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kubernetes import config
 
 from logpersister_operator.cluster.client import ApiServer as Cluster
-from logpersister_operator.cluster.client import ClusterError
+from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.crd.document import definition
 from tests.chart.rights import Right, rights
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.audit import Audit
 from tests.integration.kubernetes.installation import NAME, Installation
-from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
+from tests.integration.kubernetes.operator_process import OperatorProcess, Resource, connect
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
 from tests.unit.kubernetes.samples import Life
@@ -129,7 +128,7 @@ def test_it_needs_all_of_its_rights_and_no_others(
     # to own with blockOwnerDeletion.
     unseen = sorted(granted - used)
     assert {verb for _, _, verb in unseen} <= {"create", "update", "get", "patch", "delete", "deletecollection"}
-    cluster = Cluster(config.new_client_from_config(str(installation.kubeconfig(ACCOUNT))))
+    cluster = Cluster(connect(installation.kubeconfig(ACCOUNT)))
     try_all(cluster, where, "with-all-rights")
     for number, right in enumerate(unseen):
         needs(api, role, right, cluster, where, f"without-{number}")

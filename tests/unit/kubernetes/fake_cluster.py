@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
-from logpersister_operator.cluster.client import ClusterError
+from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import Document, Kind, Reference
 from logpersister_operator.observe.children import Children
 from logpersister_operator.observed_state import ResourceKey

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from logpersister_operator.cluster.client import ClusterError
+from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import Document, Kind, Reference
 from logpersister_operator.cluster.lease import Candidate, TakenError, Terms
 from tests.examples import examples
@@ -122,9 +122,7 @@ def test_what_was_taken_without_an_answer_is_ours() -> None:
     with pytest.raises(ClusterError, match="did not answer"):
         first.attempt()
     world.wires[0].coming = lambda: None
-    with pytest.raises(ClusterError, match="has changed"):
-        first.attempt()
-    assert first.attempt()
+    assert first.attempt(), "it looks before it writes again, so that no attempt is in vain"
 
 
 def test_a_lease_that_somebody_deletes_is_made_again_by_the_one_that_holds_it() -> None:

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from kubernetes.client import ApiException
 
-from logpersister_operator import release
-from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.cluster.connection import ClusterError
+from logpersister_operator.cluster.kinds import DEPLOYMENT, LOGPERSISTER, POD, Document, Kind
 from logpersister_operator.release import Release, Target, TimeUpError
 from logpersister_operator.supervision import FINALIZER
 
@@ -24,48 +22,38 @@ class Api:
         self.deployed = True
         self.replicas = 1
         self.failures: dict[str, list[Exception]] = {}
-        self.listed: list[str] = []
+        self.listed: list[str | None] = []
 
     def _fail(self, name: str) -> None:
         if failures := self.failures.get(name):
             raise failures.pop(0)
 
-    def patch_namespaced_deployment_scale(self, name: str, namespace: str, body: Document, **_: Any) -> None:
-        self._fail("scale")
-        if not self.deployed:
-            raise ApiException(404, "Not Found")
-        assert (namespace, name) == ("system", "operator")
-        self.replicas = body["spec"]["replicas"]
-
-    def list_namespaced_pod(self, namespace: str, label_selector: str, **_: Any) -> SimpleNamespace:
-        assert (namespace, label_selector) == ("system", "app=operator")
-        self.pods -= 1
-        return SimpleNamespace(items=[object()] * max(0, self.pods))
-
-    def list_cluster_custom_object(self, *_where: str, **options: Any) -> Document:
-        return self._page("", **options)
-
-    def list_namespaced_custom_object(
-        self, _group: str, _version: str, namespace: str, *_: str, **options: Any
-    ) -> Document:
-        return self._page(namespace, **options)
-
-    def _page(self, namespace: str, *, limit: int, _continue: str, **_: Any) -> Document:
-        self._fail("list")
-        self.listed.append(namespace)
-        found = [one for (where, _), one in sorted(self.resources.items()) if namespace in ("", where)]
-        begin = int(_continue or 0)
-        more = str(begin + limit) if begin + limit < len(found) else ""
-        return {"items": found[begin : begin + limit], "metadata": {"continue": more}}
-
-    def patch_namespaced_custom_object(self, *where: Any, **options: Any) -> None:
-        *_, namespace, _plural, name, change = where
+    def patch(self, kind: Kind, namespace: str, name: str, change: Document, subresource: str | None = None) -> None:
+        if kind is DEPLOYMENT:
+            self._fail("scale")
+            if not self.deployed:
+                raise ClusterError("Not Found (404)", 404)
+            assert (namespace, name, subresource) == ("system", "operator", "scale")
+            self.replicas = change["spec"]["replicas"]
+            return
         self._fail(name)
-        assert options["_content_type"] == "application/merge-patch+json"
         stored = self.resources[namespace, name]
         if change["metadata"]["resourceVersion"] != stored["metadata"]["resourceVersion"]:
-            raise ApiException(409, "Conflict")
+            raise ClusterError("Conflict (409)", 409)
         stored["metadata"]["finalizers"] = change["metadata"]["finalizers"]
+
+    def pages(self, kind: Kind, namespace: str | None = None, *, labels: str = "") -> Iterator[Document]:
+        if kind is POD:
+            assert (namespace, labels) == ("system", "app=operator")
+            self.pods -= 1
+            yield {"items": [object()] * max(0, self.pods)}
+            return
+        assert kind is LOGPERSISTER
+        self._fail("list")
+        self.listed.append(namespace)
+        found = [one for (where, _), one in sorted(self.resources.items()) if namespace in (None, where)]
+        for begin in range(0, len(found), 2):
+            yield {"items": found[begin : begin + 2]}
 
     def finalizers(self) -> list[list[str]]:
         return [one["metadata"]["finalizers"] for one in self.resources.values()]
@@ -77,18 +65,16 @@ def resource(name: str, namespace: str = "logs", finalizers: tuple[str, ...] = (
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+def run() -> Callable[..., int]:
     def run(api: Api, target: Target = TARGET) -> int:
-        for name in ("AppsV1Api", "CoreV1Api", "CustomObjectsApi"):
-            monkeypatch.setattr(f"kubernetes.client.{name}", lambda _: api)
         time = SimpleNamespace(now=0.0)
 
         def sleep(seconds: float) -> None:
             time.now += seconds
 
-        return Release(SimpleNamespace(), target, 30, clock=lambda: time.now, sleep=sleep).run()  # type: ignore[arg-type]
+        return Release(api, target, 30, clock=lambda: time.now, sleep=sleep).run()  # type: ignore[arg-type]
 
-    return run  # type: ignore[return-value]
+    return run
 
 
 def test_only_our_finalizer_goes(run: Callable[..., int]) -> None:
@@ -98,8 +84,7 @@ def test_only_our_finalizer_goes(run: Callable[..., int]) -> None:
     assert api.replicas == 0
 
 
-def test_pages(run: Callable[..., int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(release, "PAGE", 2)
+def test_pages(run: Callable[..., int]) -> None:
     api = Api(*(resource(f"r{number}") for number in range(5)))
     assert run(api) == 5
     assert api.finalizers() == [[]] * 5
@@ -114,7 +99,7 @@ def test_only_in_its_namespaces(run: Callable[..., int]) -> None:
 
 def test_one_that_has_changed_meanwhile_is_looked_at_again(run: Callable[..., int]) -> None:
     api = Api(resource("a"), resource("b"))
-    api.failures = {"a": [ApiException(409, "Conflict")], "b": [ApiException(404, "Not Found")]}
+    api.failures = {"a": [ClusterError("Conflict (409)", 409)], "b": [ClusterError("Not Found (404)", 404)]}
     assert run(api) == 2
     assert api.finalizers() == [[], []]
 
@@ -122,9 +107,9 @@ def test_one_that_has_changed_meanwhile_is_looked_at_again(run: Callable[..., in
 def test_an_api_server_that_is_away_for_a_moment(run: Callable[..., int]) -> None:
     api = Api(resource("a"))
     api.failures = {
-        "scale": [OSError("connection refused")],
-        "list": [ApiException(500, "Internal Server Error")],
-        "a": [ApiException(429, "Too Many Requests")],
+        "scale": [ClusterError("connection refused")],
+        "list": [ClusterError("Internal Server Error (500)", 500)],
+        "a": [ClusterError("Too Many Requests (429)", 429)],
     }
     assert run(api) == 1
 
@@ -132,7 +117,7 @@ def test_an_api_server_that_is_away_for_a_moment(run: Callable[..., int]) -> Non
 def test_without_a_deployment_or_a_definition_there_is_nothing_to_do(run: Callable[..., int]) -> None:
     api = Api()
     api.deployed = False
-    api.failures = {"list": [ApiException(404, "Not Found")]}
+    api.failures = {"list": [ClusterError("Not Found (404)", 404)]}
     assert run(api) == 0
 
 
@@ -149,6 +134,6 @@ def test_it_touches_no_resource_before_the_operator_is_gone(run: Callable[..., i
 
 def test_when_the_time_is_up_it_says_what_is_left_and_why(run: Callable[..., int]) -> None:
     api = Api(resource("a"))
-    api.failures = {"a": [ApiException(403, "Forbidden")] * 100}
-    with pytest.raises(TimeUpError, match="still resources with our finalizer: 403 Forbidden"):
+    api.failures = {"a": [ClusterError("Forbidden (403)", 403)] * 100}
+    with pytest.raises(TimeUpError, match="still resources with our finalizer: Forbidden"):
         run(api)

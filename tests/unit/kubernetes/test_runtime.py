@@ -5,12 +5,13 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 import pytest
-from kubernetes.client import ApiClient
 
 from logpersister import manifest
 from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister.manifest import LogPersister
 from logpersister_operator import managed_resources, runtime
+from logpersister_operator.cluster.access import Access
+from logpersister_operator.cluster.connection import Connection
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide import validity
 from logpersister_operator.observe.children import NotListedError
@@ -42,7 +43,7 @@ def operator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Operator]:
     monkeypatch.setattr(managed_resources, "GroupLag", Group)
     monkeypatch.setattr(LagConnection, "ask", lambda _, groups: [group.answer for group in groups])
     monkeypatch.setattr(runtime, "Departures", Leaving)
-    operator = Operator(ApiClient(), Settings(IMAGE), FakeCluster())
+    operator = Operator(Connection(Access("http://none")), Settings(IMAGE), FakeCluster())
     operator.register(KEY, lambda: None)
     operator.children.complete()
     yield operator
@@ -127,7 +128,7 @@ def test_old_secrets_of_a_spec_that_became_invalid_do_not_hurry(operator: Operat
 
 
 def test_nothing_is_observed_before_everything_is_listed() -> None:
-    operator = Operator(ApiClient(), Settings(IMAGE), FakeCluster())
+    operator = Operator(Connection(Access("http://none")), Settings(IMAGE), FakeCluster())
     with pytest.raises(NotListedError):
         operator.observe(resource())
     assert not operator.drain(resource()).step(), "that no member is known does not mean that there is none"

@@ -3,15 +3,13 @@
 import threading
 import urllib.error
 import urllib.request
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import urllib3.exceptions
-from kubernetes.client import ApiException
 
 from logpersister_operator import standby
-from logpersister_operator.cluster import connection
+from logpersister_operator.cluster import definition
+from logpersister_operator.cluster.connection import ClusterError
 from tests.stack.ports import LOOPBACK, free_port
 
 
@@ -33,25 +31,25 @@ class Discovery:
     def __init__(self, *answers: Any) -> None:
         self._answers = list(answers)
 
-    def get_api_resources(self, group: str, version: str, **_: Any) -> SimpleNamespace:
-        assert (group, version) == ("logpersister.dev", "v1alpha1")
+    def request(self, method: str, path: str, *, seconds: float) -> dict[str, Any]:
+        assert (method, path) == ("GET", "/apis/logpersister.dev/v1alpha1")
+        assert seconds > 0
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         if isinstance(answer, Exception):
             raise answer
-        return SimpleNamespace(resources=[SimpleNamespace(name=name) for name in answer])
+        return {"resources": [{"name": name} for name in answer]}
 
 
 def wait(monkeypatch: pytest.MonkeyPatch, discovery: Discovery, stop: threading.Event) -> bool:
-    monkeypatch.setattr("kubernetes.client.CustomObjectsApi", lambda _: discovery)
-    monkeypatch.setattr(connection, "LOOK_SECONDS", 0.001)
-    return connection.wait_until_served(SimpleNamespace(), stop)  # type: ignore[arg-type]
+    monkeypatch.setattr(definition, "LOOK_SECONDS", 0.001)
+    return definition.wait_until_served(discovery, stop)  # type: ignore[arg-type]
 
 
 def test_it_waits_for_the_definition_whatever_stands_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     discovery = Discovery(
-        ApiException(404, "Not Found"),
-        ApiException(503, "Service Unavailable"),
-        urllib3.exceptions.HTTPError("connection refused"),
+        ClusterError("not found", 404),
+        ClusterError("unavailable", 503),
+        ClusterError("connection refused"),
         ["others"],
         ["logpersisters", "logpersisters/status"],
     )
@@ -61,4 +59,4 @@ def test_it_waits_for_the_definition_whatever_stands_in_the_way(monkeypatch: pyt
 def test_it_ends_when_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = threading.Event()
     threading.Timer(0.05, stop.set).start()
-    assert not wait(monkeypatch, Discovery(ApiException(404, "Not Found")), stop)
+    assert not wait(monkeypatch, Discovery(ClusterError("not found", 404)), stop)
