@@ -27,10 +27,12 @@ from tests.integration.kubernetes.audit import Audit
 from tests.integration.kubernetes.operator_process import OperatorProcess
 from tests.stack.kafka import KafkaBroker
 from tests.stack.kubernetes import ApiServer, Client
-from tests.stack.topics import create_topic
+from tests.stack.topics import create_topic, produce
 
 NAMESPACE = "bench"
 TOPIC = "clicks"
+RECORDS = 10
+"""That wait in each partition, more or less: the operator remembers where a partition is that is behind."""
 USER = "admin"
 """Who the operator is here; whoever measures is it too, and keeps silent while requests are counted."""
 DONE = 'logpersister_operator_reconciles_total{outcome="done"}'
@@ -47,6 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench operator", description=__doc__)
     parser.add_argument("--resources", type=int, default=500)
     parser.add_argument(
+        "--partitions", type=int, default=10, help="of the topic; 200 make 100,000 partitions of 500 groups"
+    )
+    parser.add_argument(
         "--rest-seconds", type=float, default=180.0, help="how long requests are counted, at rest and under change"
     )
     options = parser.parse_args(arguments)
@@ -57,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         server = stack.enter_context(ApiServer(folder / "kubernetes", flags=audit.flags))
         kafka = stack.enter_context(KafkaBroker(folder / "kafka"))
         api = stack.enter_context(server.client())
-        create_topic(kafka.bootstrap, TOPIC, partitions=10)
+        create_topic(kafka.bootstrap, TOPIC, partitions=options.partitions)
+        produce(kafka.bootstrap, TOPIC, [b"record"] * options.partitions * RECORDS)
         simulated = stack.enter_context(members(kafka.bootstrap, TOPIC))
         prepare(api)
         operator = stack.enter_context(

@@ -12,10 +12,13 @@ from logpersister_operator.supervision import FINALIZER, Supervisors
 from logpersister_operator.watchdog import WorkerPoolWatchdog
 
 PREFIX: Final = "logpersister.dev"
+_GROUP, _, _VERSION = LOGPERSISTER.api_version.partition("/")
+_WHERE: Final = (_GROUP, _VERSION, LOGPERSISTER.plural)
+"""Our resources: not of the version that the API server prefers, which may be a newer one."""
 
 
-def configure(settings: kopf.OperatorSettings) -> None:
-    """Set what `kopf` does by itself: only a finalizer, and no annotations, events or logs of its own on resources."""
+def configure(settings: kopf.OperatorSettings, resource_selector: str = "") -> None:
+    """Set which resources are looked after, and what `kopf` does to them by itself: only a finalizer."""
     settings.persistence.finalizer = FINALIZER
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=PREFIX)
     settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(prefix=PREFIX)
@@ -25,6 +28,8 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330
     settings.networking.request_timeout = 30
+    if resource_selector:
+        settings.watching.label_selectors[_WHERE] = resource_selector
 
 
 def connection_info(access: Access) -> kopf.ConnectionInfo:
@@ -50,12 +55,11 @@ def register(
     access: Access,
 ) -> None:
     """Register all handlers."""
-    group, _, version = LOGPERSISTER.api_version.partition("/")
-    where = (group, version, LOGPERSISTER.plural)  # not the version that the API server prefers: it may be a newer one
+    where = _WHERE
 
     @kopf.on.startup(registry=registry)
     async def start(settings: kopf.OperatorSettings, **_: Any) -> None:
-        configure(settings)
+        configure(settings, operator.settings.resource_selector)
         operator.start()
 
     @kopf.on.login(registry=registry)

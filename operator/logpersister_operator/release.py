@@ -45,6 +45,8 @@ class Target:
     deployment: str
     selector: str
     """Labels of the operator's pods."""
+    resources: str = ""
+    """Labels of the resources that the operator looks after; all when empty."""
     namespaces: Sequence[str] = ()
     """Where resources are; all namespaces when empty."""
 
@@ -112,7 +114,7 @@ class Release:
         """Yield every LogPersister; none when the API server does not know the kind any more."""
         for namespace in self._target.namespaces or (None,):
             try:
-                for page in self._cluster.pages(LOGPERSISTER, namespace):
+                for page in self._cluster.pages(LOGPERSISTER, namespace, labels=self._target.resources):
                     yield from page["items"]
             except ClusterError as error:
                 if error.status != _NOT_FOUND:
@@ -139,12 +141,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--namespace", required=True, help="of the operator")
     parser.add_argument("--deployment", required=True, help="of the operator")
     parser.add_argument("--selector", required=True, help="labels of the operator's pods: NAME=VALUE,...")
+    parser.add_argument("--resources", default="", help="labels of resources to let go of (default: all)")
     parser.add_argument("--namespaces", default="", help="of resources, separated by commas (default: all)")
     parser.add_argument("--seconds", type=float, default=120.0, help="how long it may take (default: %(default)s)")
     options = parser.parse_args(arguments)
     logs.configure("json", "info")
     namespaces = tuple(part for part in options.namespaces.split(",") if part)
-    target = Target(options.namespace, options.deployment, options.selector, namespaces)
+    target = Target(options.namespace, options.deployment, options.selector, options.resources, namespaces)
     try:
         cluster = ApiServer(Connection(find_access()), REQUEST_SECONDS)
         released = Release(cluster, target, options.seconds).run()

@@ -34,6 +34,10 @@ class Settings:
     namespaces: tuple[str, ...] = ()
     """Namespaces to look after, separated by commas; all of them when empty. Fewer need smaller rights."""
 
+    resource_selector: str = ""
+    """Label selector of the resources to look after, as ``team=web`` or ``shard in (a, b)``; all of them when empty.
+    Others are another operator's: two whose selectors overlap would undo each other's work."""
+
     lag_seconds: float = 30.0
     """Pause between two questions to Kafka about one group. Shorter shows lag sooner and costs the brokers more."""
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
 import kopf
@@ -37,33 +37,37 @@ class Supervisors:
         self._operator = operator
         self._workers = workers
         self._drains = ThreadPoolExecutor(DRAIN_THREADS, thread_name_prefix="drain")
-        self._changed: dict[str, Callable[[], None]] = {}
+        self._supervisions: dict[str, _Supervision] = {}
         self._drained: set[str] = set()
 
     async def supervise(self, body: kopf.Body, stopped: kopf.DaemonStopped) -> None:
         """Reconcile until the resource is deleted, then drain it; or until the operator ends."""
         uid = body["metadata"]["uid"]
         supervision = _Supervision(self._operator, self._workers, body, stopped)
-        self._changed[uid] = supervision.note_change
+        self._supervisions[uid] = supervision
         try:
             await supervision.live()
             if _is_being_deleted(body):
                 await self._drain(_copy(body))
         finally:
-            del self._changed[uid]
+            del self._supervisions[uid]
 
     async def changed(self, body: kopf.Body) -> None:
         """Take in that a resource has changed; drain it when it was deleted while nobody looked after it."""
         metadata = body["metadata"]
-        change = self._changed.get(metadata["uid"])
-        if change is not None:
-            change()
+        supervision = self._supervisions.get(metadata["uid"])
+        if supervision is not None:
+            supervision.note_change()
         elif _waits_for_us(body) and metadata["uid"] not in self._drained:
             log.info("drain.resumed", resource=str(_key(body)))
             await self._drain(_copy(body))
 
     def gone(self, body: kopf.Body) -> None:
-        """Take in that a resource does not exist any more."""
+        """Take in that a resource does not exist any more, or is another operator's by its labels now."""
+        supervision = self._supervisions.get(body["metadata"]["uid"])
+        if supervision is not None:
+            supervision.leave()
+        self._operator.forget(_copy(body))
         self._drained.discard(body["metadata"]["uid"])
         self._operator.groups.gone(body)
         self._operator.rollout_places.gone(body)
@@ -90,6 +94,9 @@ class _Supervision:
         self._body = body
         self._stopped = stopped
         self._failures = 0
+        self._left = False
+        self._work: Future[float] | None = None
+        """The last reconciliation."""
         self._wake = asyncio.Event()
         self._change = asyncio.Event()
 
@@ -98,9 +105,14 @@ class _Supervision:
         self._change.set()
         self._wake.set()
 
+    def leave(self) -> None:
+        """Reconcile no more: the resource is gone, or another operator's."""
+        self._left = True
+        self.note_change()
+
     async def live(self) -> None:
-        """Reconcile until the resource is deleted or the operator ends."""
-        while not self._operator.children.listed and not self._stopped:
+        """Reconcile until the resource is deleted, or another operator's, or the operator ends."""
+        while not self._operator.children.listed and not self._is_over:
             await self._first_of((), PAUSE_SECONDS)
         key, loop = _key(self._body), asyncio.get_running_loop()
 
@@ -110,7 +122,7 @@ class _Supervision:
 
         self._operator.register(key, wake)
         try:
-            while not self._stopped and not _is_being_deleted(self._body):
+            while not self._is_over and not _is_being_deleted(self._body):
                 self._wake.clear()
                 self._change.clear()
                 pause = await self._reconcile(key)
@@ -118,13 +130,25 @@ class _Supervision:
                 # What failed is not made better by news about children or lag.
                 await self._first_of((self._change if self._failures else self._wake,), pause - PAUSE_SECONDS)
         finally:
-            self._operator.unregister(key, wake)
+            self._after_work(lambda: self._operator.unregister(key, wake))
+
+    @property
+    def _is_over(self) -> bool:
+        return self._left or bool(self._stopped)
+
+    def _after_work(self, call: Callable[[], None]) -> None:
+        """Call when no reconciliation runs: one whose actor was cancelled goes on to its end."""
+        if self._work is None:
+            call()
+        else:
+            self._work.add_done_callback(lambda _: call())
 
     async def _reconcile(self, key: ResourceKey) -> float:
         """Reconcile in a thread; return how long to wait for a change before the next time."""
         resource = _copy(self._body)
         try:
-            pause = await asyncio.get_running_loop().run_in_executor(self._workers, self._operator.reconcile, resource)
+            self._work = self._workers.submit(self._operator.reconcile, resource)
+            pause = await asyncio.wrap_future(self._work)
         except (OutdatedError, NotListedError) as outdated:
             log.debug("round.outdated", resource=str(key), reason=str(outdated))
             return PAUSE_SECONDS

@@ -26,7 +26,12 @@ EVERYTHING: Final[dict[str, Any]] = {
     },
     "replicas": 2,
     "canaryNamespaces": ["staging", "*-dev"],
-    "settings": {"lagSeconds": 10.5, "logLevel": "debug", "maxConcurrentRollouts": 3},
+    "settings": {
+        "lagSeconds": 10.5,
+        "logLevel": "debug",
+        "maxConcurrentRollouts": 3,
+        "resourceSelector": "shard in (a, b)",
+    },
     "crds": {"keep": False},
     "serviceAccount": {"annotations": {"example.org/role": "logpersister"}},
     "resources": {"requests": {"cpu": "1"}},

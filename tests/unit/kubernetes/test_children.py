@@ -1,4 +1,4 @@
-"""What is known of children: what is kept of them, and how lists and watches keep it true."""
+"""What is known of children: what is kept of them, and how lists and watches keep that true."""
 
 import json
 import sys

@@ -23,6 +23,7 @@ class Api:
         self.replicas = 1
         self.failures: dict[str, list[Exception]] = {}
         self.listed: list[str | None] = []
+        self.labels = ""
 
     def _fail(self, name: str) -> None:
         if failures := self.failures.get(name):
@@ -50,6 +51,7 @@ class Api:
             return
         assert kind is LOGPERSISTER
         self._fail("list")
+        self.labels = labels
         self.listed.append(namespace)
         found = [one for (where, _), one in sorted(self.resources.items()) if namespace in (None, where)]
         for begin in range(0, len(found), 2):
@@ -92,9 +94,10 @@ def test_pages(run: Callable[..., int]) -> None:
 
 def test_only_in_its_namespaces(run: Callable[..., int]) -> None:
     api = Api(resource("a", "ours"), resource("a", "theirs"))
-    assert run(api, Target("system", "operator", "app=operator", ("ours", "empty"))) == 1
+    assert run(api, Target("system", "operator", "app=operator", "shard=a", ("ours", "empty"))) == 1
     assert api.finalizers() == [[], [FINALIZER]]
     assert set(api.listed) == {"ours", "empty"}
+    assert api.labels == "shard=a"
 
 
 def test_one_that_has_changed_meanwhile_is_looked_at_again(run: Callable[..., int]) -> None:
