@@ -236,8 +236,8 @@ class History(SimulatedWorld):
 
     def produce(self) -> None:
         count = self.random.randint(1, 8)
-        records = [self._chances.happens(0.8) for _ in range(count)]
         partition = self._some_partition()
+        records = [self._chances.happens(0.8) for _ in range(count)]
         latest = self.registry.latest(partition.topic)
         self.kafka.produce(partition, records, self.random.randint(1, latest) if latest > 1 else 1)
 
