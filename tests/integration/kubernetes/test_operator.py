@@ -237,7 +237,7 @@ def test_an_operator_that_is_newer_than_the_definition_says_so(
         resource.eventually("an Event", told)
         resource.eventually("further attempts", lambda: operator.metrics()[REFUSALS] > 1)
         assert len(told()) == 1, "only that it begins is told"
-        assert "apply that of its version" in told()[0]["message"]
+        assert "apply the CRD of the operator's version" in told()[0]["message"]
         assert not resource.stateful_sets(), "nothing is done that cannot be told"
     resource.wait_stateful_sets(1)
     resource.wait("Reconciling", "True", "StartingMembers")

@@ -263,6 +263,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({K + "security": {"secretName": "a"}}, "secretName: contradicts protocol PLAINTEXT, which uses no secret"),
     ({K + "security": {"verifyHostname": False}}, "verifyHostname: false contradicts protocol PLAINTEXT"),
+    (
+        {K + "security": {"caSecretName": "ca"}},
+        "security.caSecretName: contradicts protocol PLAINTEXT, which has no certificates",
+    ),
     ({K + "security": SASL | {"secretName": "Not A Name"}}, "security.secretName: is not the name of a Secret"),
     # storage
     ({"spec.storage": REMOVE}, "spec.storage: is missing"),
