@@ -18,7 +18,8 @@ TIMED := $(PYTHON) scripts/timed.py
 # Makes what the named groups of scripts/part.py lack: code, unit, stack, test, soak or cluster. Each includes the former.
 PREPARE := @$(PYTHON) scripts/prepare.py
 UV := .cache/uv/uv
-COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	--no-emit-package logpersister-native
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo stack stack-down stack-status test ci lint types layers rust pytest coverage golden quick unit model chaos soak \
