@@ -7,6 +7,7 @@ import pytest
 
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify
 from tests.stack.fault_proxy import FaultProxy
 
 CreateTopic = Callable[..., str]
@@ -60,7 +61,7 @@ def test_killed_in_the_middle_of_a_range(
 def test_killed_when_some_objects_of_a_range_exist(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, successor: str
 ) -> None:
-    """Twelve folders are two passes over the range; the member dies in the second one."""
+    """Twelve small folders, whose objects are put one after the other."""
     name = topic()
     scene.workload.write(name, 1_200, timestamp=lambda n: MIDNIGHT_MS + n * HOUR_MS // 100)
     manifest = scene.manifest(
@@ -86,6 +87,40 @@ def test_killed_when_some_objects_of_a_range_exist(
     after = {one.key: one.values for one in scene.assert_stored(name)}
     assert len(after) == 12
     assert before.items() <= after.items()
+
+
+def test_killed_among_the_objects_of_a_thousand_folders(
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
+) -> None:
+    """Folders by a field of the values, written in one pass; `verify --deep` finds each record's folder by itself."""
+    name = topic()
+    scene.workload.write(name, 3_000)
+    manifest = scene.manifest(
+        kafka={"topics": [name]},
+        storage={"endpoint": s3_proxy.endpoint},
+        parser={"type": "json"},
+        schema={"fields": [{"name": "n", "type": "int32"}]},
+        output={"partitionBy": [{"truncate": {"field": "n", "width": 3}}]},
+    )
+    fault = stalled_puts("/n_trunc=1500/")
+    s3_proxy.inject(fault)
+    member = scene.member(manifest, "one")
+    member.wait("the object of one folder is on its way", lambda: fault.met)
+    member.wait("the others exist", lambda: len(scene.bucket.names(name)) == 999)
+    member.kill()
+    member.wait_gone()
+    before = {one.key: one.values for one in scene.bucket.objects(name)}
+    assert scene.group.pending(name) == {0: (3_000,)}
+
+    s3_proxy.clear()
+    other = scene.member(manifest, "two")
+    scene.group.wait_current(name, explain=other.tail)
+
+    after = {one.key: one.values for one in scene.assert_stored(name)}
+    assert len(after) == 1_000
+    assert before.items() <= after.items()
+    document = verify(manifest, "--deep")
+    assert document["ok"]
 
 
 def test_a_pending_intent_is_kept_under_its_own_revision(

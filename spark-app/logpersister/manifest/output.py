@@ -14,6 +14,7 @@ from pydantic import Field
 from logpersister.manifest.constraint import Condition, Model, Size, Text, Unique, Whole
 from logpersister.manifest.problems import Finding
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
+from logpersister.manifest.types import NAME
 
 Format = Literal["text", "sequencefile", "parquet"]
 Compression = Literal["none", "gzip", "deflate", "zstd", "snappy"]
@@ -60,6 +61,25 @@ FolderPrefix = Annotated[
         64,
     ),
 ]
+ValuePrefix = Annotated[
+    str,
+    Text(
+        r"^[A-Za-z0-9][A-Za-z0-9_.-]*=$",
+        "cannot begin a folder's name",
+        "write for example country= (letters, digits, -, ., _, and = at the end)",
+        64,
+    ),
+]
+FieldPath = Annotated[
+    str,
+    Text(
+        rf"^{NAME}(\.{NAME})*$",
+        "is not the path of a field",
+        "write names of spec.schema with dots between them, for example geo.country",
+        253,
+    ),
+]
+_KINDS = ("date", "offset", "field", "lower", "truncate", "bucket")
 Delimiter = Annotated[
     str,
     Text(
@@ -135,7 +155,7 @@ class ParquetSpec(Model):
 
 
 class DateRule(Model):
-    """A folder by the record's timestamp."""
+    """A folder by the record's timestamp, or by a timestamp of its value."""
 
     granularity: Literal["day", "hour", "minute"]
     """Time span of one folder. Finer: a query reads less. Coarser: fewer and larger objects. Each level adds what the
@@ -144,6 +164,9 @@ class DateRule(Model):
 
     timezone: TimeZone = "UTC"
     """IANA time zone in which days and hours begin."""
+
+    field: FieldPath | None = None
+    """Timestamp of `spec.schema` that counts instead of the record's, for example `at` or `event.at`."""
 
     prefix: FolderPrefix | None = None
     """Text before the value in the folder's name. Default: `dt=` for a day, `hr=` for an hour, `min=` for a minute."""
@@ -161,8 +184,29 @@ class OffsetRule(Model):
     """Number of offsets per folder, which is named after the first: `offset=20000000`."""
 
 
+class TruncateRule(Model):
+    """A folder by the begin of a value."""
+
+    field: FieldPath
+    """Text or whole number of `spec.schema`."""
+
+    width: Annotated[int, Whole(1, 2**31 - 1)]
+    """Of text the number of characters that are kept. Numbers are rounded down to a multiple of it. As Iceberg's
+    `truncate`."""
+
+
+class BucketRule(Model):
+    """A folder by the hash of a value."""
+
+    field: FieldPath
+    """Text or whole number of `spec.schema`."""
+
+    count: Annotated[int, Whole(2, 10_000)]
+    """Number of buckets: folders `0` to `count` - 1. As Iceberg's `bucket`."""
+
+
 class PartitionRule(Model):
-    """One level of folders; exactly one of its fields is set."""
+    """One level of folders; exactly one of date, offset, field, lower, truncate and bucket is set."""
 
     date: DateRule | None = None
     """A folder by the record's timestamp (`unknown` for records without a usable one)."""
@@ -170,19 +214,61 @@ class PartitionRule(Model):
     offset: OffsetRule | None = None
     """A folder by the record's offset."""
 
+    field: FieldPath | None = None
+    """A folder by a field of `spec.schema` (text, whole number or bool), for example `country` or `geo.country`."""
+
+    lower: FieldPath | None = None
+    """The same with the letters A to Z in lower case; of text only."""
+
+    truncate: TruncateRule | None = None
+    """A folder by the begin of a field."""
+
+    bucket: BucketRule | None = None
+    """A folder by the hash of a field."""
+
+    prefix: ValuePrefix | None = None
+    """Text before the value in the folder's name. Default: the last name of the field, such as `country=`; with
+    truncate and bucket `country_trunc=` and `country_bucket=`. Only with a field."""
+
+    @property
+    def source(self) -> str | None:
+        """The path of the field that it is about, times aside; None: none."""
+        of_rule = self.truncate or self.bucket
+        return of_rule.field if of_rule else self.field or self.lower
+
+    @property
+    def folder_prefix(self) -> str:
+        """What precedes the value."""
+        if self.date is not None:
+            return self.date.folder_prefix
+        if self.source is None:
+            return "offset="
+        kind = "_trunc" if self.truncate else "_bucket" if self.bucket else ""
+        return f"{self.source.rsplit('.', 1)[-1]}{kind}=" if self.prefix is None else self.prefix
+
     @rule(
-        "has(self.date) != has(self.offset)",
-        "is not exactly one of date and offset",
+        f"[{', '.join(f'has(self.{kind})' for kind in _KINDS)}].filter(one, one).size() == 1",
+        f"is not exactly one of {', '.join(_KINDS[:-1])} and {_KINDS[-1]}",
         "write one entry of the list for each",
     )
     def _exactly_one(self) -> bool:
-        return (self.date is None) != (self.offset is None)
+        return sum(getattr(self, kind) is not None for kind in _KINDS) == 1
+
+    @rule(
+        "!has(self.prefix) || !has(self.date) && !has(self.offset)",
+        "is only for levels by a field",
+        "remove it; a date has a prefix of its own",
+        "prefix",
+    )
+    def _a_prefix_is_for_fields(self) -> bool:
+        return self.prefix is None or (self.date is None and self.offset is None)
 
 
 _SAME_LEVEL = """
 has(one.date) && has(other.date)
 && one.date.granularity == other.date.granularity
 && (has(one.date.timezone) ? one.date.timezone : 'UTC') == (has(other.date.timezone) ? other.date.timezone : 'UTC')
+&& (has(one.date.field) ? has(other.date.field) && one.date.field == other.date.field : !has(other.date.field))
 && (has(one.date.prefix) ? has(other.date.prefix) && one.date.prefix == other.date.prefix : !has(other.date.prefix))
 || has(one.offset) && has(other.offset) && one.offset.every == other.offset.every
 """.strip().replace("\n", " ")
@@ -234,9 +320,14 @@ class OutputSpec(Model):
     folder, so fine folders make small objects if timestamps are mixed."""
 
     @property
+    def partitions_by_fields(self) -> bool:
+        """Whether folders depend on the rows of values."""
+        return any(rule.source or (rule.date and rule.date.field) for rule in self.partition_by)
+
+    @property
     def folder_columns(self) -> frozenset[str]:
         """Names of the columns that readers make of folders such as ``dt=2026-11-21``."""
-        prefixes = ("offset=" if rule.date is None else rule.date.folder_prefix for rule in self.partition_by)
+        prefixes = (rule.folder_prefix for rule in self.partition_by)
         return frozenset(prefix.removesuffix("=") for prefix in prefixes if prefix.endswith("="))
 
     @rule(
@@ -297,4 +388,16 @@ class OutputSpec(Model):
         "partitionBy",
     )
     def _levels_differ(self) -> bool:
-        return len(set(self.partition_by)) == len(self.partition_by)
+        others = [level for level in self.partition_by if level.source is None]
+        return len(set(others)) == len(others)
+
+    @rule(
+        NotInCel("a field's folder is named by its default, which rules of the API server would have to work out"),
+        "has two levels with folders of one name",
+        "give one of them a prefix of its own",
+        "partitionBy",
+    )
+    def _folders_of_fields_differ(self) -> bool:
+        of_fields = [level.folder_prefix.lower() for level in self.partition_by if level.source is not None]
+        others = {level.folder_prefix.lower() for level in self.partition_by if level.source is None}
+        return len(set(of_fields)) == len(of_fields) and others.isdisjoint(of_fields)

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from logpersister.manifest.accounts import ServiceAccountSpec
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.constraint import Duration, Model, String, Text, Whole, compiled, milliseconds
+from logpersister.manifest.folders import NO_FOLDERS, folder_findings
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
@@ -239,6 +240,17 @@ class Spec(Model):
             return True
         folders = {folder.lower() for folder in self.output.folder_columns}
         return folders.isdisjoint(field.name.lower() for field in self.row_schema.fields)
+
+    @rule(
+        NotInCel("it would have to understand the types of the schema"),
+        NO_FOLDERS,
+        "name another one (docs/schemas.md)",
+        "output",
+        "partitionBy",
+    )
+    def _folders_are_of_fields(self) -> Sequence[Finding]:
+        found = enumerate(self.output.partition_by)
+        return [one for index, level in found for one in folder_findings(level, index, self.row_schema)]
 
     @rule(
         f"{_bytes('$upload.maxBytes')} <= {_LARGEST} && (!has(self.upload) || !has(self.upload.overrides)"

@@ -8,7 +8,7 @@ from pydantic import Field
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, never
 from logpersister.manifest.problems import Finding
 from logpersister.manifest.rule import NotInCel, rule
-from logpersister.manifest.types import MOST_COLUMNS, NAME, NO_TYPE, Timestamp, Type, leaves, parse_type
+from logpersister.manifest.types import MOST_COLUMNS, NAME, NO_TYPE, Struct, Timestamp, Type, leaves, parse_type
 
 MOST_FIELDS = 256
 KAFKA_PREFIX = "kafka_"
@@ -97,6 +97,15 @@ class SchemaSpec(Model):
 
     fields: Annotated[tuple[FieldSpec, ...], Field(min_length=1, max_length=MOST_FIELDS)]
     """Fields of the values that become columns. For other fields see `spec.parser.unknownFields`."""
+
+    def type_at(self, path: str) -> Type | None:
+        """Return the type of a field, ``geo.country`` for one in a struct; None: there is none."""
+        members = {field.name: field.parsed for field in self.fields}
+        found: Type | None = None
+        for name in path.split("."):
+            found = members.get(name)
+            members = {one.name: one.type for one in found.members} if isinstance(found, Struct) else {}
+        return found
 
     @rule(
         "self.fields.all(one, self.fields.exists_one(other, other.name.lowerAscii() == one.name.lowerAscii()))",

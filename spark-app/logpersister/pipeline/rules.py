@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from logpersister.formats import registry
 from logpersister.manifest import LogPersister
-from logpersister.records import parsers, paths, rows
+from logpersister.records import field_paths, parsers, paths, rows
 from logpersister.records.zones import WITHOUT_RULES, zone_rules
 from logpersister.storage import names
 
@@ -35,6 +35,8 @@ def rules_of(resource: LogPersister) -> Rules:
     rules: dict[str, int | str] = {"names": names.RULES, f"format:{output.format}": registry.RULES[output.format]}
     if output.partition_by:
         rules["paths"] = paths.RULES
+    if output.partitions_by_fields:
+        rules["paths:fields"] = field_paths.RULES
     zones = {rule.date.timezone for rule in output.partition_by if rule.date is not None} - WITHOUT_RULES
     rules |= {_ZONE + zone: zone_rules(zone) for zone in zones}
     if resource.spec.row_schema is not None:

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from logpersister.manifest.output import DateRule, PartitionRule
 from logpersister.records.escaping import MAX_SEGMENT_BYTES, escape, is_safe_path
+from logpersister.records.field_paths import FieldStep, field_step, milliseconds_at
 from logpersister.records.parsers import Refused
 from logpersister.records.zones import day_offsets, load_zone
 
@@ -104,6 +105,8 @@ class DateStep:
 
     timezone: str
     levels: tuple[DateLevel, ...]
+    field: tuple[str, ...] = ()
+    """Path of the timestamp in the rows that counts; empty: that of the record."""
 
     def __post_init__(self) -> None:
         load_zone(self.timezone)
@@ -111,7 +114,7 @@ class DateStep:
             _check_prefix(level.prefix)
 
     def assign(self, batch: pa.RecordBatch) -> Assignment:
-        timestamps = _int64s(batch, "timestamp")
+        timestamps = milliseconds_at(batch, self.field) if self.field else _int64s(batch, "timestamp")
         if timestamps.min() >= 0 and timestamps.max() < FIRST_UNUSABLE_MS:
             return self._assign_usable(timestamps)
         usable = (timestamps >= 0) & (timestamps < FIRST_UNUSABLE_MS)
@@ -155,6 +158,16 @@ class OffsetStep:
 
     def _path(self, floor: int) -> str:
         return f"{self.prefix}{floor}"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueStep:
+    """A level by a field of the rows."""
+
+    level: FieldStep
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        return Assignment(*self.level.names(batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,18 +281,21 @@ def make_layout(rules: Sequence[PartitionRule]) -> PathLayout:
             _add_date(steps, rule.date)
         elif rule.offset is not None:
             steps.append(OffsetStep(rule.offset.every))
+        else:
+            steps.append(ValueStep(field_step(rule)))
     return PathLayout(tuple(steps))
 
 
 def _add_date(steps: list[Step], rule: DateRule) -> None:
     granularity = Granularity(rule.granularity)
     level = DateLevel(granularity, rule.folder_prefix)
+    field = tuple(rule.field.split(".")) if rule.field is not None else ()
     last = steps[-1] if steps else None
     if (
         isinstance(last, DateStep)
-        and last.timezone == rule.timezone
+        and (last.timezone, last.field) == (rule.timezone, field)
         and last.levels[-1].granularity.milliseconds > granularity.milliseconds
     ):
-        steps[-1] = DateStep(rule.timezone, (*last.levels, level))
+        steps[-1] = DateStep(rule.timezone, (*last.levels, level), field)
     else:
-        steps.append(DateStep(rule.timezone, (level,)))
+        steps.append(DateStep(rule.timezone, (level,), field))

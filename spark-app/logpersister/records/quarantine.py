@@ -17,6 +17,7 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.parsers import JsonParser, Parser
 from logpersister.records.paths import Assignment, Layout, make_layout
 from logpersister.records.rows import make_rows
+from logpersister.records.schema import ROW
 
 _NEEDED_BY_PATHS = ("offset", "timestamp")
 """The columns that partition paths are made of: a copy of them costs little."""
@@ -33,15 +34,19 @@ class QuarantineLayout:
         parsed = self.parser.parse(batch)
         refused = parsed.refused
         if refused is None:
-            return replace(self.inner.assign(batch), rows=parsed.rows)
+            return replace(self.inner.assign(_with_row(batch, parsed.rows)), rows=parsed.rows)
         if len(refused.rows) == batch.num_rows:
             return Assignment([QUARANTINE], np.zeros(batch.num_rows, np.int32), refused)
         good = np.ones(batch.num_rows, np.bool_)
         good[refused.rows] = False
-        others = self.inner.assign(batch.select(_NEEDED_BY_PATHS).filter(pa.array(good)))
+        others = self.inner.assign(_with_row(batch.select(_NEEDED_BY_PATHS).filter(pa.array(good)), parsed.rows))
         indices = np.full(batch.num_rows, len(others.paths), np.int32)
         indices[good] = others.indices
         return Assignment([*others.paths, QUARANTINE], indices, refused, parsed.rows)
+
+
+def _with_row(batch: pa.RecordBatch, rows: pa.StructArray | None) -> pa.RecordBatch:
+    return batch if rows is None else batch.append_column(ROW, rows)
 
 
 def make_parser(parser: ParserSpec, schema: SchemaSpec | None) -> Parser | None:

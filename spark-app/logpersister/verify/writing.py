@@ -7,6 +7,7 @@ from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.paths import Layout, make_layout
 from logpersister.records.quarantine import QuarantineLayout, layout_of
+from logpersister.verify.folders import FolderOracle
 from logpersister.verify.rows import RowOracle
 
 
@@ -30,4 +31,6 @@ class Writing:
         """In which path each record belongs."""
         if self.oracle is None:
             return layout_of(self.output, self.parser, None)
+        if self.output.partitions_by_fields:
+            return FolderOracle(self.output.partition_by, self.oracle)
         return QuarantineLayout(self.oracle, make_layout(self.output.partition_by))

@@ -17,6 +17,10 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "has a field of the name of a folder of output.partitionBy, which readers take for one column": (
         "the default of a folder's prefix depends on its granularity"
     ),
+    "cannot name folders": "it would have to understand the types of the schema",
+    "has two levels with folders of one name": (
+        "a field's folder is named by its default, which rules of the API server would have to work out"
+    ),
     "is not a regular expression": "the syntax is Python's, and only Python can tell whether it holds",
     "cannot be combined with excludeTopicPattern": (
         "whether two patterns can stand in one depends on names of groups and on limits of Python's syntax"

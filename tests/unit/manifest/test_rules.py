@@ -21,6 +21,9 @@ def by_pattern(**fields: Any) -> dict[str, Any]:
     return PATTERN | {K + name: value for name, value in fields.items()}
 
 
+NO_LEVEL = "a mapping is not exactly one of date, offset, field, lower, truncate and bucket; write one entry"
+
+
 def rows(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"spec.parser": {"type": "json"}, "spec.schema": {"fields": list(fields)}}
 
@@ -29,6 +32,15 @@ ACCEPTED: list[dict[str, Any]] = [
     {"status": {"anything": [1, None]}},
     {"metadata": {"name": "a", "uid": "5", "managedFields": [{}], "labels": {"a": "b"}, "namespace": "data"}},
     {"metadata.name": "a" * 39},
+    rows({"name": "a", "type": "struct<id: int8>"}, {"name": "at", "type": "timestamp[s]"})
+    | {
+        F + "partitionBy": [
+            {"field": "a.id", "prefix": "i="},
+            {"truncate": {"field": "a.id", "width": 5}},
+            {"bucket": {"field": "a.id", "count": 5}},
+            {"date": {"field": "at", "granularity": "day"}},
+        ]
+    },
     {"spec.generation": 1},
     {"spec.generation": 2**31 - 1},
     {"spec.members": 1000},
@@ -402,10 +414,38 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         },
         'spec.output.sequencefile.compressionType: "record" contradicts compression none',
     ),
-    ({F + "partitionBy": [{}]}, "spec.output.partitionBy[0]: a mapping is not exactly one of date and offset"),
+    ({F + "partitionBy": [{}]}, f"spec.output.partitionBy[0]: {NO_LEVEL}"),
+    ({F + "partitionBy": [{"date": {"granularity": "day"}, "offset": {"every": 1}}]}, f"partitionBy[0]: {NO_LEVEL}"),
+    ({F + "partitionBy": [{"offset": {"every": 1}, "prefix": "o="}]}, 'prefix: "o=" is only for levels by a field'),
+    ({F + "partitionBy": [{"field": "a..b"}]}, '[0].field: "a..b" is not the path of a field'),
     (
-        {F + "partitionBy": [{"date": {"granularity": "day"}, "offset": {"every": 1}}]},
-        "partitionBy[0]: a mapping is not exactly one of date and offset; write one entry of the list for each",
+        {F + "partitionBy": [{"field": "id"}]},
+        '[0].field: "id" cannot name folders: it is no field of spec.schema; name one',
+    ),
+    (
+        rows({"name": "id", "type": "int64"}) | {F + "partitionBy": [{"lower": "id"}]},
+        'spec.output.partitionBy[0].lower: "id" cannot name folders: it is not text; name another field',
+    ),
+    (
+        rows({"name": "id", "type": "int64"}) | {F + "partitionBy": [{"date": {"granularity": "day", "field": "id"}}]},
+        'spec.output.partitionBy[0].date.field: "id" cannot name folders: it is not a timestamp',
+    ),
+    (
+        rows({"name": "x", "type": "float64"}) | {F + "partitionBy": [{"bucket": {"field": "x", "count": 4}}]},
+        'spec.output.partitionBy[0].bucket.field: "x" cannot name folders: it is not text or a whole number',
+    ),
+    (
+        rows({"name": "_id", "type": "int64"}) | {F + "partitionBy": [{"field": "_id"}]},
+        '"_id" cannot name folders, whose names begin with a letter or digit; set prefix, for example id=',
+    ),
+    (
+        rows({"name": "a", "type": "struct<id: int8>"}, {"name": "id", "type": "int8"})
+        | {F + "partitionBy": [{"field": "a.id"}, {"field": "id"}]},
+        "spec.output.partitionBy: has two levels with folders of one name; give one of them a prefix of its own",
+    ),
+    (
+        rows({"name": "id", "type": "int8"}) | {F + "format": "parquet", F + "partitionBy": [{"field": "id"}]},
+        "has a field of the name of a folder of output.partitionBy",
     ),
     ({F + "partitionBy": [{"date": {"granularity": "day"}}] * 2}, "spec.output.partitionBy: has the same level twice"),
     ({F + "partitionBy": [{"offset": {"every": n}} for n in range(1, 6)]}, "has 5 entries; give at most 4"),

@@ -1,0 +1,56 @@
+"""Whether the fields that ``spec.output.partitionBy`` names are in ``spec.schema``, and can name folders. Pure."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from logpersister.manifest.output import PartitionRule
+from logpersister.manifest.problems import Finding, PathStep
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.types import Plain, Timestamp, Type
+
+WHOLE: Final = frozenset({"int8", "int16", "int32", "int64"})
+NO_FOLDERS: Final = "cannot name folders"
+"""How every refusal begins."""
+_ALLOWED: Final = {
+    "field": ({"string", "bool", *WHOLE}, "text, a whole number or bool"),
+    "lower": ({"string"}, "text"),
+    "truncate": ({"string", *WHOLE}, "text or a whole number"),
+    "bucket": ({"string", *WHOLE}, "text or a whole number"),
+}
+
+
+def folder_findings(level: PartitionRule, index: int, schema: SchemaSpec | None) -> Iterator[Finding]:
+    """Yield what is wrong with the field that a level of folders names."""
+    at: tuple[PathStep, ...] = ("output", "partitionBy", index)
+    if level.date is not None:
+        if level.date.field is not None:
+            found = _type(level.date.field, schema)
+            if not isinstance(found, Timestamp):
+                yield _finding(level.date.field, found, "a timestamp", (*at, "date", "field"))
+        return
+    kind = next((kind for kind in _ALLOWED if getattr(level, kind) is not None), None)
+    if kind is None or level.source is None:
+        return
+    names, words = _ALLOWED[kind]
+    where = (*at, kind, "field") if kind in ("truncate", "bucket") else (*at, kind)
+    found = _type(level.source, schema)
+    if not isinstance(found, Plain) or found.name not in names:
+        yield _finding(level.source, found, words, where)
+    elif level.prefix is None and not level.folder_prefix[0].isalnum():
+        remedy = f"set prefix, for example {level.folder_prefix.lstrip('_@$-') or 'value='}"
+        yield Finding(f"{NO_FOLDERS}, whose names begin with a letter or digit", remedy, where, f'"{level.source}"')
+    elif level.prefix is None and not set(level.folder_prefix).isdisjoint("@$"):
+        yield Finding(f"{NO_FOLDERS}, which have no @ or $", "set prefix", where, f'"{level.source}"')
+
+
+def _type(path: str, schema: SchemaSpec | None) -> Type | None:
+    return None if schema is None else schema.type_at(path)
+
+
+def _finding(path: str, found: Type | None, wanted: str, at: tuple[PathStep, ...]) -> Finding:
+    if found is None:
+        told = f"{NO_FOLDERS}: it is no field of spec.schema"
+        return Finding(told, f"name one that is {wanted}", at, f'"{path}"')
+    return Finding(
+        f"{NO_FOLDERS}: it is not {wanted}", "name another field of spec.schema, or give it that type", at, f'"{path}"'
+    )

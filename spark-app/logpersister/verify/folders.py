@@ -1,0 +1,166 @@
+"""The folder of each record made once more, record by record in plain Python, where fields of values name folders.
+
+docs/schemas.md says which folder a value has. No code that names folders for members is in it.
+"""
+
+import hashlib
+import string
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from logpersister.manifest.output import DateRule, PartitionRule
+from logpersister.manifest.types import Timestamp
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.parsers import Refused
+from logpersister.records.paths import Assignment
+from logpersister.records.zones import load_zone
+from logpersister.verify.rows import RefusalError, Row, RowOracle
+
+_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
+_KEPT: Final = frozenset((string.ascii_letters + string.digits + "-._").encode())
+_COMPONENTS: Final = {"day": 1, "hour": 2, "minute": 3}
+_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_FIRST_UNUSABLE: Final = datetime(9999, 1, 1, tzinfo=UTC)
+_LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_MASK: Final = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class FolderOracle:
+    """A layout, as `records.paths` has them, for verification."""
+
+    rules: tuple[PartitionRule, ...]
+    oracle: RowOracle
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        """Return the path of each record of a batch."""
+        paths: list[str] = []
+        why: list[tuple[int, RefusalError]] = []
+        columns: Iterator[tuple[int, int, bytes | None]] = zip(
+            *(batch.column(name).to_pylist() for name in ("timestamp", "offset", "value")), strict=True
+        )
+        for place, (timestamp, offset, value) in enumerate(columns):
+            try:
+                row = {} if value is None else self.oracle.row(value)
+                paths.append("/".join(self._segments(timestamp, offset, row)))
+            except RefusalError as error:
+                paths.append(QUARANTINE)
+                why.append((place, error))
+        good = sorted({path for path in paths if path != QUARANTINE})
+        index_of = {path: index for index, path in enumerate([*good, QUARANTINE])}
+        indices = np.array([index_of[path] for path in paths], np.int32)
+        if not why:
+            return Assignment(good, indices)
+        reasons = pa.array([error.reason for _, error in why], pa.string())
+        fields = pa.array([error.path or None for _, error in why], pa.string())
+        refused = Refused(np.array([place for place, _ in why], np.int64), why[0][1].reason, reasons, fields)
+        return Assignment([*good, QUARANTINE], indices, refused)
+
+    def _segments(self, timestamp: int, offset: int, row: Row) -> Iterator[str]:
+        outer: DateRule | None = None
+        for rule in self.rules:
+            if rule.date is None:
+                yield rule.folder_prefix + (_offset(rule, offset) if rule.offset else _value(rule, row))
+                outer = None
+                continue
+            instant = _from_milliseconds(timestamp) if rule.date.field is None else self._instant(rule.date.field, row)
+            follows = (
+                outer is not None
+                and (outer.timezone, outer.field) == (rule.date.timezone, rule.date.field)
+                and _COMPONENTS[outer.granularity] < _COMPONENTS[rule.date.granularity]
+            )
+            said = _COMPONENTS[outer.granularity] if outer is not None and follows else 0
+            yield rule.folder_prefix + _date(instant, rule.date, said)
+            outer = rule.date
+
+    def _instant(self, path: str, row: Row) -> datetime | None:
+        ticks, type_ = _at(row, path), self.oracle.schema.type_at(path)
+        if ticks is None or ticks < 0 or not isinstance(type_, Timestamp):
+            return None
+        found = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks * 10**6 // _PER_SECOND[type_.unit])
+        return found if found < _FIRST_UNUSABLE else None
+
+
+def _from_milliseconds(timestamp: int) -> datetime | None:
+    if not 0 <= timestamp < _FIRST_UNUSABLE.timestamp() * 1000:
+        return None
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=timestamp)
+
+
+def _date(instant: datetime | None, rule: DateRule, said: int) -> str:
+    if instant is None:
+        return "unknown"
+    local = instant.astimezone(load_zone(rule.timezone))
+    components = [f"{local.year:04}-{local:%m-%d}", f"{local:%H}", f"{local:%M}"]
+    return "-".join(components[said : _COMPONENTS[rule.granularity]])
+
+
+def _offset(rule: PartitionRule, offset: int) -> str:
+    assert rule.offset is not None
+    return str(offset - offset % rule.offset.every)
+
+
+def _value(rule: PartitionRule, row: Row) -> str:
+    value = _at(row, rule.source or "")
+    if value is None:
+        return _NULL
+    if rule.bucket is not None:
+        hashed = _murmur3(value.encode() if isinstance(value, str) else value.to_bytes(8, "little", signed=True))
+        return str((hashed & 0x7FFFFFFF) % rule.bucket.count)
+    if rule.truncate is not None:
+        width = rule.truncate.width
+        value = value[:width] if isinstance(value, str) else value // width * width
+    if rule.lower is not None:
+        value = value.translate(_LOWER)
+    return _escaped({True: "true", False: "false"}[value] if isinstance(value, bool) else str(value))
+
+
+def _at(row: Row, path: str) -> Any:
+    found: Any = row
+    for name in path.split("."):
+        found = None if found is None else found.get(name)
+    return found
+
+
+def _escaped(text: str) -> str:
+    if not text:
+        return _NULL
+    if text == _NULL:
+        return "%5F" + text[1:]
+    encoded = text.encode()
+    pieces = [chr(byte) if byte in _KEPT else f"%{byte:02X}" for byte in encoded]
+    if text in (".", ".."):
+        pieces = ["%2E"] * len(text)
+    if sum(map(len, pieces)) <= 120:
+        return "".join(pieces)
+    kept = ""
+    for piece in pieces:
+        if len(kept) + len(piece) > 103:
+            break
+        kept += piece
+    return f"{kept}~{hashlib.sha256(encoded).hexdigest()[:16]}"
+
+
+def _murmur3(data: bytes) -> int:
+    """Return the hash by the algorithm's reference, x86 with 32 bits and seed 0."""
+    state = 0
+    whole = len(data) // 4 * 4
+    for begin in range(0, whole, 4):
+        state = _rotated(state ^ _mixed(data[begin : begin + 4]), 13) * 5 + 0xE6546B64 & _MASK
+    state ^= _mixed(data[whole:]) ^ len(data)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        state = (state ^ state >> shift) * factor & _MASK
+    return state ^ state >> 16
+
+
+def _mixed(block: Sequence[int]) -> int:
+    return _rotated(int.from_bytes(bytes(block), "little") * 0xCC9E2D51 & _MASK, 15) * 0x1B873593 & _MASK
+
+
+def _rotated(word: int, bits: int) -> int:
+    return (word << bits | word >> 32 - bits) & _MASK

@@ -1,0 +1,154 @@
+"""Folders by fields of values, against the layout of `verify`, which shares no code with the members'."""
+
+import json
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.escaping import QUARANTINE, is_safe_path
+from logpersister.records.murmur3 import hash_bytes, hash_numbers
+from logpersister.records.paths import Assignment
+from logpersister.records.quarantine import layout_of
+from logpersister.verify.writing import Writing
+from tests.examples import examples
+from tests.unit.records.batches import batch_of
+
+SCHEMA = SchemaSpec.model_validate(
+    {
+        "fields": [
+            {"name": "country", "type": "string"},
+            {"name": "geo", "type": "struct<city: string, deep: struct<n: int8>>"},
+            {"name": "id", "type": "int64"},
+            {"name": "ok", "type": "bool"},
+            {"name": "at", "type": "timestamp[ns]"},
+            {"name": "seen", "type": "timestamp[ms]", "format": "epoch[us]"},
+        ]
+    }
+)
+JSON = ParserSpec(type="json")
+NULL = "__HIVE_DEFAULT_PARTITION__"
+LEVELS: list[dict[str, Any]] = [
+    {"field": "country"},
+    {"field": "geo.city"},
+    {"field": "geo.deep.n"},
+    {"field": "ok"},
+    {"lower": "country", "prefix": "c="},
+    {"truncate": {"field": "country", "width": 2}},
+    {"truncate": {"field": "id", "width": 10}},
+    {"bucket": {"field": "country", "count": 7}},
+    {"bucket": {"field": "id", "count": 16}},
+    {"date": {"field": "at", "granularity": "day", "timezone": "America/St_Johns"}},
+    {"date": {"field": "at", "granularity": "hour", "timezone": "America/St_Johns"}},
+    {"date": {"field": "seen", "granularity": "hour", "prefix": "seen="}},
+    {"date": {"granularity": "day", "prefix": "day="}},
+    {"offset": {"every": 3}},
+]
+
+
+def output(*levels: dict[str, Any]) -> OutputSpec:
+    return OutputSpec.model_validate({"partitionBy": list(levels)})
+
+
+def rows(assignment: Assignment) -> list[str]:
+    assert len(set(assignment.paths)) == len(assignment.paths)
+    assert set(assignment.indices.tolist()) == set(range(len(assignment.paths)))
+    return [assignment.paths[index] for index in assignment.indices]
+
+
+def folders(levels: list[dict[str, Any]], *values: Any) -> list[str]:
+    texts = [value if isinstance(value, bytes | None) else json.dumps(value).encode() for value in values]
+    return rows(layout_of(output(*levels), JSON, SCHEMA).assign(batch_of([0] * len(texts), values=texts)))
+
+
+@pytest.mark.parametrize(
+    ("level", "value", "folder"),
+    [
+        (0, {"country": "DE"}, "country=DE"),
+        (0, {"country": "a/b \u00e9"}, "country=a%2Fb%20%C3%A9"),
+        (0, {"country": ".."}, "country=%2E%2E"),
+        (0, {"country": ""}, f"country={NULL}"),
+        (0, {"country": NULL}, "country=%5F" + NULL[1:]),
+        (0, {}, f"country={NULL}"),
+        (0, None, f"country={NULL}"),
+        (0, [], QUARANTINE),
+        (1, {"geo": {"city": "Bonn"}}, "city=Bonn"),
+        (1, {"geo": None}, f"city={NULL}"),
+        (2, {"geo": {"deep": {"n": -3}}}, "n=-3"),
+        (3, {"ok": True}, "ok=true"),
+        (4, {"country": "\u00c4DE"}, "c=%C3%84de"),
+        (5, {"country": "\u00c4DE"}, "country_trunc=%C3%84D"),
+        (6, {"id": -1}, "id_trunc=-10"),
+        (6, {"id": 19}, "id_trunc=10"),
+        (8, {"id": 34}, "id_bucket=3"),
+        (9, {"at": "2026-11-21T01:00:00Z"}, "dt=2026-11-20"),
+        (9, {"at": "1969-12-31T23:00:00Z"}, "dt=unknown"),
+        (9, {}, "dt=unknown"),
+        (11, {"seen": 1_795_243_027_000_000}, "seen=2026-11-21-06"),
+    ],
+    ids=str,
+)
+def test_a_value_has_its_folder(level: int, value: Any, folder: str) -> None:
+    assert folders([LEVELS[level]], value) == [folder]
+
+
+def test_hashes_are_those_of_iceberg() -> None:
+    """Source: https://iceberg.apache.org/spec/#appendix-b-32-bit-hash-requirements."""
+    assert hash_numbers(np.array([34], np.int64)).astype(np.int32).tolist() == [2017239379]
+    text = np.frombuffer(b"iceberg", np.uint8)
+    assert hash_bytes(np.array([0]), np.array([7]), text).astype(np.int32).tolist() == [1210000089]
+
+
+def test_a_long_value_is_cut_and_stays_apart_from_others() -> None:
+    long = ["x" * 121, "x" * 120, "\u00e9" * 60 + "a", "\u00e9" * 60 + "b"]
+    found = folders([LEVELS[0]], *({"country": text} for text in long))
+    assert len(set(found)) == 4
+    assert found[1] == "country=" + "x" * 120
+    assert all(len(folder) <= len("country=") + 120 and is_safe_path(folder) for folder in found)
+
+
+def test_levels_are_joined_and_dates_of_one_field_go_on() -> None:
+    levels = [LEVELS[0], LEVELS[9], LEVELS[10]]
+    value = {"country": "DE", "at": "2026-11-21T01:00:00Z"}
+    assert folders(levels, value) == ["country=DE/dt=2026-11-20/hr=21"]
+
+
+def test_a_layout_travels_to_other_processes() -> None:
+    layout = pickle.loads(pickle.dumps(layout_of(output(LEVELS[8]), JSON, SCHEMA)))
+    assert rows(layout.assign(batch_of([0], values=[b'{"id": 34}']))) == ["id_bucket=3"]
+
+
+documents = st.fixed_dictionaries(
+    {},
+    optional={
+        "country": st.one_of(st.none(), st.text(max_size=4), st.sampled_from(["", NULL, "_quarantine", "A" * 130])),
+        "geo": st.one_of(
+            st.none(), st.fixed_dictionaries({}, optional={"city": st.text(st.characters(), max_size=70)})
+        ),
+        "id": st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1), st.integers(-20, 20)),
+        "ok": st.one_of(st.booleans(), st.just(3)),
+        "at": st.sampled_from([None, "2026-11-21T05:00:00.123456789Z", "1960-01-01 00:00:00Z", "2026-03-08T05:31:00Z"]),
+        "seen": st.one_of(st.none(), st.integers(-(10**15), 4 * 10**15)),
+    },
+)
+
+
+@examples(150)
+@given(
+    st.lists(st.one_of(documents, st.none(), st.just([])), min_size=1, max_size=12),
+    st.lists(st.sampled_from(LEVELS), min_size=1, max_size=4, unique_by=str),
+)
+def test_the_layout_of_verification_agrees(values: list[Any], levels: list[dict[str, Any]]) -> None:
+    texts = [None if value is None else json.dumps(value, ensure_ascii=True).encode() for value in values]
+    batch = batch_of(np.arange(len(texts)) * 40_000_000, values=texts)
+    spec = output(*levels)
+    found = layout_of(spec, JSON, SCHEMA).assign(batch)
+    judge = Writing(spec, JSON, SCHEMA).layout.assign(batch)
+    assert rows(found) == rows(judge)
+    assert all(is_safe_path(path) for path in found.paths)
