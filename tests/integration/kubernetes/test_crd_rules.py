@@ -92,16 +92,19 @@ def _value(document: Any, steps: Sequence[str | int]) -> Any:
 def _base(node: Node) -> dict[str, Any]:
     """Return a document that has the node; another entry of the same list may have it."""
     for document in RICH:
-        for candidate in (document, _with_entries_turned(document)):
+        for candidate in _with_entries_turned(document):
             if _value(candidate, node.steps) is not None:
                 return copy.deepcopy(candidate)
     raise AssertionError(f"no manifest of rich.py sets {node.path}")
 
 
-def _with_entries_turned(document: dict[str, Any]) -> dict[str, Any]:
-    turned = copy.deepcopy(document)
-    turned["spec"]["output"]["partitionBy"].reverse()
-    return turned
+def _with_entries_turned(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the document with each of its levels of folders first."""
+    for _ in document["spec"]["output"]["partitionBy"]:
+        yield document
+        document = copy.deepcopy(document)
+        levels = document["spec"]["output"]["partitionBy"]
+        levels.append(levels.pop(0))
 
 
 def with_value(node: Node, value: Any) -> dict[str, Any]:

@@ -141,15 +141,35 @@ BY_SCHEMA: dict[str, Any] = {
             "fields": [
                 {"name": "at", "type": "list<timestamp[ms] not null>", "required": True, "format": "epoch[us]"},
                 {"name": "id", "type": "int64"},
+                {"name": "seen", "type": "timestamp[ms]"},
+                {"name": "country", "type": "string"},
             ]
         },
         "output": {
             "format": "parquet",
             "compression": "snappy",
             "parquet": {"kafkaColumns": ["offset", "key"], "rowGroupBytes": "8Mi", "tombstones": "null"},
-            "partitionBy": [{"offset": {"every": 5}}],
+            "partitionBy": [
+                {"date": {"granularity": "day", "field": "seen"}},
+                {"field": "id", "prefix": "of="},
+                {"truncate": {"field": "country", "width": 2}},
+                {"bucket": {"field": "id", "count": 16}, "prefix": "shard="},
+            ],
         },
     },
 }
 
-RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA)
+BY_VALUE: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-value"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "json"},
+        "schema": {"fields": [{"name": "country", "type": "string"}]},
+        "output": {"format": "parquet", "partitionBy": [{"lower": "country", "prefix": "land="}]},
+    },
+}
+
+RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA, BY_VALUE)
