@@ -23,7 +23,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo stack stack-down stack-status test ci lint types layers rust pytest coverage golden quick unit model chaos soak \
-	image node-programs cluster-up cluster-down test-cluster bench format crds lock clean distclean
+	image node-programs release cluster-up cluster-down test-cluster bench format crds lock clean distclean
 
 help: ## show the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -115,6 +115,10 @@ soak: ## everything that is long or random: chaos, the model, searches, the olde
 
 image: ## build the images of the operator and of members, with docker or buildah
 	@$(PYTHON) scripts/image.py build $(ARGS)
+
+release: ## both images, what is in them, and the chart, ready to be pushed (ARGS=--rehearsal before it is a release)
+	$(PREPARE) release helm
+	@$(BIN)/python scripts/release.py $(ARGS)
 
 cluster-up: ## start a real Kubernetes node to try things on (as root)
 	$(PREPARE) cluster

@@ -17,6 +17,7 @@ KUBERNETES = "v1.34.4"
 HELM = "v3.19.5"
 KUBECONFORM = "v0.7.0"
 KUBE_SCORE = "v1.20.0"
+SYFT = "v1.57.0"
 
 _KUBERNETES_VERSION = " ".join(
     f"-X {package}.gitVersion={KUBERNETES} -X {package}.gitMajor=1 -X {package}.gitMinor=34"
@@ -127,6 +128,13 @@ GO_BUILDS = (
         "kube-score",
         "kube-score, a Go build of half a minute",
         f"github.com/zegl/kube-score/cmd/kube-score@{KUBE_SCORE}",
+    ),
+    GoBuild(
+        "syft",
+        "Syft, which lists what is in an image, a Go build of two to four minutes",
+        f"github.com/anchore/syft/cmd/syft@{SYFT}",
+        variables=f"-X main.version={SYFT}",
+        group="release",
     ),
     GoBuild(
         "promtool",

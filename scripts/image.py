@@ -22,10 +22,14 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import debian
 import logged
 from logged import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 CACHE = logged.CACHE / "images"
 TARGETS = {"operator": "logpersister-operator", "spark-app": "logpersister"}
@@ -127,6 +131,14 @@ class Buildah(Builder):
         archive.unlink(missing_ok=True)
         _run(self._buildah("push", "--quiet", "--disable-compression", name, f"oci-archive:{archive}:{name}"))
 
+    def lay_out(self, name: str, labels: Mapping[str, str], folder: Path, tag: str) -> None:
+        """Write image ``name`` with labels to a new folder as it will be pushed, its digest final: an OCI layout."""
+        container = _output(self._buildah("from", name))
+        for label, value in labels.items():  # not at the build: what comes from its cache would not get them
+            _run(self._buildah("config", "--label", f"{label}={value}", container))
+        compressed = ("--rm", "--format=oci", "--disable-compression=false", "--quiet")
+        _run(self._buildah("commit", *compressed, container, f"oci:{folder}:{tag}"))
+
     def size(self, name: str) -> int:
         with tempfile.TemporaryDirectory(dir=CACHE) as folder:
             archive = Path(folder) / "image.tar"
@@ -166,6 +178,14 @@ class Buildah(Builder):
 
     def _buildah(self, command: str, *arguments: str) -> list[str]:
         return ["buildah", *self._storage, command, *arguments]
+
+
+def release_builder() -> Buildah:
+    """Return the builder whose images have a digest before they are pushed."""
+    tool = builder()
+    if not isinstance(tool, Buildah):
+        raise ImageError("docker tells the digest of an image only after a push; set IMAGE_BUILDER=buildah")
+    return tool
 
 
 def builder() -> Builder:

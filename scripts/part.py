@@ -21,6 +21,7 @@ GROUPS: Mapping[str, str | None] = {
     "test": "stack",  # `make test`
     "soak": "test",
     "cluster": "test",
+    "release": "code",
 }
 """Each group by name, with the group that it includes."""
 

@@ -45,7 +45,7 @@ app.kubernetes.io/part-of: logpersister
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
-{{/* Reference of an image: (list $ "operator" "logpersister-operator"). */}}
+{{/* Reference of an image: (list $ "operator" "logpersister-operator"). A digest holds in a registry only. */}}
 {{- define "logpersister.image" -}}
 {{- $root := index . 0 -}}
 {{- $image := $root.Values.image -}}
@@ -53,7 +53,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- fail (printf "image.registry: %q is not a registry; write host and folder without https:// before and / after it, for example registry.example.org/data" $image.registry) -}}
 {{- end -}}
 {{- $registry := ternary (printf "%s/" $image.registry) "" (ne $image.registry "") -}}
-{{- default (printf "%s%s:%s" $registry (index . 2) $root.Chart.AppVersion) (index $image (index . 1)) -}}
+{{- $digest := dig "digests" (index . 1) "" $image -}}
+{{- $pinned := ternary (printf "@%s" $digest) "" (and (ne $registry "") (ne $digest "")) -}}
+{{- default (printf "%s%s:%s%s" $registry (index . 2) $root.Chart.AppVersion $pinned) (index $image (index . 1)) -}}
 {{- end -}}
 
 {{/* The restricted Pod Security Standard. The number is that of the image's user. */}}
