@@ -9,6 +9,9 @@ import psutil
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+_TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
+"""What the kernel counts CPU time in. Whole numbers add up to the same in any order; a sum of seconds that fell by its
+last digit would be a counter that begins anew."""
 KINDS: Final = ("driver", "jvm", "worker")
 """The driver's Python process, Java below it, and everything else below it (Python workers and their daemon)."""
 
@@ -24,8 +27,9 @@ class ProcessCollector(Collector):
         self._prefix = prefix
         self._root = os.getpid() if root is None else root
         self._lock = threading.Lock()
-        self._running: dict[tuple[int, float], tuple[str, float]] = {}
-        self._ended: dict[str, float] = dict.fromkeys(KINDS, 0.0)
+        self._running: dict[tuple[int, float], tuple[str, int]] = {}
+        """Kind and ticks by process."""
+        self._ended: dict[str, int] = dict.fromkeys(KINDS, 0)
 
     def describe(self) -> Iterator[Metric]:
         """The names without a look at the machine; registering asks for them."""
@@ -36,8 +40,8 @@ class ProcessCollector(Collector):
         with self._lock:
             resident, counts = self._observe()
             for kind in KINDS:
-                alive = sum(seconds for its_kind, seconds in self._running.values() if its_kind == kind)
-                cpu.add_metric([kind], self._ended[kind] + alive)
+                alive = sum(ticks for its_kind, ticks in self._running.values() if its_kind == kind)
+                cpu.add_metric([kind], (self._ended[kind] + alive) / _TICKS_PER_SECOND)
                 memory.add_metric([kind], resident[kind])
                 count.add_metric([kind], counts[kind])
         yield from (cpu, memory, count)
@@ -53,7 +57,7 @@ class ProcessCollector(Collector):
     def _observe(self) -> tuple[dict[str, int], dict[str, int]]:
         resident = dict.fromkeys(KINDS, 0)
         counts = dict.fromkeys(KINDS, 0)
-        running: dict[tuple[int, float], tuple[str, float]] = {}
+        running: dict[tuple[int, float], tuple[str, int]] = {}
         for process in self._processes():
             try:
                 with process.oneshot():
@@ -63,11 +67,11 @@ class ProcessCollector(Collector):
                     resident[kind] += process.memory_info().rss
             except psutil.Error:
                 continue  # it ended while we looked
-            running[identity] = (kind, times.user + times.system)
+            running[identity] = (kind, round((times.user + times.system) * _TICKS_PER_SECOND))
             counts[kind] += 1
-        for identity, (kind, seconds) in self._running.items():
+        for identity, (kind, ticks) in self._running.items():
             if identity not in running:
-                self._ended[kind] += seconds
+                self._ended[kind] += ticks
         self._running = running
         return resident, counts
 
