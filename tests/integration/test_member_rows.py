@@ -1,9 +1,9 @@
-"""JSON events become typed rows in Parquet; what is no row is kept in quarantine, with the reason and the field."""
+"""JSON events as typed rows, in Parquet and JSON lines; what is no row is in quarantine, with reason and field."""
 
 import io
 import json
 import sys
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import zstandard
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import Row, SparkSession
 
@@ -139,9 +140,8 @@ def downloaded(scene: Scene, topic: str, folder: Path) -> Path:
 def manifest_of(scene: Scene, topic: str, **spec: Any) -> Path:
     parquet = {"kafkaColumns": ["partition", "offset", "timestamp"], "rowGroupBytes": "64Ki"}
     output = {"format": "parquet", "parquet": parquet, "partitionBy": [{"date": {"granularity": "day"}}]}
-    return scene.manifest(
-        kafka={"topics": [topic]}, output=output, parser={"type": "json"}, schema={"fields": FIELDS}, **spec
-    )
+    rows = {"output": output, "parser": {"type": "json"}, "schema": {"fields": FIELDS}}
+    return scene.manifest(kafka={"topics": [topic]}, **(rows | spec))
 
 
 def test_rows_of_members_of_which_one_is_killed(
@@ -204,6 +204,50 @@ def assert_quarantine(spark: SparkSession, folder: Path, last: int) -> None:
     assert schema.names == [
         "value", "reason", "field", "kafka_topic", "kafka_partition", "kafka_offset", "kafka_timestamp", "kafka_key"
     ]  # fmt: skip
+
+
+def test_a_topic_goes_over_from_rows_to_envelopes_in_json_lines(
+    scene: Scene, topic: CreateTopic, verify: Verify, spark: SparkSession, tmp_path: Path
+) -> None:
+    """The change is at a boundary of ranges; Spark reads the types of a schema from lines as it does from Parquet."""
+    name, first, last = topic(2), 400, 500
+    write(scene, name, 0, first)
+    rows = {"format": "jsonl", "jsonl": {"kafkaColumns": ["partition", "offset"]}}
+    scene.run_until_current(manifest_of(scene, name, output=rows))
+    typed = downloaded(scene, name, tmp_path / "rows")
+    before = set(scene.bucket.names(name))
+    write(scene, name, first, last)
+    envelopes = {"format": "jsonl", "compression": "zstd", "jsonl": {"tombstones": "null"}}
+    manifest = scene.manifest(kafka={"topics": [name]}, output=envelopes)
+    scene.run_until_current(manifest)
+
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert [one["compared"] for one in document["topics"]] == [2 * last]
+    declared = (
+        "id long, at timestamp, amount decimal(10,2), geo struct<country: string, lat: double>, tags array<string>"
+    )
+    declared += ", attrs map<string, int>, day date, small tinyint, kafka_partition int, kafka_offset long"
+    found = spark.read.schema(declared).json(str(typed / "*.jsonl.gz")).collect()
+    assert len(found) == 2 * sum(map(is_row, range(first)))
+    for row in found:
+        told, expected = row.asDict(recursive=True), event(row.kafka_offset)
+        expected["at"] = expected["at"].replace(tzinfo=None)
+        assert {name: told[name] for name in expected.keys() & told.keys()} == {
+            name: expected[name] for name in expected.keys() & told.keys()
+        }
+    lines: list[dict[str, Any]] = []
+    for key in set(scene.bucket.names(name)) - before:
+        assert key.endswith(".jsonl.zst")
+        content = scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read()
+        lines += map(json.loads, zstandard.ZstdDecompressor().decompressobj().decompress(content).splitlines())
+    kept = {(one["kafka_partition"], one["kafka_offset"]): one for one in lines}
+    assert len(lines) == len(kept) == 2 * (last - first)
+    for (partition, number), one in kept.items():
+        sent = record(number, partition)
+        value = b64decode(one["value_base64"]) if "value_base64" in one else one["value"]
+        assert value in (sent.value, sent.value and sent.value.decode(errors="replace"))
+        assert (one["kafka_key"], one["kafka_headers"], one["kafka_topic"]) == (f"key-{number}", [], name)
 
 
 def test_damage_is_found(scene: Scene, topic: CreateTopic, verify: Verify, s3: "S3Client", bucket: str) -> None:

@@ -1,19 +1,23 @@
 """The first records of an object, in whatever format it is; what cannot be trusted in it is bounded."""
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from logpersister.cli.rows import ParquetRows
 from logpersister.cli.shown_record import ShownRecord
-from logpersister.manifest.output import OutputSpec, TextSpec
+from logpersister.manifest.output import JsonLinesSpec, TextSpec
+from logpersister.manifest.resource import Spec
 from logpersister.manifest.revision import RevisionError, resource_of
+from logpersister.records.escaping import QUARANTINE
 from logpersister.report.human import size
 from logpersister.storage import names
 from logpersister.storage.errors import StorageError
 from logpersister.storage.peek import Peeked
 from logpersister.storage.store import ObjectStore
-from logpersister.verify.content import Lines, TextContent, decompressed
+from logpersister.verify.content import TextContent
+from logpersister.verify.lines import Lines, decompressed
 from logpersister.verify.sequences import read_items
 from logpersister.verify.streams import ContentError
 
@@ -43,7 +47,8 @@ class Preview:
 
 def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
     """Return how the object begins, read as its own revision says, else as its first bytes look."""
-    output, note = _written(store, key, peeked)
+    spec, note = _written(store, key, peeked)
+    output = None if spec is None else spec.output
     first = next(peeked.pieces, b"")
     bound = _Bound([first], peeked.pieces)
     looks = next((name for magic, name in _MAGIC.items() if first.startswith(magic)), "none")
@@ -53,6 +58,13 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
     looks_so = looks == "none" and first.startswith(_SEQUENCEFILE)
     if looks_so if output is None else output.format == "sequencefile":
         return Preview("sequencefile", INSIDE, _sequences(bound), note, keeps_offsets=True)
+    if spec is not None and spec.output.format == "jsonl":
+        lines = _lines(bound, spec.output.compression, TextSpec())
+        records = (ShownRecord(one.value, _offset(one.value)) for one in lines)
+        settings = spec.output.jsonl or JsonLinesSpec()
+        kafka = settings.columns_of_kafka(has_schema=spec.row_schema is not None)
+        keeps_offsets = "offset" in kafka or f"/{QUARANTINE}/" in key
+        return Preview("jsonl", spec.output.compression, records, note, keeps_offsets=keeps_offsets)
     text, compression = (TextSpec(), looks) if output is None else (output.text or TextSpec(), str(output.compression))
     return Preview("text", compression, _lines(bound, compression, text), note)
 
@@ -88,6 +100,15 @@ def _sequences(bound: _Bound) -> Iterator[ShownRecord]:
         yield ShownRecord(value, offset, timestamp, key)
 
 
+def _offset(line: bytes) -> int | None:
+    """Return what a line says; it is shown as it is, also when it says nothing."""
+    try:
+        found = json.loads(line)["kafka_offset"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return found if type(found) is int else None
+
+
 def _lines(bound: _Bound, compression: str, text: TextSpec) -> Iterator[ShownRecord]:
     content = TextContent.of(text, compression)
     lines = Lines(content.delimiter)
@@ -99,8 +120,8 @@ def _lines(bound: _Bound, compression: str, text: TextSpec) -> Iterator[ShownRec
         yield from map(ShownRecord, content.values([lines.rest]))
 
 
-def _written(store: ObjectStore, key: str, peeked: Peeked) -> tuple[OutputSpec | None, str]:
-    """Return the output of the revision that has written the object; None, and perhaps why, when that is not known."""
+def _written(store: ObjectStore, key: str, peeked: Peeked) -> tuple[Spec | None, str]:
+    """Return the spec of the revision that has written the object; None, and perhaps why, when that is not known."""
     metadata = peeked.metadata
     topic, group, revision = (metadata.get(name) for name in ("topic", "group", "revision"))
     if not (topic and group and revision):
@@ -110,7 +131,7 @@ def _written(store: ObjectStore, key: str, peeked: Peeked) -> tuple[OutputSpec |
         try:
             snapshot = store.get_json(names.revision_key(prefix, group, revision))
             if snapshot is not None:
-                return resource_of(snapshot).spec.output, ""
+                return resource_of(snapshot).spec, ""
         except (StorageError, RevisionError, ValueError) as error:
             why = f"cannot be read ({error})"
     return None, f"the snapshot of its revision {revision} {why}: read as its first bytes look"

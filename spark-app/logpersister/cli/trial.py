@@ -54,7 +54,7 @@ class Trial:
 
     def __init__(self, resource: LogPersister, sample: Sample) -> None:
         spec = resource.spec
-        self._output, self._schema, self._sample = spec.output, spec.row_schema, sample
+        self._output, self._parser, self._schema, self._sample = spec.output, spec.parser, spec.row_schema, sample
         parser = make_parser(spec.parser, spec.row_schema)
         self._judgement = Judgement() if parser is None else judge(sample, parser)
         layout = layout_of(spec.output, spec.parser, spec.row_schema)
@@ -133,7 +133,7 @@ class Trial:
         others = [OutputSpec(format=name) for name in registry.RULES if name != self._output.format]
         cells = []
         for output in (self._output, *others):
-            found = self._encoded(make_format(output, self._schema))
+            found = self._encoded(make_format(output, self._parser, self._schema))
             name = f"{output.format}, as in the manifest" if output is self._output else output.format
             cells.append([name, str(output.compression), size(found), f"{found / whole:.0%}"])
         table(columns, cells, out)

@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, ObjectIdentity
-from logpersister.formats.parquet_columns import Columns, quarantine_columns, raw_columns, row_columns
+from logpersister.formats.file_columns import Columns, quarantine_columns, raw_columns, row_columns
 from logpersister.formats.row_groups import RowGroups, payload_sizes
+from logpersister.records.columns import without_notation
 from logpersister.records.escaping import QUARANTINE
 
 RULES: Final = 1
@@ -82,7 +83,7 @@ class ParquetFormat:
             return quarantine_columns(options.kafka_columns)
         if options.schema is None:
             return raw_columns(options.kafka_columns)
-        return row_columns(options.schema, options.kafka_columns, nullable=options.keeps_tombstones)
+        return row_columns(without_notation(options.schema), options.kafka_columns, nullable=options.keeps_tombstones)
 
 
 class ParquetEncoder:

@@ -6,26 +6,30 @@ A new format is a module of its own, its options from the manifest, and an entry
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from logpersister.formats import parquet, sequencefile, text
+from logpersister.formats import jsonl, parquet, sequencefile, text
 from logpersister.formats.base import Format
 from logpersister.formats.compression import Compression
+from logpersister.formats.jsonl import JsonLinesFormat, JsonLinesOptions
 from logpersister.formats.parquet import PageCompression, ParquetFormat, ParquetOptions
 from logpersister.formats.sequencefile import SequenceFileFormat
 from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
-from logpersister.manifest.output import OutputSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.output import JsonLinesSpec, OutputSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
 
+_ANY_BYTES: Final = ParserSpec()
 
-def make_format(output: OutputSpec, schema: SchemaSpec | None = None) -> Format:
+
+def make_format(output: OutputSpec, parser: ParserSpec = _ANY_BYTES, schema: SchemaSpec | None = None) -> Format:
     """Return the configured format. The manifest has been validated: what it allows exists here (a test holds that)."""
-    return _FACTORIES[output.format](output, schema)
+    return _FACTORIES[output.format](output, parser, schema)
 
 
-def _text(output: OutputSpec, _: SchemaSpec | None) -> Format:
+def _text(output: OutputSpec, *_: object) -> Format:
     settings = output.text or TextSpec()
     return TextFormat(
         TextOptions(
@@ -37,7 +41,7 @@ def _text(output: OutputSpec, _: SchemaSpec | None) -> Format:
     )
 
 
-def _sequencefile(output: OutputSpec, _: SchemaSpec | None) -> Format:
+def _sequencefile(output: OutputSpec, *_: object) -> Format:
     settings = output.sequencefile or SequenceFileSpec()
     return SequenceFileFormat(
         SequenceFileOptions(
@@ -49,7 +53,7 @@ def _sequencefile(output: OutputSpec, _: SchemaSpec | None) -> Format:
     )
 
 
-def _parquet(output: OutputSpec, schema: SchemaSpec | None) -> Format:
+def _parquet(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Format:
     settings = output.parquet or ParquetSpec()
     return ParquetFormat(
         ParquetOptions(
@@ -62,11 +66,30 @@ def _parquet(output: OutputSpec, schema: SchemaSpec | None) -> Format:
     )
 
 
-RULES: Final[Mapping[str, int]] = {"text": text.RULES, "sequencefile": sequencefile.RULES, "parquet": parquet.RULES}
+def _jsonl(output: OutputSpec, parser: ParserSpec, schema: SchemaSpec | None) -> Format:
+    settings = output.jsonl or JsonLinesSpec()
+    return JsonLinesFormat(
+        JsonLinesOptions(
+            compression=Compression(output.compression),
+            kafka_columns=settings.columns_of_kafka(has_schema=schema is not None),
+            keeps_tombstones=settings.tombstones == "null",
+            schema=None if schema is None else row_columns(schema),
+            values_are_json=parser.type == "json",
+        )
+    )
+
+
+RULES: Final[Mapping[str, int]] = {
+    "text": text.RULES,
+    "sequencefile": sequencefile.RULES,
+    "parquet": parquet.RULES,
+    "jsonl": jsonl.RULES,
+}
 """Of each format: the version of what it makes of records."""
 
-_FACTORIES: Final[Mapping[str, Callable[[OutputSpec, SchemaSpec | None], Format]]] = {
+_FACTORIES: Final[Mapping[str, Callable[[OutputSpec, ParserSpec, SchemaSpec | None], Format]]] = {
     "text": _text,
     "sequencefile": _sequencefile,
     "parquet": _parquet,
+    "jsonl": _jsonl,
 }

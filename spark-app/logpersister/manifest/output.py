@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ from logpersister.manifest.problems import Finding
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
 from logpersister.manifest.types import NAME
 
-Format = Literal["text", "sequencefile", "parquet"]
+Format = Literal["text", "sequencefile", "parquet", "jsonl"]
 Compression = Literal["none", "gzip", "deflate", "zstd", "snappy"]
 KafkaColumn = Literal["topic", "partition", "offset", "timestamp", "key", "headers"]
 
@@ -24,6 +24,7 @@ COMPRESSIONS: Mapping[str, tuple[Compression, ...]] = {
     "text": ("gzip", "zstd", "none"),
     "sequencefile": ("deflate", "none"),
     "parquet": ("zstd", "snappy", "gzip", "none"),
+    "jsonl": ("gzip", "zstd", "none"),
 }
 """What each format allows; its default first."""
 
@@ -152,6 +153,25 @@ class ParquetSpec(Model):
     tombstones: Literal["skip", "null"] = "skip"
     """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all columns of the
     value are null, so none of these columns is required in the files."""
+
+
+class JsonLinesSpec(Model):
+    """Settings of format ``jsonl``: a JSON object per record, of the fields of `spec.schema` or of the value itself."""
+
+    kafka_columns: Annotated[tuple[KafkaColumn, ...], Field(max_length=6), Unique()] | None = None
+    """Kafka's own fields that each line has, named `kafka_topic`, `kafka_offset` and so on, after the value. Default:
+    all without `spec.schema`, none with one. Lines in quarantine always have topic, partition, offset, timestamp and
+    key."""
+
+    tombstones: Literal["skip", "null"] = "skip"
+    """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a line in which the value, or each
+    column of it, is null."""
+
+    def columns_of_kafka(self, *, has_schema: bool) -> tuple[KafkaColumn, ...]:
+        """Return Kafka's own fields that each line has."""
+        if self.kafka_columns is not None:
+            return self.kafka_columns
+        return () if has_schema else get_args(KafkaColumn)
 
 
 class DateRule(Model):
@@ -291,8 +311,16 @@ def _default_parquet(so_far: dict[str, Any]) -> ParquetSpec | None:
     return ParquetSpec() if so_far.get("format") == "parquet" else None
 
 
+def _default_jsonl(so_far: dict[str, Any]) -> JsonLinesSpec | None:
+    return JsonLinesSpec() if so_far.get("format") == "jsonl" else None
+
+
 def _default_sequencefile(so_far: dict[str, Any]) -> SequenceFileSpec | None:
     return SequenceFileSpec() if so_far.get("format") == "sequencefile" else None
+
+
+COLUMNAR: Final = ("parquet", "jsonl")
+"""Formats whose files have a column for each field of ``spec.schema``."""
 
 
 class OutputSpec(Model):
@@ -300,11 +328,13 @@ class OutputSpec(Model):
 
     format: Format = "text"
     """File format. `text`: one value per line, for every tool. `sequencefile`: Hadoop's format with offsets, optionally
-    keys and timestamps, and any bytes. `parquet`: columns; typed ones with `spec.schema`."""
+    keys and timestamps, and any bytes. `parquet`: columns; typed ones with `spec.schema`. `jsonl`: a JSON object per
+    line, with everything that a record has, or with the fields of `spec.schema`."""
 
     compression: Compression = Field(default_factory=_default_compression)
     """Compression. For `text`: `gzip` (default; every tool reads it), `zstd` (smaller), `none`. For `sequencefile`:
-    `deflate` (default), `none`. For `parquet`: `zstd` (default), `snappy`, `gzip`, `none`."""
+    `deflate` (default), `none`. For `parquet`: `zstd` (default), `snappy`, `gzip`, `none`. For `jsonl`: as for
+    `text`."""
 
     text: TextSpec | None = Field(default_factory=_default_text)
     """Settings of format `text`; only with it."""
@@ -314,6 +344,9 @@ class OutputSpec(Model):
 
     parquet: ParquetSpec | None = Field(default_factory=_default_parquet)
     """Settings of format `parquet`; only with it."""
+
+    jsonl: JsonLinesSpec | None = Field(default_factory=_default_jsonl)
+    """Settings of format `jsonl`; only with it."""
 
     partition_by: Annotated[tuple[PartitionRule, ...], Field(max_length=4)] = ()
     """Levels of folders below the topic, outermost first; `[]` for none. A range of offsets becomes one object per
@@ -369,6 +402,15 @@ class OutputSpec(Model):
     )
     def _settings_of_parquet_are_for_parquet(self) -> bool:
         return self.parquet is None or self.format == "parquet"
+
+    @rule(
+        "!has(self.jsonl) || $format == 'jsonl'",
+        "contradicts format {format}",
+        "remove it, or set format to jsonl",
+        "jsonl",
+    )
+    def _settings_of_jsonl_are_for_jsonl(self) -> bool:
+        return self.jsonl is None or self.format == "jsonl"
 
     @rule(
         "!has(self.compression) || self.compression != 'none' || $sequencefile.compressionType == 'block'",

@@ -12,7 +12,7 @@ from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.constraint import Duration, Model, String, Text, Whole, compiled, milliseconds
 from logpersister.manifest.folders import NO_FOLDERS, folder_findings
 from logpersister.manifest.kafka import KafkaSpec
-from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.output import COLUMNAR, OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.pods import PodTemplate
 from logpersister.manifest.problems import Finding, Problem, path_text
@@ -236,7 +236,7 @@ class Spec(Model):
         "schema",
     )
     def _columns_are_no_folders(self) -> bool:
-        if self.row_schema is None or self.output.format != "parquet":
+        if self.row_schema is None or self.output.format not in COLUMNAR:
             return True
         folders = {folder.lower() for folder in self.output.folder_columns}
         return folders.isdisjoint(field.name.lower() for field in self.row_schema.fields)

@@ -100,7 +100,7 @@ def assemble(
             sampler=FormatSampler(
                 reader,
                 layout_of(spec.output, spec.parser, spec.row_schema),
-                make_format(spec.output, spec.row_schema),
+                make_format(spec.output, spec.parser, spec.row_schema),
             ),
         )
         yield Assembly(group, offsets, jobs, Cycle(resource, revision, dependencies, listener=listener, wake=wake))

@@ -56,10 +56,15 @@ def open_reader(resource: LogPersister, secrets: Secrets, *, headers: bool = Fal
     kafka = resource.spec.kafka
     settings = ReaderSettings(
         read_committed=kafka.isolation_level == "read_committed",
-        headers=headers or make_format(resource.spec.output, resource.spec.row_schema).wants_headers,
+        headers=headers or _format_of(resource).wants_headers,
         client_rack=kafka.client_rack,
     )
     return KafkaReader(client_config(kafka, secrets), settings)
+
+
+def _format_of(resource: LogPersister) -> Format:
+    spec = resource.spec
+    return make_format(spec.output, spec.parser, spec.row_schema)
 
 
 @lru_cache(maxsize=1)
@@ -77,7 +82,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     store = open_store(resource.spec.storage, secrets, on_retry=_retries.count)
     reader = open_reader(resource, secrets)
     _retries.watch(reader.stats.retries)
-    file_format = make_format(resource.spec.output, resource.spec.row_schema)
+    file_format = _format_of(resource)
     layout = layout_of(resource.spec.output, resource.spec.parser, resource.spec.row_schema)
     objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
     others = begun_by_others(parsed, resource)

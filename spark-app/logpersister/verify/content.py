@@ -5,18 +5,19 @@ Formats: docs/formats.md.
 """
 
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
-import zstandard
 
-from logpersister.manifest.output import ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.output import COLUMNAR, JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.records.escaping import QUARANTINE
+from logpersister.verify.jsonl import JsonLinesContent
+from logpersister.verify.lines import Lines, decompressed
 from logpersister.verify.parquet import ParquetContent
+from logpersister.verify.row_items import RowItems
 from logpersister.verify.sequences import SequenceItem, read_items
 from logpersister.verify.streams import ContentError
 from logpersister.verify.writing import Writing
@@ -24,9 +25,6 @@ from logpersister.verify.writing import Writing
 Item = bytes | SequenceItem
 Items = Sequence[Any]
 """Of one kind, in the order of offsets."""
-
-COMPRESSED_BYTES: Final = 16 * 1024
-"""What is decompressed at once: bounds memory also for content that compresses to a hundredth and less."""
 
 _ESCAPE: Final = re.compile(rb"\\(\\|n|r|t|x[0-9a-f]{2}|)", re.DOTALL)
 _UNESCAPED: Final = {b"\\": b"\\", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
@@ -60,16 +58,28 @@ class Content(Protocol):
 def content_of(writing: Writing, partition: TopicPartition, path: str) -> Content:
     """Return how to read objects of a partition and a partition path."""
     output = writing.output
-    if output.format == "parquet":
-        in_quarantine = path == QUARANTINE
-        oracle = None if in_quarantine else writing.oracle
-        return ParquetContent(partition, in_quarantine, output.parquet or ParquetSpec(), oracle)
+    if output.format in COLUMNAR:
+        return _columnar(writing, partition, in_quarantine=path == QUARANTINE)
     if output.format == "text":
         return TextContent.of(output.text or TextSpec(), output.compression)
     sequences = output.sequencefile or SequenceFileSpec()
     return SequenceContent(
         has_offsets_only=sequences.key == "longwritable", skips_tombstones=sequences.tombstones == "skip"
     )
+
+
+def _columnar(writing: Writing, partition: TopicPartition, *, in_quarantine: bool) -> Content:
+    output = writing.output
+    oracle = None if in_quarantine else writing.oracle
+    if output.format == "parquet":
+        parquet = output.parquet or ParquetSpec()
+        skips = parquet.tombstones == "skip"
+        return ParquetContent(RowItems(partition, in_quarantine, parquet.kafka_columns, skips, oracle))
+    jsonl = output.jsonl or JsonLinesSpec()
+    kafka = jsonl.columns_of_kafka(has_schema=writing.schema is not None)
+    is_json = writing.parser.type == "json" and oracle is None and not in_quarantine
+    items = RowItems(partition, in_quarantine, kafka, jsonl.tombstones == "skip", oracle, is_json)
+    return JsonLinesContent(items, output.compression)
 
 
 @dataclass(frozen=True)
@@ -154,60 +164,6 @@ class SequenceContent:
 
     def offsets(self, items: Items) -> list[Offset]:
         return [item[0] for item in items]
-
-
-class Lines:
-    """Cuts a stream at the delimiter, wherever the pieces of the stream end."""
-
-    def __init__(self, delimiter: bytes) -> None:
-        self._delimiter = delimiter
-        self._pieces: list[bytes] = []
-        self._tail = b""
-
-    @property
-    def rest(self) -> bytes:
-        """What follows the last delimiter so far."""
-        return b"".join(self._pieces)
-
-    def of(self, piece: bytes) -> list[bytes]:
-        """Return the lines that end in this piece."""
-        # A long line is joined once, when it ends; a delimiter of several bytes may begin in an earlier piece.
-        joint = self._tail + piece
-        if self._delimiter not in joint:
-            self._pieces.append(piece)
-            self._tail = self._end_of(joint)
-            return []
-        *lines, rest = b"".join([*self._pieces, piece]).split(self._delimiter)
-        self._pieces = [rest] if rest else []
-        self._tail = self._end_of(rest)
-        return lines
-
-    def _end_of(self, text: bytes) -> bytes:
-        """Return what may be the begin of a delimiter."""
-        return text[max(0, len(text) - len(self._delimiter) + 1) :]
-
-
-def decompressed(compression: str, pieces: Iterable[bytes], at_once: int = COMPRESSED_BYTES) -> Iterator[bytes]:
-    """Yield the stream that was compressed. Raises `ContentError` for one that is damaged or not whole.
-
-    `at_once` is how many compressed bytes become one piece.
-    """
-    if compression == "none":
-        yield from pieces
-        return
-    stream: Any = zlib.decompressobj(31) if compression == "gzip" else zstandard.ZstdDecompressor().decompressobj()
-    try:
-        for piece in pieces:
-            for begin in range(0, len(piece), at_once):
-                if stream.eof:
-                    raise ContentError(f"bytes follow the end of its {compression} stream")
-                yield stream.decompress(piece[begin : begin + at_once])
-    except (zlib.error, zstandard.ZstdError) as error:
-        raise ContentError(f"its {compression} stream is damaged ({error})") from None
-    if not stream.eof:
-        raise ContentError(f"its {compression} stream is cut off")
-    if stream.unused_data:
-        raise ContentError(f"bytes follow the end of its {compression} stream")
 
 
 def _values(batch: pa.RecordBatch, *, skips_tombstones: bool) -> list[bytes]:

@@ -1,28 +1,23 @@
 """What a Parquet file holds, as items that can be compared with records; docs/formats.md says what it should."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import IO, Any, Final, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from logpersister.manifest.output import ParquetSpec
-from logpersister.ranges import Offset, TopicPartition
-from logpersister.records.columns import map_of
-from logpersister.verify.rows import RefusalError, RowOracle
+from logpersister.ranges import Offset
+from logpersister.records.columns import map_of, row_columns
+from logpersister.verify.row_items import Item, RowItems
 from logpersister.verify.streams import ContentError
 
 BATCH_ROWS: Final = 1024
 IN_MEMORY_BYTES: Final = 4 << 20
 """A larger object is put in a temporary file: what is at its end says where everything else is."""
-_QUARANTINE_KAFKA: Final = ("topic", "partition", "offset", "timestamp", "key")
-_REASON_AND_FIELD: Final = ("reason", "field")
-
-Item = tuple[Any, ...]
-"""Columns of the value, then those of Kafka's own fields."""
 
 
 def plain(array: "pa.Array[Any]") -> "pa.Array[Any]":
@@ -52,76 +47,47 @@ def _plain_field(field: "pa.Field[Any]") -> "pa.Field[Any]":
 
 @dataclass(frozen=True)
 class ParquetContent:
-    """Rows of an object, as tuples of what its columns hold; reasons of quarantine are for people, and not compared."""
+    """Rows of an object."""
 
-    partition: TopicPartition
-    in_quarantine: bool
-    settings: ParquetSpec
-    oracle: RowOracle | None
-    """Makes rows of values; None: they are stored as they are, as in quarantine."""
+    rows: RowItems
     may_split_values: bool = False
 
     @property
     def skips_tombstones(self) -> bool:
-        return self.settings.tombstones == "skip"
-
-    @property
-    def _of_value(self) -> tuple[str, ...]:
-        if self.oracle is not None:
-            return tuple(field.name for field in self.oracle.schema.fields)
-        return ("value",)
-
-    @property
-    def _of_kafka(self) -> tuple[str, ...]:
-        chosen = self.settings.kafka_columns
-        if not self.in_quarantine:
-            return chosen
-        return (*_QUARANTINE_KAFKA, *(name for name in chosen if name not in _QUARANTINE_KAFKA))
+        return self.rows.skips_tombstones
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[list[Item]]:
-        kafka = [f"kafka_{name}" for name in self._of_kafka]
-        told = _REASON_AND_FIELD if self.in_quarantine else ()
+        names = [name for name in self.rows.columns if name not in self.rows.told]
         with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as file:
             for piece in pieces:
                 file.write(piece)
-            for batch in _batches(cast("IO[bytes]", file), [*self._of_value, *told, *kafka]):
-                columns = [plain(batch.column(name)).to_pylist() for name in (*self._of_value, *kafka)]
+            for batch in _batches(cast("IO[bytes]", file), self.rows.columns):
+                columns = [plain(self._as_declared(name, batch.column(name))).to_pylist() for name in names]
                 yield list(zip(*columns, strict=True))
 
     def expectation(self) -> Callable[[pa.RecordBatch], list[Item]]:
-        def expected(batch: pa.RecordBatch) -> list[Item]:
-            value = batch.column("value")
-            kept = batch.filter(value.is_valid()) if value.null_count and self.skips_tombstones else batch
-            values = [self._columns_of(one) for one in kept.column("value").to_pylist()]
-            others = [self._kafka_column(kept, name) for name in self._of_kafka]
-            return [(*one, *more) for one, *more in zip(values, *others, strict=True)]
-
-        return expected
+        return self.rows.expectation()
 
     def values(self, items: Sequence[Item]) -> list[bytes] | None:
-        return None if self.oracle is not None else [item[0] or b"" for item in items]
+        return self.rows.values(items)
 
     def offsets(self, items: Sequence[Item]) -> list[Offset] | None:
-        if "offset" not in self._of_kafka:
-            return None
-        place = len(self._of_value) + self._of_kafka.index("offset")
-        return [item[place] for item in items]
+        return self.rows.offsets(items)
 
-    def _columns_of(self, value: bytes | None) -> Item:
-        if self.oracle is None:
-            return (value,)
+    def _as_declared(self, name: str, column: "pa.Array[Any]") -> "pa.Array[Any]":
+        """Return a column in the units of its schema: Parquet has no seconds, and files milliseconds instead."""
+        wanted = self._types.get(name)
+        if wanted is None or column.type == wanted:
+            return column
         try:
-            return (None,) * len(self._of_value) if value is None else tuple(self.oracle.row(value).values())
-        except RefusalError as error:
-            return ("no row", error.reason)  # what no column holds
+            return column.cast(wanted)
+        except pa.ArrowException as error:
+            raise ContentError(f"its column {name} holds what is no {wanted} ({error})") from None
 
-    def _kafka_column(self, batch: pa.RecordBatch, name: str) -> list[Any]:
-        if name == "topic":
-            return [self.partition.topic] * batch.num_rows
-        if name == "partition":
-            return [self.partition.partition] * batch.num_rows
-        found: list[Any] = batch.column(name).to_pylist()
-        return [None if one == -1 else one for one in found] if name == "timestamp" else found
+    @cached_property
+    def _types(self) -> Mapping[str, pa.DataType]:
+        oracle = self.rows.oracle
+        return {} if oracle is None else {field.name: field.type for field in row_columns(oracle.schema)}
 
 
 def _batches(file: IO[bytes], columns: list[str]) -> Iterator[pa.RecordBatch]:

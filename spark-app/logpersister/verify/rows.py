@@ -75,7 +75,10 @@ class RowOracle:
 
     def row(self, value: bytes) -> Row:
         """Return the row of a value. Raises `RefusalError`."""
-        tree = _checked(value)
+        return self.row_of(_checked(value))
+
+    def row_of(self, tree: Node) -> Row:
+        """Return the row of a document. Raises `RefusalError`."""
         if tree.kind != "object":
             raise RefusalError("not_an_object")
         return _struct(tree, self._members, self._readings.__getitem__, refuse_unknown=self._refuses_unknown)

@@ -3,7 +3,7 @@
 //! [`decode`] takes the bytes of one partition of a fetch response and returns its records as columns. It is total: any
 //! bytes give rows or a [`CorruptBatch`], never a panic, and memory in proportion to the data (docs/design/native-decoder.md).
 //! [`not_json`] takes a column of values and says which of them are no JSON documents; [`RowParser`] makes columns of the
-//! fields of a schema from them, [`AvroParser`] of Avro values. All are total, too.
+//! fields of a schema from them, [`AvroParser`] of Avro values, and [`json_lines`] makes JSON of columns. All are total, too.
 //!
 //! The crate is a plain Rust library; with the feature `python` it is the Python package `logpersister_native`.
 
@@ -14,6 +14,7 @@ mod cursor;
 mod decoder;
 mod error;
 mod json;
+mod lines;
 #[cfg(feature = "python")]
 mod python;
 mod records;
@@ -24,5 +25,6 @@ pub use compression::{Codec, Decompressor};
 pub use decoder::{Legacy, Request, Run, decode};
 pub use error::{CorruptBatch, Reason};
 pub use json::{MOST_NESTED, Refused, not_json};
+pub use lines::json_lines;
 pub use rows::{AvroParser, Framing, REASONS, Refusal, RowParser, Rows, UnknownFields, avro_fingerprint};
 pub use transactions::Aborted;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, BinaryArray, Int64Array};
+use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch};
 use arrow_data::ArrayData;
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::{DataType, Schema};
@@ -181,6 +181,18 @@ impl AvroParser {
     }
 }
 
+/// Return the rows of a record batch, each as a JSON object and a line feed.
+///
+/// The metadata `logpersister.notation` of a field says how bytes are written: "base64", "json" for documents, or "text" for
+/// what is text mostly (else it is base64, and the field's name ends in `_base64`). Raises ValueError for columns that cannot
+/// be written.
+#[pyfunction]
+fn json_lines<'py>(py: Python<'py>, rows: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let rows = RecordBatch::from_pyarrow_bound(rows)?;
+    let lines = py.detach(|| crate::json_lines(&rows)).map_err(PyValueError::new_err)?;
+    Ok(PyBytes::new(py, &lines))
+}
+
 /// Return the CRC-64-AVRO of an Avro schema. Raises ValueError for a text that is none.
 #[pyfunction]
 fn avro_fingerprint(schema: &str) -> PyResult<u64> {
@@ -201,7 +213,9 @@ mod _native {
     use pyo3::types::PyTuple;
 
     #[pymodule_export]
-    use super::{AvroParser, CorruptBatchError, RowParser, Run, avro_fingerprint, decode, decompress, not_json};
+    use super::{
+        AvroParser, CorruptBatchError, RowParser, Run, avro_fingerprint, decode, decompress, json_lines, not_json,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

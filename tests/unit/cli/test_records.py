@@ -71,6 +71,12 @@ def _no_section(begin: int, end: int) -> bytes:
     raise AssertionError("it is read from its begin to its end")
 
 
+def written_as(output: dict[str, Any]) -> Bucket:
+    """Return a bucket that knows how the object was written."""
+    document = revision_of(accepted({"spec.output": output}), "1").document
+    return Bucket({"a/raw/_logpersister/clicks-backup/revisions/0123456789ab.json": dict(document)})
+
+
 @pytest.mark.parametrize("file_format", [*TEXT_FORMATS, *SEQUENCEFILE_FORMATS], ids=label)
 @examples(8)
 @given(rows=samples.records(), data=st.data())
@@ -81,8 +87,7 @@ def test_every_format_that_is_written(file_format: Format, rows: list[Record], d
     if is_text:
         delimiter = options.delimiter.decode()
         output["text"] = {"delimiter": delimiter, "delimiterInValue": str(options.delimiter_in_value)}
-    document = revision_of(accepted({"spec.output": output}), "1").document
-    bucket = Bucket({"a/raw/_logpersister/clicks-backup/revisions/0123456789ab.json": dict(document)})
+    bucket = written_as(output)
     content = encode(file_format, [batch(rows)])
     middle = data.draw(st.integers(0, len(content)))
     found = begin(content[:middle], content[middle:], bucket=bucket, metadata=METADATA)
@@ -191,7 +196,21 @@ def parquet(schema: bool, values: list[bytes | None], **options: Any) -> bytes:
     layout = layout_of(output, ParserSpec(type="json"), spec if schema else None)
     ((path, rows),) = by_path(records, layout.assign(records))
     identity = ObjectIdentity(IDENTITY.range, path)
-    return encode(make_format(output, spec if schema else None), [rows], identity)
+    return encode(make_format(output, schema=spec if schema else None), [rows], identity)
+
+
+@pytest.mark.parametrize("kafka", [["offset"], []], ids=["offsets", "none"])
+def test_json_lines_are_shown_as_they_are(kafka: list[str]) -> None:
+    output = {"format": "jsonl", "jsonl": {"kafkaColumns": kafka}}
+    rows = batch([Record(7, 5, b"k", b'{"a": 1}'), Record(9, 5, b"k", b"\xff")])
+    content = encode(make_format(OutputSpec.model_validate(output)), [rows])
+    found = begin(content, bucket=written_as(output), metadata=METADATA)
+    assert (found.format, found.compression, found.keeps_offsets) == ("jsonl", "gzip", bool(kafka))
+    lines = gzip.decompress(content).splitlines()
+    assert lines[0].startswith(b'{"value":"{\\"a\\": 1}"')
+    assert [(one.value, one.offset) for one in found.records] == list(
+        zip(lines, (7, 9) if kafka else (None, None), strict=True)
+    )
 
 
 def test_rows_are_shown_as_json() -> None:

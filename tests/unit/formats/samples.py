@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.formats.compression import Compression
+from logpersister.formats.jsonl import JsonLinesFormat, JsonLinesOptions
 from logpersister.formats.parquet import PageCompression, ParquetFormat, ParquetOptions
 from logpersister.formats.sequencefile import SequenceFileFormat
 from logpersister.formats.sequencefile_keys import KeyLayout
@@ -18,7 +19,7 @@ from logpersister.formats.sequencefile_layout import CompressionType, SequenceFi
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.schema import RECORDS
+from logpersister.records.schema import HEADERS, RECORDS, RECORDS_WITH_HEADERS
 
 IDENTITY = ObjectIdentity(Range(TopicPartition("clicks", 3), 100, 5_000_000_000), "dt=2026-11-21")
 
@@ -48,7 +49,14 @@ PARQUET_FORMATS = [
         (PageCompression.NONE, ("key",), 70_000, True),
     )
 ]
-FORMATS: list[Format] = [*TEXT_FORMATS, *SEQUENCEFILE_FORMATS, *PARQUET_FORMATS]
+JSONL_FORMATS = [
+    JsonLinesFormat(JsonLinesOptions(compression, kafka_columns, keeps_tombstones))
+    for compression, kafka_columns, keeps_tombstones in (
+        (Compression.GZIP, ("topic", "partition", "offset", "timestamp", "key"), True),
+        (Compression.NONE, (), False),
+    )
+]
+FORMATS: list[Format] = [*TEXT_FORMATS, *SEQUENCEFILE_FORMATS, *PARQUET_FORMATS, *JSONL_FORMATS]
 
 
 class Record(NamedTuple):
@@ -64,6 +72,15 @@ def batch(records: Sequence[Record]) -> pa.RecordBatch:
     columns = list(zip(*records, strict=True)) if records else [(), (), (), ()]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORDS, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=RECORDS)
+
+
+def with_headers(
+    records: pa.RecordBatch, headers: Sequence[Sequence[tuple[bytes, bytes | None]]] = ()
+) -> pa.RecordBatch:
+    """Return the records with these headers, the first ones; all others have none."""
+    of_each = [[{"key": key, "value": value} for key, value in some] for some in headers]
+    of_each += [[] for _ in range(records.num_rows - len(of_each))]
+    return records.append_column(RECORDS_WITH_HEADERS.field("headers"), pa.array(of_each, HEADERS))
 
 
 def cut(whole: pa.RecordBatch, cuts: Iterable[int]) -> list[pa.RecordBatch]:
@@ -89,8 +106,10 @@ def encode(file_format: Format, batches: Iterable[pa.RecordBatch], identity: Obj
 
 def label(file_format: Format) -> str:
     """Return a name for parametrized tests."""
-    assert isinstance(file_format, TextFormat | SequenceFileFormat | ParquetFormat)
+    assert isinstance(file_format, TextFormat | SequenceFileFormat | ParquetFormat | JsonLinesFormat)
     options = file_format.options
+    if isinstance(options, JsonLinesOptions):
+        return f"jsonl-{options.compression}-{len(options.kafka_columns)}"
     if isinstance(options, ParquetOptions):
         return f"parquet-{options.compression}-{options.row_group_bytes}"
     if isinstance(options, TextOptions):

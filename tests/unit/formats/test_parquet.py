@@ -65,7 +65,7 @@ def output_of(**parquet: Any) -> OutputSpec:
 
 def files(output: OutputSpec, batches: "list[pa.RecordBatch]", schema: SchemaSpec | None = SCHEMA) -> dict[str, bytes]:
     """Return the file of each path."""
-    layout, file_format = layout_of(output, ParserSpec(type="json"), schema), make_format(output, schema)
+    layout, file_format = layout_of(output, ParserSpec(type="json"), schema), make_format(output, schema=schema)
     encoders: dict[str, Any] = {}
     written: dict[str, bytes] = {}
     for each in batches:

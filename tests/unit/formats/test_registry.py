@@ -12,7 +12,7 @@ from logpersister.formats.sequencefile_layout import CompressionType, SequenceFi
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.manifest.output import COMPRESSIONS, OutputSpec, SequenceFileSpec, TextSpec
-from tests.unit.formats.samples import batch, encode, many_records
+from tests.unit.formats.samples import batch, encode, many_records, with_headers
 
 
 def _output(**document: Any) -> OutputSpec:
@@ -24,12 +24,13 @@ def _output(**document: Any) -> OutputSpec:
 )
 def test_everything_that_the_manifest_allows_exists(name: str, compression: str) -> None:
     made = make_format(_output(format=name, compression=compression))
-    assert encode(made, [batch(many_records(1000))])
+    assert encode(made, [with_headers(batch(many_records(1000)))])
 
 
 def test_the_manifest_allows_everything_that_exists() -> None:
     assert set(COMPRESSIONS["text"]) == set(Compression)
     assert set(COMPRESSIONS["sequencefile"]) == set(SequenceFileCompression)
+    assert set(COMPRESSIONS["jsonl"]) == set(Compression)
     for spec, field, choices in (
         (TextSpec, "tombstones", Tombstones),
         (TextSpec, "delimiter_in_value", DelimiterInValue),

@@ -168,7 +168,12 @@ BY_VALUE: dict[str, Any] = {
         "storage": {"bucket": "logs"},
         "parser": {"type": "json"},
         "schema": {"fields": [{"name": "country", "type": "string"}]},
-        "output": {"format": "parquet", "partitionBy": [{"lower": "country", "prefix": "land="}]},
+        "output": {
+            "format": "jsonl",
+            "compression": "zstd",
+            "jsonl": {"kafkaColumns": ["key", "offset"], "tombstones": "null"},
+            "partitionBy": [{"lower": "country", "prefix": "land="}],
+        },
     },
 }
 

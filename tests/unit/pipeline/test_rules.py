@@ -13,12 +13,14 @@ import pytest
 from logpersister.formats.base import Encoder, ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.revision import resource_of, revision_of, under_rules
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rules, rules_of
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records import parsers, paths, rows, zones
 from logpersister.records.escaping import QUARANTINE
+from logpersister.records.schema import HEADERS
 from logpersister.storage import names
 from tests.unit.manifest.documents import accepted
 from tests.unit.records.batches import batch_of
@@ -173,7 +175,7 @@ def parquet() -> Iterable[bytes]:
     parquet = {"kafkaColumns": ["topic", "partition", "offset", "timestamp", "key"], "rowGroupBytes": "64Ki"}
     for lost, path, schema in product(("skip", "null"), ("dt=1", QUARANTINE), (None, SCHEMA)):
         spec = {"format": "parquet", "parquet": {**parquet, "tombstones": lost}}
-        file_format = make_format(OutputSpec.model_validate(spec), schema)
+        file_format = make_format(OutputSpec.model_validate(spec), schema=schema)
         encoder: Encoder = file_format.encoder(ObjectIdentity(Range(TopicPartition("clicks", 3), 0, 100), path))
         values = [b'{"id": %d}' % number if number % 9 else None for number in range(9000)]
         batch = batch_of([7] * len(values), values=values, keys=values[::-1])
@@ -190,6 +192,24 @@ def parquet() -> Iterable[bytes]:
         file = pq.ParquetFile(io.BytesIO(content))
         groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
         yield repr((file_format.extension, str(file.schema_arrow), groups, file.read().to_pydict())).encode()
+
+
+def jsonl() -> Iterable[bytes]:
+    """Rows of every kind of column; documents, text and other bytes."""
+    envelope = {"format": "jsonl", "compression": "none", "jsonl": {"tombstones": "null"}}
+    with_headers = batch_of([7, -1, 2**60], values=[b"{\n}", None, b"\xff"], keys=[b"k", b"\xff", None])
+    headers = pa.array([[{"key": b"a", "value": None}, {"key": b"\xff", "value": b"b"}], [], []], HEADERS)
+    with_headers = with_headers.append_column("headers", headers)
+    made = rows.JsonRows(SCHEMA, "drop").parse(batch_of([0] * len(ROWS), values=ROWS)).rows
+    assert made is not None
+    good = batch_of([7] * len(made), values=[b"{}"] * len(made)).append_column("row", made)
+    for batch, schema in ((with_headers, None), (good, SCHEMA)):
+        for kind in ("bytes", "json"):
+            parser = ParserSpec.model_validate({"type": kind})
+            file_format = make_format(OutputSpec.model_validate(envelope), parser, schema)
+            encoder: Encoder = file_format.encoder(ObjectIdentity(Range(TopicPartition("clicks", 3), 0, 100), "dt=1"))
+            yield file_format.extension.encode()
+            yield from (bytes(piece) for piece in (*encoder.encode(batch), *encoder.finish()))
 
 
 def named() -> Iterable[bytes]:
@@ -216,6 +236,7 @@ def format_of(output: Mapping[str, Any]) -> Callable[[], Iterable[bytes]]:
         (json, parsers.JSON_RULES, (1, "42a5f71b6595")),
         (rows_of_a_schema, rows.RULES, (1, "fa04c81524e5")),
         (parquet, used(output={"format": "parquet"})["format:parquet"], (1, "04fdd4c55089")),
+        (jsonl, used(output={"format": "jsonl"})["format:jsonl"], (1, "66262bff4cd2")),
         (named, names.RULES, (1, "9499985f501b")),
         (format_of({"compression": "none"}), used()["format:text"], (1, "70f637ac3c62")),
         (
@@ -229,7 +250,7 @@ def format_of(output: Mapping[str, Any]) -> Callable[[], Iterable[bytes]]:
             (1, "6c5bc191a616"),
         ),
     ],
-    ids=["paths", "json", "rows", "parquet", "names", "text", "text-escaped", "sequencefile"],
+    ids=["paths", "json", "rows", "parquet", "jsonl", "names", "text", "text-escaped", "sequencefile"],
 )
 def test_a_rule_that_does_something_else_has_another_version(
     behaviour: Callable[[], Iterable[bytes]], version: int, known: tuple[int, str]

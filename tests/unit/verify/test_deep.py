@@ -58,8 +58,17 @@ PARQUET: list[dict[str, Any]] = [
         ("none", [], "null", {}),
     )
 ]
-OUTPUTS = [OutputSpec.model_validate(output) for output in [*TEXT, *SEQUENCEFILES, *PARQUET]]
-PLAIN, GZIP, SEQUENCE, ROWS = OUTPUTS[0], OUTPUTS[4], OUTPUTS[-3], OUTPUTS[-2]
+JSONL: list[dict[str, Any]] = [
+    {"format": "jsonl", "compression": compression, "jsonl": {"kafkaColumns": kafka, "tombstones": lost}}
+    for compression, kafka, lost in (
+        ("gzip", ["offset", "topic", "partition", "timestamp", "key"], "skip"),
+        ("none", [], "null"),
+    )
+]
+COLUMNAR = [OutputSpec.model_validate(output) for output in [*PARQUET, *JSONL]]
+ROWS, ROWS_ALONE, LINES, _ = COLUMNAR
+OUTPUTS = [*(OutputSpec.model_validate(output) for output in [*TEXT, *SEQUENCEFILES]), *COLUMNAR]
+PLAIN, GZIP, SEQUENCE = OUTPUTS[0], OUTPUTS[4], OUTPUTS[len(TEXT) + len(SEQUENCEFILES) - 1]
 BY_DAY = OutputSpec.model_validate(
     {"format": "text", "compression": "none", "partitionBy": [{"date": {"granularity": "day"}}]}
 )
@@ -92,7 +101,7 @@ class Scenario:
         records = batch(written)
         parts = by_path(records, layout_of(output, parser, schema).assign(records))
         for path, rows in sorted(parts, key=lambda part: part[0]):
-            self._store(make_format(output, schema), path, rows, parser.type)
+            self._store(make_format(output, parser, schema), path, rows, parser.type)
 
     def _store(self, file_format: Any, path: str, rows: pa.RecordBatch, parser: str) -> None:
         checksum = PayloadChecksum()
@@ -174,7 +183,7 @@ class Read:
 
 
 def name(output: OutputSpec) -> str:
-    settings = output.text or output.sequencefile or output.parquet
+    settings = output.text or output.sequencefile or output.parquet or output.jsonl
     return f"{output.format}-{output.compression}-" + "-".join(map(repr, settings.model_dump().values()))  # type: ignore[union-attr]
 
 
@@ -374,7 +383,7 @@ def mixed(count: int = 40) -> list[Record]:
     return simple(count, lambda number: values[number])
 
 
-SIDES = {"text": PLAIN, "gzip": GZIP, "by-day": BY_DAY, "sequencefile": SEQUENCE, "parquet": ROWS}
+SIDES = {"text": PLAIN, "gzip": GZIP, "by-day": BY_DAY, "sequencefile": SEQUENCE, "parquet": ROWS, "jsonl": LINES}
 
 
 @pytest.mark.parametrize("output", SIDES.values(), ids=list(SIDES))
@@ -434,6 +443,7 @@ SCHEMA = SchemaSpec(
     fields=(
         FieldSpec(name="n", type="int32", required=True),
         FieldSpec(name="tags", type="list<struct<at: timestamp[ns], price: decimal(10,2)>>"),
+        FieldSpec(name="times", type="map<string, struct<second: timestamp[s], day: date>>"),
     )
 )
 
@@ -446,15 +456,14 @@ def events(count: int = 40) -> list[Record]:
             return None
         if number % 5 == 0:
             return b'{"n": "%d"}' % number
-        return b'{"n": %d, "tags": [{"at": "2026-11-21T05:00:00.123456789Z", "price": %d.5}], "x": 0}' % (
-            number,
-            number,
-        )
+        tags = b'[{"at": "2026-11-21T05:00:00.123456789Z", "price": %d.5}]' % number
+        times = b'{"x": {"second": "1969-12-31T23:59:%02dZ", "day": null}}' % (number % 60)
+        return b'{"n": %d, "tags": %s, "times": %s, "x": 0}' % (number, tags, times)
 
     return simple(count, value)
 
 
-@pytest.mark.parametrize("output", [PLAIN, *OUTPUTS[-2:]], ids=["text", "kafka-columns", "tombstones"])
+@pytest.mark.parametrize("output", [PLAIN, *COLUMNAR], ids=name)
 class TestRows:
     def test_rows_are_made_once_more(self, output: OutputSpec) -> None:
         written = events()
@@ -507,5 +516,5 @@ def test_a_parquet_file_that_kafka_has_no_more_proves_itself(schema: SchemaSpec 
     cut.content(lambda content: content[:-9])
     assert "it is no whole Parquet file" in cut.message(Kind.WRONG_CONTENT)
     other = world()
-    other.writing = Writing(OUTPUTS[-1], JSON, schema)
+    other.writing = Writing(ROWS_ALONE, JSON, schema)
     assert "its columns are" in other.message(Kind.WRONG_CONTENT)

@@ -14,6 +14,7 @@ from logpersister_native._native import (
     avro_fingerprint,
     decode,
     decompress,
+    json_lines,
     not_json,
 )
 
@@ -26,5 +27,6 @@ __all__ = [
     "avro_fingerprint",
     "decode",
     "decompress",
+    "json_lines",
     "not_json",
 ]

@@ -3,12 +3,13 @@
 /// No digit has a high bit.
 const NONE: u8 = 0x80;
 
+const ALPHABET: [u8; 64] = *b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 const DIGITS: [u8; 256] = {
-    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut digits = [NONE; 256];
     let mut at = 0;
-    while at < alphabet.len() {
-        digits[alphabet[at] as usize] = at as u8;
+    while at < ALPHABET.len() {
+        digits[ALPHABET[at] as usize] = at as u8;
         at += 1;
     }
     digits
@@ -31,6 +32,31 @@ pub fn decode(text: &[u8], target: &mut Vec<u8>) -> Option<()> {
     let (bytes, behind) = bytes.split_at(length);
     target.extend_from_slice(bytes);
     behind.iter().all(|bits| *bits == 0).then_some(())
+}
+
+/// Appends the text that stands for bytes.
+pub fn encode(bytes: &[u8], text: &mut Vec<u8>) {
+    let (groups, rest) = bytes.as_chunks::<3>();
+    text.reserve(4 * (groups.len() + 1));
+    for group in groups {
+        text.extend_from_slice(&characters(*group));
+    }
+    match *rest {
+        [a] => {
+            let [first, second, ..] = characters([a, 0, 0]);
+            text.extend_from_slice(&[first, second, b'=', b'=']);
+        }
+        [a, b] => {
+            let [first, second, third, _] = characters([a, b, 0]);
+            text.extend_from_slice(&[first, second, third, b'=']);
+        }
+        _ => {}
+    }
+}
+
+#[inline]
+fn characters([a, b, c]: [u8; 3]) -> [u8; 4] {
+    [a >> 2, a << 4 & 0x30 | b >> 4, b << 2 & 0x3c | c >> 6, c & 0x3f].map(|digit| ALPHABET[usize::from(digit)])
 }
 
 #[inline]

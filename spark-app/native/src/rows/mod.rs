@@ -4,7 +4,7 @@
 //! before, `RULES` in `records/rows.py` (JSON) or `records/avro_rows.py` must be raised.
 
 mod avro;
-mod base64;
+pub mod base64;
 mod column;
 mod kind;
 mod nested;
@@ -21,6 +21,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use crate::json::{check_grammar, check_nesting};
 pub use avro::{AvroParser, Framing, avro_fingerprint};
 use column::{Bytes, Filled};
+pub use kind::{NOTATION, per_second};
 use reader::{MOST_NESTED, Reader};
 use reason::path;
 pub use reason::{REASONS, Refusal};

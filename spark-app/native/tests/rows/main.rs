@@ -5,6 +5,7 @@ mod common;
 
 mod avro;
 mod damage;
+mod lines;
 mod numbers;
 mod reasons;
 mod times;

@@ -1,14 +1,14 @@
-"""Which columns a Parquet file has, and how records become them."""
+"""Which columns files of rows have, Parquet and JSON lines alike, and how records become them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import pyarrow as pa
 
 from logpersister.formats import binary
 from logpersister.formats.base import ObjectIdentity
-from logpersister.records.columns import UTC, without_notation
+from logpersister.records.columns import UTC
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
 
 KAFKA_FIELDS: "Final[Mapping[str, pa.Field[Any]]]" = {
@@ -20,9 +20,10 @@ KAFKA_FIELDS: "Final[Mapping[str, pa.Field[Any]]]" = {
     "headers": pa.field("kafka_headers", HEADERS, nullable=False),
 }
 """The column of each of Kafka's own fields."""
-_RAW: "Final[pa.Field[Any]]" = pa.field("value", pa.binary())
+VALUE: Final = "value"
+_RAW: "Final[pa.Field[Any]]" = pa.field(VALUE, pa.binary())
 _REFUSED: "Final[list[pa.Field[Any]]]" = [
-    pa.field("value", pa.binary(), nullable=False),
+    pa.field(VALUE, pa.binary(), nullable=False),
     pa.field(REASON, pa.string(), nullable=False),
     pa.field(FIELD, pa.string()),
 ]
@@ -30,7 +31,7 @@ _CONSTANTS: Final = ("topic", "partition")
 """The same in all rows of an object, so that they are made only when a row group is written."""
 _ALWAYS_IN_QUARANTINE: Final = ("topic", "partition", "offset", "timestamp", "key")
 
-
+Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 Column = Callable[[pa.RecordBatch], "Sequence[pa.Array[Any]]"]
 
 
@@ -55,8 +56,8 @@ class Columns:
         fields = [*self.of_value, *(KAFKA_FIELDS[name] for name in kept)]
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
-    def written(self, group: pa.Table, identity: ObjectIdentity) -> pa.Table:
-        """Return what was kept of the records of a row group with all columns of the file."""
+    def written(self, group: Rows, identity: ObjectIdentity) -> Rows:
+        """Return what was kept of records, for example of a row group, with all columns of the file."""
         partition = identity.range.partition
         constants: Mapping[str, Any] = {
             "topic": partition.topic,
@@ -71,8 +72,7 @@ class Columns:
 
 def row_columns(schema: pa.Schema, kafka: Sequence[str], *, nullable: bool) -> Columns:
     """Return the columns of rows of a schema; `nullable`: also those that it requires, because of tombstones."""
-    bare = without_notation(schema)
-    fields = [pa.field(field.name, field.type, nullable=nullable or field.nullable) for field in bare]
+    fields = [field.with_nullable(nullable or field.nullable) for field in schema]
 
     def values(batch: pa.RecordBatch) -> "Sequence[pa.Array[Any]]":
         return cast("pa.StructArray", batch.column(ROW)).flatten()
@@ -82,13 +82,13 @@ def row_columns(schema: pa.Schema, kafka: Sequence[str], *, nullable: bool) -> C
 
 def raw_columns(kafka: Sequence[str]) -> Columns:
     """Return the columns of values as they are."""
-    return Columns(pa.schema([_RAW]), tuple(kafka), lambda batch: [batch.column("value")])
+    return Columns(pa.schema([_RAW]), tuple(kafka), lambda batch: [batch.column(VALUE)])
 
 
 def quarantine_columns(kafka: Sequence[str]) -> Columns:
     """Return the columns of refused records: all by which they can be found and put right."""
     chosen = (*_ALWAYS_IN_QUARANTINE, *(name for name in kafka if name not in _ALWAYS_IN_QUARANTINE))
-    return Columns(pa.schema(_REFUSED), chosen, lambda batch: [batch.column(name) for name in ("value", REASON, FIELD)])
+    return Columns(pa.schema(_REFUSED), chosen, lambda batch: [batch.column(name) for name in (VALUE, REASON, FIELD)])
 
 
 def _kafka_column(batch: pa.RecordBatch, name: str) -> "pa.Array[Any]":

@@ -1,0 +1,126 @@
+"""Format ``jsonl``: a JSON object per line, of the fields of ``spec.schema``, or of the whole record (the envelope).
+
+docs/formats.md says how each type is written; the writer is native (spark-app/native/src/lines).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+import logpersister_native as native
+from logpersister.formats import binary
+from logpersister.formats.base import Bytes, ObjectIdentity
+from logpersister.formats.compression import Compression, Compressor, compressor
+from logpersister.formats.file_columns import VALUE, Columns, quarantine_columns, raw_columns, row_columns
+from logpersister.records.columns import NOTATION
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.schema import HEADERS
+
+RULES: Final = 1
+"""Raise it when an object gets another extension, or a record becomes other bytes before they are compressed."""
+
+_CONTENT_TYPES: Final = {
+    Compression.NONE: "application/x-ndjson",
+    Compression.GZIP: "application/gzip",
+    Compression.ZSTD: "application/zstd",
+}
+_TEXT: "Final[dict[bytes | str, bytes | str]]" = {NOTATION: b"text"}
+"""Of bytes that are written as text where they are UTF-8, else as base64 in a field whose name ends in ``_base64``."""
+_JSON: "Final[dict[bytes | str, bytes | str]]" = {NOTATION: b"json"}
+_TEXT_HEADERS: Final = pa.list_(
+    HEADERS.value_field.with_type(pa.struct([field.with_metadata(_TEXT) for field in HEADERS.value_type]))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLinesOptions:
+    """The settings of the format."""
+
+    compression: Compression = Compression.NONE
+    kafka_columns: tuple[str, ...] = ()
+    keeps_tombstones: bool = False
+    """Whether a record with a null value is a line, or left out."""
+    schema: pa.Schema | None = None
+    """Columns of rows (`records.columns`); None: values as they are."""
+    values_are_json: bool = False
+    """Whether a value that is no row is a JSON document (the parser has seen to it), or any bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLinesFormat:
+    """`formats.base.Format` for JSON lines."""
+
+    options: JsonLinesOptions
+
+    @property
+    def extension(self) -> str:
+        return ".jsonl" + self.options.compression.extension
+
+    @property
+    def content_type(self) -> str:
+        return _CONTENT_TYPES[self.options.compression]
+
+    @property
+    def content_encoding(self) -> str | None:
+        """None, as of text."""
+        return None
+
+    @property
+    def wants_headers(self) -> bool:
+        return "headers" in self.options.kafka_columns
+
+    @property
+    def held_back(self) -> int:
+        return 1 << 20  # the state of a compressor, and a chunk
+
+    def encoder(self, identity: ObjectIdentity) -> "JsonLinesEncoder":
+        options, columns = self.options, self._columns(identity.path)
+        of_values = _JSON if options.values_are_json and identity.path != QUARANTINE else _TEXT
+        return JsonLinesEncoder(options, identity, columns, _with_notation(columns.schema, of_values))
+
+    def _columns(self, path: str) -> Columns:
+        options = self.options
+        if path == QUARANTINE:
+            return quarantine_columns(options.kafka_columns)
+        if options.schema is None:
+            return raw_columns(options.kafka_columns)
+        return row_columns(options.schema, options.kafka_columns, nullable=options.keeps_tombstones)
+
+
+class JsonLinesEncoder:
+    """`formats.base.Encoder` for JSON lines. Exhaust what a call returns before the next call."""
+
+    def __init__(
+        self, options: JsonLinesOptions, identity: ObjectIdentity, columns: Columns, notations: pa.Schema
+    ) -> None:
+        self._keeps_tombstones = options.keeps_tombstones
+        self._identity = identity
+        self._columns = columns
+        self._notations = notations
+        self._stream: Compressor = compressor(options.compression)
+
+    def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
+        for part in binary.slices(batch):
+            value = binary.column(part, "value")
+            kept = part.filter(value.is_valid()) if value.null_count and not self._keeps_tombstones else part
+            rows = self._columns.written(self._columns.waiting(kept), self._identity)
+            told = pa.RecordBatch.from_arrays(rows.columns, schema=self._notations)
+            yield from self._stream.write(native.json_lines(told))
+
+    def finish(self) -> Iterator[Bytes]:
+        return self._stream.finish()
+
+
+def _with_notation(schema: pa.Schema, of_values: dict[bytes | str, bytes | str]) -> pa.Schema:
+    """Return the columns of a file with the notation of those bytes that `records.columns` says none of."""
+    fields = []
+    for field in schema:
+        if field.type == HEADERS:
+            fields.append(field.with_type(_TEXT_HEADERS))
+        elif pa.types.is_binary(field.type) and NOTATION not in (field.metadata or {}):
+            fields.append(field.with_metadata(of_values if field.name == VALUE else _TEXT))
+        else:
+            fields.append(field)
+    return pa.schema(fields)

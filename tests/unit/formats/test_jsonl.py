@@ -1,0 +1,162 @@
+"""Format jsonl: what its lines say, read by Python's own parser and by a reader of another project."""
+
+import base64
+import io
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.json
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.formats.base import ObjectIdentity
+from logpersister.formats.registry import make_format
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.pipeline.splitting import by_path
+from logpersister.ranges import TopicPartition
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.quarantine import layout_of
+from logpersister.verify.content import content_of
+from logpersister.verify.writing import Writing
+from tests.examples import examples
+from tests.unit.formats.samples import IDENTITY, Record, batch, with_headers
+
+BYTES, JSON = ParserSpec(), ParserSpec(type="json")
+SCHEMA = SchemaSpec(
+    fields=(
+        FieldSpec(name="n", type="int32", required=True),
+        FieldSpec(name="at", type="timestamp[ms]", format="epoch[s]"),
+        FieldSpec(name="tags", type="list<struct<a: map<string, int8>, b: json>>"),
+        FieldSpec(name="raw", type="binary[base64]"),
+    )
+)
+
+
+def output_of(**jsonl: Any) -> OutputSpec:
+    return OutputSpec.model_validate({"format": "jsonl", "compression": "none", "jsonl": jsonl})
+
+
+def files(
+    output: OutputSpec, records: pa.RecordBatch, parser: ParserSpec = BYTES, schema: SchemaSpec | None = None
+) -> dict[str, bytes]:
+    """Return the file of each path."""
+    written = {}
+    for path, part in by_path(records, layout_of(output, parser, schema).assign(records)):
+        encoder = make_format(output, parser, schema).encoder(ObjectIdentity(IDENTITY.range, path))
+        written[path] = b"".join(map(bytes, [*encoder.encode(part), *encoder.finish()]))
+    return written
+
+
+def lines(content: bytes) -> list[Any]:
+    assert content.endswith(b"\n")
+    return [json.loads(line) for line in content.split(b"\n")[:-1]]
+
+
+def test_the_envelope_has_all_of_a_record() -> None:
+    records = with_headers(
+        batch([Record(100, 1_795_237_200_123, b"key", b'a "value"'), Record(102, -1, b"\xff\x00", b"\xfe")]),
+        [[(b"trace", b"1"), (b"\xff", b"\xff"), (b"none", None)]],
+    )
+    assert lines(files(output_of(), records)[""]) == [
+        {
+            "value": 'a "value"',
+            "kafka_topic": "clicks",
+            "kafka_partition": 3,
+            "kafka_offset": 100,
+            "kafka_timestamp": "2026-11-21T05:00:00.123Z",
+            "kafka_key": "key",
+            "kafka_headers": [
+                {"key": "trace", "value": "1"},
+                {"key_base64": "/w==", "value_base64": "/w=="},
+                {"key": "none", "value": None},
+            ],
+        },
+        {
+            "value_base64": "/g==",
+            "kafka_topic": "clicks",
+            "kafka_partition": 3,
+            "kafka_offset": 102,
+            "kafka_timestamp": None,
+            "kafka_key_base64": base64.b64encode(b"\xff\x00").decode(),
+            "kafka_headers": [],
+        },
+    ]
+
+
+def test_values_that_were_checked_to_be_json_stand_there_as_json() -> None:
+    records = batch([Record(1, 5, None, b'{\n "a": [1,\r\n 2]}'), Record(2, 5, None, b"{"), Record(3, 5, None, b'"x"')])
+    written = files(output_of(kafkaColumns=["offset"]), records, JSON)
+    assert written[""].count(b"\n") == 2
+    assert lines(written[""]) == [{"value": {"a": [1, 2]}, "kafka_offset": 1}, {"value": "x", "kafka_offset": 3}]
+    assert lines(written[QUARANTINE]) == [
+        {
+            "value": "{",
+            "reason": "not_json",
+            "field": None,
+            "kafka_topic": "clicks",
+            "kafka_partition": 3,
+            "kafka_offset": 2,
+            "kafka_timestamp": "1970-01-01T00:00:00.005Z",
+            "kafka_key": None,
+        }
+    ]
+
+
+def test_rows_have_the_fields_of_the_schema() -> None:
+    value = b'{"tags": [{"a": {"x": 1}, "b": {"any": [1]}}], "n": 7, "raw": "AAE=", "at": 1795237200, "other": 1}'
+    written = files(output_of(), batch([Record(1, 5, b"k", value)]), JSON, SCHEMA)
+    assert lines(written[""]) == [
+        {"n": 7, "at": "2026-11-21T05:00:00.000Z", "tags": [{"a": {"x": 1}, "b": {"any": [1]}}], "raw": "AAE="}
+    ]
+    with_key = files(output_of(kafkaColumns=["key"]), batch([Record(1, 5, b"k", value)]), JSON, SCHEMA)
+    assert [list(line)[-1] for line in lines(with_key[""])] == ["kafka_key"]
+
+
+@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["values", "rows"])
+def test_tombstones(schema: SchemaSpec | None) -> None:
+    few = batch([Record(1, 5, b"a", None), Record(2, 5, b"b", b'{"n": 1}')])
+    kept = lines(files(output_of(tombstones="null", kafkaColumns=["key"]), few, JSON, schema)[""])
+    assert [line["kafka_key"] for line in kept] == ["a", "b"]
+    assert kept[0]["value" if schema is None else "n"] is None
+    skipped = lines(files(output_of(kafkaColumns=["key"]), few, JSON, schema)[""])
+    assert [line["kafka_key"] for line in skipped] == ["b"]
+
+
+_payload = st.none() | st.binary(max_size=40) | st.text(max_size=20).map(str.encode)
+
+
+@examples(100)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(-(2**63), 2**63 - 1), _payload, _payload, st.lists(st.tuples(_payload, _payload), max_size=3)
+        ),
+        max_size=8,
+    )
+)
+def test_verification_reads_back_what_was_written(records: list[tuple[int, Any, Any, list[tuple[Any, Any]]]]) -> None:
+    """Any bytes and any timestamps, which producers may choose."""
+    headers = [[(key or b"", value) for key, value in some] for *_, some in records]
+    rows = with_headers(
+        batch([Record(number, time, key, value) for number, (time, key, value, _) in enumerate(records)]), headers
+    )
+    output = output_of(tombstones="null")
+    content = files(output, rows).get("", b"")
+    read = content_of(Writing(output, BYTES), TopicPartition("clicks", 3), "")
+    assert [item for items in read.stored([content]) for item in items] == list(read.expectation()(rows))
+
+
+def test_another_project_reads_it() -> None:
+    """pyarrow; Spark reads what members write (tests/integration/test_member_rows.py)."""
+    value = b'{"n": %d, "at": 1795237200, "tags": [{"a": {"x": 1}, "b": "text"}], "raw": "AAE="}'
+    records = batch([Record(number, 5, b"k%d" % number, value % number) for number in range(1000)])
+    content = files(output_of(kafkaColumns=["offset", "timestamp", "key"]), records, JSON, SCHEMA)[""]
+    at = pa.schema([pa.field("at", pa.timestamp("ms"))])
+    table = pyarrow.json.read_json(io.BytesIO(content), parse_options=pyarrow.json.ParseOptions(at))
+    assert table.column("n").to_pylist() == table.column("kafka_offset").to_pylist() == list(range(1000))
+    assert table.column("kafka_key").to_pylist()[-1] == "k999"
+    assert set(table.column("at").cast(pa.int64()).to_pylist()) == {1_795_237_200_000}
