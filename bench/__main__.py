@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import backlog, latency, parsers, rebalance, resources, service, start, throughput, trickle
+from bench import backlog, formats, latency, parsers, rebalance, resources, service, start, throughput, trickle
 
 COMMANDS = {
     "throughput": throughput,
@@ -10,6 +10,7 @@ COMMANDS = {
     "trickle": trickle,
     "backlog": backlog,
     "parsers": parsers,
+    "formats": formats,
     "rebalance": rebalance,
     "start": start,
     "operator": resources,

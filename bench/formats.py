@@ -1,0 +1,117 @@
+"""``make bench ARGS=formats``: what formats cost, alone: MB of values per CPU second, from records to bytes.
+
+Values are JSON events. Cases with a schema have its parser in them; the others take values as they are.
+"""
+
+import argparse
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from rich.box import MARKDOWN
+from rich.console import Console
+from rich.table import Table
+
+from bench import machine
+from bench.events import SCHEMA, event
+from bench.spread import Spread
+from logpersister.formats.base import ObjectIdentity
+from logpersister.formats.registry import make_format
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.pipeline.splitting import by_path
+from logpersister.ranges import Range, TopicPartition
+from logpersister.records.quarantine import layout_of
+from logpersister.records.schema import HEADERS, RECORDS_WITH_HEADERS
+
+BATCH_BYTES = 4 << 20
+WIDTH = 100
+VALUES, ROWS = "values", "rows"
+OUTPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "text, none": (VALUES, {"format": "text", "compression": "none"}),
+    "text, gzip": (VALUES, {"format": "text", "compression": "gzip"}),
+    "text, zstd": (VALUES, {"format": "text", "compression": "zstd"}),
+    "sequencefile messagepack, block": (VALUES, {"format": "sequencefile", "sequencefile": {"key": "messagepack"}}),
+    "parquet zstd, `value` only": (VALUES, {"format": "parquet"}),
+    "parquet zstd, rows": (ROWS, {"format": "parquet"}),
+    "parquet snappy, rows": (ROWS, {"format": "parquet", "compression": "snappy"}),
+    "jsonl, none, envelope": (VALUES, {"format": "jsonl", "compression": "none"}),
+    "jsonl, gzip, envelope": (VALUES, {"format": "jsonl"}),
+    "jsonl, none, rows": (ROWS, {"format": "jsonl", "compression": "none"}),
+    "jsonl, gzip, rows": (ROWS, {"format": "jsonl"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A format and a size, the MB per CPU second of each round, and bytes of objects by bytes of values."""
+
+    output: str
+    size: int
+    results: list[float] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+
+
+def sample(size: int) -> pa.RecordBatch:
+    """Return a batch of events; the same in every run."""
+    chance = random.Random(size)
+    rows = BATCH_BYTES // size
+    columns: list[pa.Array[Any]] = [
+        pa.array(np.arange(rows)),
+        pa.array(np.full(rows, 1_795_237_200_000)),
+        pa.array([b"%012d" % number for number in range(rows)], pa.binary()),
+        pa.array([event(chance, size).encode() for _ in range(rows)], pa.binary()),
+        pa.array([[] for _ in range(rows)], HEADERS),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=RECORDS_WITH_HEADERS)
+
+
+def measure(case: Case, batch: pa.RecordBatch, megabytes: int) -> None:
+    """Write one object of so much payload; note MB of values per CPU second of this process."""
+    kind, document = OUTPUTS[case.output]
+    output = OutputSpec.model_validate(document)
+    schema = SchemaSpec.model_validate(SCHEMA) if kind == ROWS else None
+    parser = ParserSpec(type="json" if kind == ROWS else "bytes")
+    layout = layout_of(output, parser, schema)
+    encoder = make_format(output, parser, schema).encoder(ObjectIdentity(Range(TopicPartition("t", 0), 0, 1), ""))
+    payload = batch.num_rows * case.size
+    times = max(1, megabytes * 10**6 // payload)
+    written = 0
+    began = time.process_time()
+    for _ in range(times):
+        for _path, rows in by_path(batch, layout.assign(batch)):
+            written += sum(memoryview(piece).nbytes for piece in encoder.encode(rows))
+    written += sum(memoryview(piece).nbytes for piece in encoder.finish())
+    case.results.append(payload * times / (time.process_time() - began) / 1e6)
+    case.ratios.append(written / (payload * times))
+
+
+def table(cases: Sequence[Case]) -> Table:
+    """Return the median (least-most) of each case."""
+    shown = Table(title="formats: MB of values per CPU second; median (least-most)", box=MARKDOWN)
+    for column in ("format", "value", "MB/CPU s", "bytes"):
+        shown.add_column(column, no_wrap=True)
+    for case in cases:
+        shown.add_row(case.output, f"{case.size:,} B", Spread.of(case.results).text(), f"{case.ratios[0]:.0%}")
+    return shown
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m bench formats", description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[400, 1000], help="of values, bytes")
+    parser.add_argument("--rounds", type=int, default=5, help="measurements of each configuration")
+    parser.add_argument("--megabytes", type=int, default=100, help="values of one measurement")
+    options = parser.parse_args(arguments)
+    print(machine.describe(), flush=True)
+    cases = [Case(output, size) for output in OUTPUTS for size in options.sizes]
+    samples = {size: sample(size) for size in options.sizes}
+    for _ in range(options.rounds):
+        for case in cases:
+            measure(case, samples[case.size], options.megabytes)
+    Console(width=WIDTH).print(table(cases))
