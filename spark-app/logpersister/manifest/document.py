@@ -15,6 +15,7 @@ from logpersister.manifest.substitution import Variables, substitute
 
 _MOST_NODES = 100_000
 """Nodes after aliases are replaced by what they refer to: a manifest has hundreds."""
+_MOST_DIGITS = 1_000
 
 
 class _Loader(yaml.SafeLoader):
@@ -31,6 +32,15 @@ for _tag, _pattern, _first in [
     ("merge", r"<<", ["<"]),
 ]:
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), _first)
+
+
+def _whole_number(loader: _Loader, node: yaml.ScalarNode) -> int | str:
+    """Return a number; one of more digits than Python reads stays text, which the rule of its field then refuses."""
+    text: str = loader.construct_scalar(node)
+    return int(text) if len(text) <= _MOST_DIGITS else text
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _whole_number)
 
 
 class Document:

@@ -178,7 +178,7 @@ def test_words_of_yaml_1_1_are_text(word: str) -> None:
     assert f'"{word}" is neither true nor false' in error_of(MANIFEST + f"    pathStyle: {word}\n")[0]
 
 
-@pytest.mark.parametrize("number", ["0x10", "010", "1_0", "1:30", "0o7"])
+@pytest.mark.parametrize("number", ["0x10", "010", "1_0", "1:30", "0o7", pytest.param("9" * 5000, id="5,000 digits")])
 def test_numbers_of_yaml_1_1_are_text(number: str) -> None:
     assert "spec.members: " in error_of(MANIFEST + f"  members: {number}\n")[0]
 
