@@ -13,6 +13,8 @@ EARLY: Final = 0.2
 """Share of its pause by which a group may be asked too early, to be in one batch with others."""
 MOST_PARTITIONS: Final = 5_000
 """Of a batch, so that the memory that its answers need is bounded. A single group may have more."""
+GUESSED_PARTITIONS: Final = 100
+"""Of a group that was never asked: all groups of an operator that begins must not be one batch."""
 LARGEST_SHARE: Final = 0.1
 """Share of the time during which the operator may ask about lag."""
 LONGEST: Final = 10.0
@@ -26,7 +28,7 @@ class Due:
     at: float
     not_before: float
     """From when on it may be asked if others are."""
-    partitions: int = 1
+    partitions: int = GUESSED_PARTITIONS
     """How many it had when it was asked last."""
 
     @classmethod

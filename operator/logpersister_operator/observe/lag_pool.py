@@ -159,8 +159,7 @@ class LagPool:
             ]
             total = sum(subject.asking for subject in self._subjects.values())
             for subject in subjects.values():
-                partitions = subject.answer.summary.partitions if isinstance(subject.answer, KnownLag) else 1
-                subject.due = Due.after(now, pause(self._seconds, total, subject.failures), max(1, partitions))
+                subject.due = Due.after(now, pause(self._seconds, total, subject.failures), _partitions(subject))
             client.busy = False
             is_over = self._stopped or not client.subjects
             self._changed.notify()
@@ -176,6 +175,13 @@ class LagPool:
         if asking is not None:
             subject.asking = asking
         return _essence(before) != _essence(answer)
+
+
+def _partitions(subject: _Subject) -> int:
+    """Return how many its group had when that was known last."""
+    if isinstance(subject.answer, KnownLag):
+        return max(1, subject.answer.summary.partitions)
+    return subject.due.partitions
 
 
 def _essence(answer: KnownLag | UnknownLag | None) -> object:
