@@ -108,19 +108,37 @@ class ExactComparison:
         return f"{where} it holds {_short(found[same])}, Kafka {_short(expected[same])}"
 
 
-def missing_from(content: Content, stored: Iterator[Items], records: Iterable[pa.RecordBatch]) -> str | None:
-    """Return what an object lacks of the records that Kafka still has, in their order; None: nothing.
+class PartialComparison:
+    """An object must hold these records, in this order, and may hold more: Kafka has deleted some since."""
 
-    For ranges of which Kafka has deleted records since: the object may hold more. Raises `ContentError`.
-    """
-    items = chain.from_iterable(stored)
-    expectation = content.expectation()
-    for batch in records:
-        for expected in expectation(batch):
-            if not any(item == expected for item in items):
-                first, last = batch.column("offset")[0].as_py(), batch.column("offset")[-1].as_py()
-                return f"it lacks {_short(expected)}, which Kafka has between offsets {first} and {last}"
-    return None
+    def __init__(self, content: Content, stored: Iterator[Items]) -> None:
+        self._expected = content.expectation()
+        self._items = chain.from_iterable(stored)
+        self.difference: str | None = None
+        """The first one that was found."""
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Look for the next records; after a difference for none any more."""
+        if self.difference is not None:
+            return
+        try:
+            for expected in self._expected(batch):
+                if not any(item == expected for item in self._items):
+                    first, last = batch.column("offset")[0].as_py(), batch.column("offset")[-1].as_py()
+                    self.difference = f"it lacks {_short(expected)}, which Kafka has between offsets {first} and {last}"
+                    return
+        except ContentError as error:
+            self.difference = str(error)
+
+    def finish(self) -> None:
+        """Read the end."""
+        if self.difference is not None:
+            return
+        try:
+            for _ in self._items:
+                pass
+        except ContentError as error:
+            self.difference = str(error)
 
 
 class OwnFacts:

@@ -1,9 +1,10 @@
 """The deep form: reads objects back and compares them with Kafka's records, one range after the other."""
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
 
 import pyarrow as pa
 
@@ -11,21 +12,26 @@ from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range
 from logpersister.storage.facts import ObjectFacts
-from logpersister.verify.comparison import ExactComparison, OwnFacts, Tally, missing_from
+from logpersister.verify.comparison import ExactComparison, OwnFacts, PartialComparison, Tally
 from logpersister.verify.content import Content, Items, content_of
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.missing_offsets import Reader
 from logpersister.verify.spans import common
-from logpersister.verify.streams import ContentError
 from logpersister.verify.tiling import Examination, Tile
 from logpersister.verify.writing import Writing
 
-AT_ONCE = 8
-"""Objects of one range that are read side by side; a range with more paths is read from Kafka several times."""
+AT_ONCE: Final = 8
+"""Large objects of one range that are read side by side; for further ones its records are read from Kafka once more."""
+SMALL_BYTES: Final = 1 << 20
+"""Of what an object holds, as items in memory: up to so many it is read at once, when its first record comes."""
+HELD_BYTES: Final = 64 << 20
+"""Of all objects of one range that are held so at the same time."""
+_ITEM_BYTES: Final = 200
+"""That an item takes besides what is in it."""
 
 ReadObject = Callable[[str], Generator[bytes, None, None]]
-"""Streams the bytes of an object; raises `ContentError` when it is gone."""
+"""Streams the bytes of an object; raises `verify.streams.ContentError` when it is gone."""
 Known = tuple[StoredObject, ObjectFacts]
 
 
@@ -108,16 +114,19 @@ class _TileComparison:
     def findings(self) -> Iterator[Finding]:
         tallies: defaultdict[str, Tally] = defaultdict(Tally)
         differences: list[str | None] = []
-        for begin in range(0, len(self._objects), AT_ONCE):
-            differences += self._pass(self._objects[begin : begin + AT_ONCE], tallies if begin == 0 else None)
+        for number, some in enumerate(passes(self._objects)):
+            differences += self._exactly(some, tallies if number == 0 else None)
         in_kafka = sum(tally.records for tally in tallies.values())
         lacking = in_kafka < sum(facts.records for _, facts in self._objects)
+        partly: list[Known] = []
         for (one, facts), difference in zip(self._objects, differences, strict=True):
             tally = tallies[one.name.path]
             if tally.records < facts.records and lacking:
-                yield from self._partly(one, facts, tally.records)
+                partly.append((one, facts))
             else:
                 yield from self._wholly(one, facts, tally, difference)
+        for some in passes(partly):
+            yield from self._partly(some, tallies)
         if self.complete:
             yield from self._paths_without_objects(tallies)
 
@@ -136,25 +145,37 @@ class _TileComparison:
                 where = (beside.name.topic_partition, *self._tile.span)
                 yield Finding(Kind.MISSING, *where, message, None, beside.name.generation)
 
-    def _pass(self, objects: Sequence[Known], tallies: "defaultdict[str, Tally] | None") -> list[str | None]:
-        """Compare a few objects with all that Kafka has; return the first difference of each."""
+    def _exactly(self, objects: Sequence[Known], tallies: "defaultdict[str, Tally] | None") -> list[str | None]:
+        """Compare objects with all that Kafka has; return the first difference of each."""
         with ExitStack() as stack:
             comparisons = [
-                ExactComparison(content, stack.enter_context(closing(self._deep.items(content, one))))
-                for one, content in ((one, self._content(one)) for one, _ in objects)
+                ExactComparison(self._content(one), self._items(one, facts, stack)) for one, facts in objects
             ]
-            comparisons_of: defaultdict[str, list[ExactComparison]] = defaultdict(list)
-            for (one, _), comparison in zip(objects, comparisons, strict=True):
-                comparisons_of[one.name.path].append(comparison)
-            for batch in self._deep.records(self._wanted, self._estimate):
-                for path, rows in by_path(batch, self._layout.assign(batch)):
-                    if tallies is not None:
-                        tallies[path].add(rows)
-                    for comparison in comparisons_of.get(path, ()):
-                        comparison.add(rows)
-            for comparison in comparisons:
-                comparison.finish()
+            self._pass([one for one, _ in objects], comparisons, tallies)
         return [comparison.difference for comparison in comparisons]
+
+    def _items(self, one: StoredObject, facts: ObjectFacts, stack: ExitStack) -> Iterator[Items]:
+        items = stack.enter_context(closing(self._deep.items(self._content(one), one)))
+        return _held(items) if _size(facts) <= SMALL_BYTES else items
+
+    def _pass(
+        self,
+        objects: Sequence[StoredObject],
+        comparisons: "Sequence[_Comparison]",
+        tallies: "defaultdict[str, Tally] | None",
+    ) -> None:
+        """Read all records of the range once, and give each to the comparisons of its path."""
+        comparisons_of: defaultdict[str, list[_Comparison]] = defaultdict(list)
+        for one, comparison in zip(objects, comparisons, strict=True):
+            comparisons_of[one.name.path].append(comparison)
+        for batch in self._deep.records(self._wanted, self._estimate):
+            for path, rows in by_path(batch, self._layout.assign(batch)):
+                if tallies is not None:
+                    tallies[path].add(rows)
+                for comparison in comparisons_of.get(path, ()):
+                    comparison.add(rows)
+        for comparison in comparisons:
+            comparison.finish()
 
     def _wholly(self, one: StoredObject, facts: ObjectFacts, tally: Tally, difference: str | None) -> Iterator[Finding]:
         wrong = tally.differences(facts)
@@ -165,36 +186,63 @@ class _TileComparison:
         else:
             self.compared += tally.records
 
-    def _partly(self, one: StoredObject, facts: ObjectFacts, left: int) -> Iterator[Finding]:
-        """Compare an object with the records that Kafka still has, and all of it with its own facts."""
-        content = self._content(one)
-        own = OwnFacts(content, facts)
-        path = one.name.path
-        records = (
-            rows
-            for batch in self._deep.records(self._wanted, self._estimate)
-            for where, rows in by_path(batch, self._layout.assign(batch))
-            if where == path
-        )
-        with closing(self._deep.items(content, one)) as stored:
-            items = own.through(stored)
-            try:
-                difference = missing_from(content, items, records)
-                for _ in items:
-                    pass
-            except ContentError as error:
-                difference = str(error)
-        difference = difference or own.difference()
-        if difference is not None:
-            yield finding(Kind.WRONG_CONTENT, self._tile, one, difference)
-            return
-        self.compared += left
-        message = (
-            f"Kafka has {left} of its {facts.records} records now; the others were compared with its own facts only"
-        )
-        if own.surplus:
-            message += ", and not these, because values contain the delimiter"
-        yield finding(Kind.NOT_COMPARED, self._tile, one, message)
+    def _partly(self, objects: Sequence[Known], tallies: Mapping[str, Tally]) -> Iterator[Finding]:
+        """Compare objects with the records that Kafka still has, and all of each with its own facts."""
+        with ExitStack() as stack:
+            owns = [OwnFacts(self._content(one), facts) for one, facts in objects]
+            comparisons = [
+                PartialComparison(self._content(one), own.through(self._items(one, facts, stack)))
+                for (one, facts), own in zip(objects, owns, strict=True)
+            ]
+            self._pass([one for one, _ in objects], comparisons, None)
+        for (one, facts), own, comparison in zip(objects, owns, comparisons, strict=True):
+            left = tallies[one.name.path].records
+            difference = comparison.difference or own.difference()
+            if difference is not None:
+                yield finding(Kind.WRONG_CONTENT, self._tile, one, difference)
+                continue
+            self.compared += left
+            message = (
+                f"Kafka has {left} of its {facts.records} records now; the others were compared with its own facts only"
+            )
+            if own.surplus:
+                message += ", and not these, because values contain the delimiter"
+            yield finding(Kind.NOT_COMPARED, self._tile, one, message)
+
+
+class _Comparison(Protocol):
+    def add(self, batch: pa.RecordBatch) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+def passes(objects: Iterable[Known]) -> Iterator[list[Known]]:
+    """Yield those objects of a range together that are compared while its records are read once."""
+    chosen: list[Known] = []
+    held = large = 0
+    for one, facts in objects:
+        size = _size(facts)
+        is_small = size <= SMALL_BYTES
+        if chosen and (held + size > HELD_BYTES if is_small else large == AT_ONCE):
+            yield chosen
+            chosen, held, large = [], 0, 0
+        chosen.append((one, facts))
+        held += size if is_small else 0
+        large += not is_small
+    if chosen:
+        yield chosen
+
+
+def _size(facts: ObjectFacts) -> int:
+    """Return about how many bytes the items of an object take; of those of earlier releases it is not known."""
+    if facts.payload is None:
+        return SMALL_BYTES + 1
+    return sum(facts.payload) + facts.records * _ITEM_BYTES
+
+
+def _held(items: Iterator[Items]) -> Iterator[Items]:
+    """Read all items when the first is asked for: the object and its decompressor are not open until the last."""
+    yield from list(items)
 
 
 def _judged(found: Finding, writing: Writing) -> Finding:

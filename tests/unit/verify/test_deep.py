@@ -22,6 +22,7 @@ from logpersister.ranges import Range
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
+from logpersister.verify import deep
 from logpersister.verify.deep import DeepResult, DeepVerification
 from logpersister.verify.evidence import KafkaView, StoredObject
 from logpersister.verify.findings import Kind
@@ -518,3 +519,18 @@ def test_a_parquet_file_that_kafka_has_no_more_proves_itself(schema: SchemaSpec 
     other = world()
     other.writing = Writing(ROWS_ALONE, JSON, schema)
     assert "its columns are" in other.message(Kind.WRONG_CONTENT)
+
+
+def test_a_thousand_small_objects_are_compared_in_one_pass_over_kafka_and_large_ones_in_several() -> None:
+    def known(payload: tuple[int, int] | None) -> Any:
+        one = stored_object(0, 10)
+        assert one.facts is not None
+        return one, replace(one.facts, payload=payload, records=10)
+
+    small, large, unknown = known((3_000, 0)), known((deep.SMALL_BYTES, 0)), known(None)
+    assert [len(some) for some in deep.passes([small] * 1_000)] == [1_000]
+    assert [len(some) for some in deep.passes([large, unknown] * 10)] == [8, 8, 4]
+    assert [len(some) for some in deep.passes([small] * 100 + [large] * 8 + [small] * 100)] == [208]
+    half = known((deep.SMALL_BYTES // 2, 0))
+    assert max(len(some) for some in deep.passes([half] * 1_000)) == deep.HELD_BYTES // deep._size(half[1])
+    assert sum(len(some) for some in deep.passes([half] * 1_000)) == 1_000
