@@ -36,6 +36,9 @@ _HELM_VERSION = " ".join(
 _COMPILED_SOONER = "-gcflags=all=-l -dwarf=false"
 """Without inlining and debug information a compiler does half the work; tests ask little of what it makes."""
 
+_COLLECTED_LESS = "400"
+"""A compiler that looks for garbage less often took 104 instead of 132 CPU seconds for kubectl."""
+
 
 @dataclass(frozen=True)
 class GoBuild:
@@ -86,7 +89,7 @@ class GoBuild:
 
     def environment(self, folder: Path) -> dict[str, str]:
         """Return what is added to the environment."""
-        return {"GOBIN": str(folder), "CGO_ENABLED": "0"}
+        return {"GOBIN": str(folder), "CGO_ENABLED": "0", "GOGC": _COLLECTED_LESS}
 
 
 GO_BUILDS = (

@@ -13,6 +13,7 @@ from tests.examples import register_profiles
 
 register_profiles()
 
+_MODEL = Path(__file__).parent / "model"
 _WORKER_COVERAGE = Path(__file__).parent / "worker_coverage"
 
 
@@ -34,7 +35,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         wanted = (item.get_closest_marker("soak") is not None) == config.getoption("soak")
         (chosen if wanted else others).append(item)
     config.hook.pytest_deselected(items=others)
-    items[:] = chosen
+    # Searches compute for long and wait for nothing: begun first, they fill the time in which tests of real parts wait.
+    items[:] = sorted(chosen, key=lambda item: _MODEL not in item.path.parents)
 
 
 def pytest_configure() -> None:
