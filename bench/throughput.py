@@ -29,6 +29,7 @@ OUTPUTS: Mapping[str, Mapping[str, str]] = {
     "text-gzip": {"format": "text", "compression": "gzip"},
     "text-zstd": {"format": "text", "compression": "zstd"},
     "sequencefile": {"format": "sequencefile", "compression": "none"},
+    "jsonl": {"format": "jsonl", "compression": "gzip"},
     "parquet": {"format": "parquet", "compression": "zstd"},
     "parquet-snappy": {"format": "parquet", "compression": "snappy"},
 }

@@ -57,7 +57,7 @@ def write(answers: Answers) -> str:
         *_kafka(answers),
         *_storage(answers.resource.spec.storage),
         ("  output:", ""),
-        ("    format: text", "values only, one a line; sequencefile keeps offsets, and keys if you like"),
+        ("    format: text", "values only, one a line; jsonl and sequencefile keep keys and offsets, too"),
         ("    compression: gzip", "or zstd, or none"),
         ("    partitionBy:", ""),
         ("      - date: {granularity: day}", "folders such as dt=2026-11-21, by the record's timestamp, in UTC"),
