@@ -4,7 +4,9 @@ import io
 import json
 import sys
 from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +19,7 @@ import zstandard
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import Row, SparkSession
 
+from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.scene import Scene
@@ -169,9 +172,21 @@ def test_rows_of_members_of_which_one_is_killed(
     document = verify(manifest, "--deep")
     assert (document["ok"], kinds(document)) == (True, {})
     assert [one["compared"] for one in document["topics"]] == [2 * last]
+    bad = Counter(BAD[number // EVERY % len(BAD)][1:] for number in range(last) if number % EVERY == 7)
+    told = said(["quarantine", "ls", "-f", str(manifest), "--json"])
+    assert {(one["reason"], one["field"]): one["records"] for one in told["reasons"]} == {
+        reason: 2 * count for reason, count in bad.items()
+    }
     files = downloaded(scene, name, tmp_path / "files")
     assert_rows(spark.read.parquet(str(files)).collect(), last)
     assert_quarantine(spark, files / QUARANTINE, last)
+
+
+def said(command: list[str]) -> Any:
+    """Return the document of a command that succeeds."""
+    with redirect_stdout(io.StringIO()) as out:
+        assert main(command) == Exit.OK
+    return json.loads(out.getvalue())
 
 
 def assert_rows(found: list[Row], last: int) -> None:

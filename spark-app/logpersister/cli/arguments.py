@@ -41,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
     _lag(_command(commands, "lag", "show what is not stored yet"))
     _ls(_command(commands, "ls", "show what is stored"))
     _head(_command(commands, "head", "show the first records of an object", file="optional"))
+    _quarantine(commands)
     _verify(_command(commands, "verify", "prove from Kafka and the bucket that every record is stored exactly once"))
     commands.add_parser("version", help="print versions", description="Print versions.")
     return root
@@ -265,6 +266,25 @@ def _head(command: argparse.ArgumentParser) -> None:
         "-n", "--records", type=count, default=10, metavar="N", help="how many records to show (default: 10)"
     )
     _storage(command)
+
+
+def _quarantine(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    command = commands.add_parser(
+        "quarantine", help="show the records that the parser refused", description="Records that the parser refused."
+    )
+    actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
+    _refused(_command(actions, "ls", "count them by reason, as the parser of the manifest judges them now"))
+    show = _command(actions, "show", "show the first of them, with the reason")
+    _refused(show)
+    show.add_argument("--reason", metavar="REASON", help="this reason only, for example wrong_type")
+    show.add_argument(
+        "-n", "--records", type=count, default=10, metavar="N", help="how many records to show (default: 10)"
+    )
+
+
+def _refused(command: argparse.ArgumentParser) -> None:
+    _json(command)
+    command.add_argument("--topic", metavar="TOPIC", help="this topic only")
 
 
 def _storage(command: argparse.ArgumentParser) -> None:

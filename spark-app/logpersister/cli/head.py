@@ -1,7 +1,6 @@
 """``logpersister head``: the first records of one object, whatever its format."""
 
 import argparse
-import base64
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from logpersister.cli import bucket, context
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.locate import Located, locate
 from logpersister.cli.records import INSIDE, Preview, preview
-from logpersister.cli.shown_record import ShownRecord
+from logpersister.cli.shown_record import ShownRecord, bytes_document, text_of
 from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister
 from logpersister.report import logs
@@ -148,15 +147,11 @@ class Shown:
 def line(record: ShownRecord) -> str:
     """Return a record as one line, of which a terminal obeys nothing: the value, and before it what else is kept."""
     if record.offset is None:
-        return _text(record.value)
+        return text_of(record.value)
     fields = [str(record.offset)]
     if record.timestamp is not None:
-        fields += [_time(record.timestamp), "" if record.key is None else _text(record.key)]
-    return "\t".join([*fields, _text(record.value)])
-
-
-def _text(content: bytes) -> str:
-    return printable(content.decode(errors="backslashreplace"))
+        fields += [_time(record.timestamp), "" if record.key is None else text_of(record.key)]
+    return "\t".join([*fields, text_of(record.value)])
 
 
 def _time(milliseconds: int) -> str:
@@ -170,14 +165,6 @@ def _record_document(record: ShownRecord) -> Document:
     return {
         "offset": record.offset,
         "timestamp": record.timestamp,
-        **_bytes_document("key", record.key),
-        **_bytes_document("value", record.value),
+        **bytes_document("key", record.key),
+        **bytes_document("value", record.value),
     }
-
-
-def _bytes_document(name: str, content: bytes | None) -> Document:
-    """Return bytes as text where they are UTF-8, else as Base64 in a field of its own."""
-    try:
-        return {name: None if content is None else content.decode()}
-    except UnicodeDecodeError as error:
-        return {name: None, f"{name}Base64": base64.b64encode(error.object).decode()}

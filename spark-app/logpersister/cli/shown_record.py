@@ -1,7 +1,10 @@
-"""What is shown of a record."""
+"""What is shown of a record, and how."""
 
+import base64
 from dataclasses import dataclass
+from typing import Any
 
+from logpersister.cli.tables import printable
 from logpersister.ranges import Offset
 
 
@@ -15,3 +18,16 @@ class ShownRecord:
     timestamp: int | None = None
     """Milliseconds since 1970."""
     key: bytes | None = None
+
+
+def text_of(content: bytes) -> str:
+    """Return bytes as text of which a terminal obeys nothing."""
+    return printable(content.decode(errors="backslashreplace"))
+
+
+def bytes_document(name: str, content: bytes | None) -> dict[str, Any]:
+    """Return bytes as text where they are UTF-8, else as Base64 in a field of its own."""
+    try:
+        return {name: None if content is None else content.decode()}
+    except UnicodeDecodeError as error:
+        return {name: None, f"{name}Base64": base64.b64encode(error.object).decode()}

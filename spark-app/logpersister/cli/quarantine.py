@@ -1,0 +1,161 @@
+"""``logpersister quarantine ls`` and ``show``: the records that the parser refused, and why.
+
+Reasons are those of the parser of the manifest: what a changed schema would accept is seen before it is applied.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TextIO
+
+from logpersister.cli import bucket, context
+from logpersister.cli.exits import Exit
+from logpersister.cli.progress import counted
+from logpersister.cli.refused import ACCEPTED, RefusedRecord, Unreadable, refused_records
+from logpersister.cli.shown_record import bytes_document, text_of
+from logpersister.cli.stored import Entry, entries
+from logpersister.cli.tables import Column, printable, table
+from logpersister.manifest import LogPersister
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.quarantine import make_parser
+from logpersister.report import logs
+from logpersister.report.human import number, plural, size
+from logpersister.storage.store import ObjectStore
+
+Document = dict[str, Any]
+Reason = tuple[str, str, str | None]
+"""Topic, reason and field."""
+
+COLUMNS = [Column("TOPIC"), Column("RECORDS", right=True), Column("REASON"), Column("FIELD"), Column("FIRST")]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Count or show; objects that cannot be read are told, and make the command fail."""
+    logs.configure(level="error")
+    resource = context.manifest(arguments.file)
+    secrets = context.secrets(arguments, logs.redactor)
+    with bucket.opened(resource, secrets) as store:
+        walk = Walk(resource, store, arguments.topic)
+        if arguments.action == "ls":
+            summary = Summary.of(walk.records())
+            (_write_json if arguments.json else _write_table)(resource, walk, summary, sys.stdout)
+        else:
+            wanted = (one for one in walk.records() if arguments.reason in (None, one.reason))
+            shown = islice(wanted, arguments.records)
+            if arguments.json:
+                records = [_document(one) for one in shown]
+                print(json.dumps({"group": resource.group_id, "records": records, **walk.failures()}))
+            else:
+                sys.stdout.writelines(f"{_line(one)}\n" for one in shown)
+    for one in walk.unreadable:
+        print(f"{printable(one.entry.listed.key)}: cannot be read: {one.why}", file=sys.stderr)
+    return Exit.FAILED if walk.unreadable else Exit.OK
+
+
+class Walk:
+    """One way through the quarantine of a group."""
+
+    def __init__(self, resource: LogPersister, store: ObjectStore, topic: str | None) -> None:
+        spec = resource.spec
+        self._store = store
+        self._parser = make_parser(spec.parser, spec.row_schema)
+        self._topics = [topic] if topic is not None else spec.kafka.topics
+        self._selects = spec.kafka.selects
+        self.objects = self.bytes = 0
+        self.unreadable: list[Unreadable] = []
+
+    def records(self) -> Iterator[RefusedRecord]:
+        """Yield the records; what cannot be read is noted."""
+        for one in counted(refused_records(self._store, self._entries(), self._parser), "records read"):
+            if isinstance(one, Unreadable):
+                self.unreadable.append(one)
+            else:
+                yield one
+
+    def failures(self) -> Document:
+        """Return what could not be read so far, for a document."""
+        return {"unreadable": [{"object": one.entry.listed.key, "message": one.why} for one in self.unreadable]}
+
+    def _entries(self) -> Iterator[Entry]:
+        for entry in entries(self._store, self._topics, self._selects):
+            if entry.name.path == QUARANTINE:
+                self.objects += 1
+                self.bytes += entry.listed.size
+                yield entry
+
+
+@dataclass(slots=True)
+class Summary:
+    """Records by reason, and where the first of each is."""
+
+    records: Counter[Reason] = field(default_factory=Counter)
+    first: dict[Reason, RefusedRecord] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, records: Iterator[RefusedRecord]) -> "Summary":
+        """Sum up all records."""
+        summary = cls()
+        for one in records:
+            reason = one.entry.name.topic, one.reason, one.field
+            summary.records[reason] += 1
+            summary.first.setdefault(reason, one)
+        return summary
+
+    @property
+    def accepted(self) -> int:
+        return sum(count for (_, reason, _), count in self.records.items() if reason == ACCEPTED)
+
+    def lines(self) -> list[tuple[Reason, int]]:
+        """Return the reasons of each topic, the most frequent one first."""
+        return sorted(self.records.items(), key=lambda one: (one[0][0], -one[1], one[0][1], one[0][2] or ""))
+
+
+def _write_table(resource: LogPersister, walk: Walk, summary: Summary, out: TextIO) -> None:
+    rows = (
+        [topic, number(count), reason, path or "-", summary.first[topic, reason, path].where]
+        for (topic, reason, path), count in summary.lines()
+    )
+    if summary.records:
+        table(COLUMNS, rows, out)
+        out.write("\n")
+    total = summary.records.total()
+    out.write(f"{plural(total, 'record')} in {plural(walk.objects, 'object')}, {size(walk.bytes)}\n")
+    if summary.accepted:
+        out.write(
+            f"the parser of {printable(resource.name)} accepts {number(summary.accepted)} of them now; how to store "
+            "them in their folders: docs/operations.md#replay\n"
+        )
+
+
+def _write_json(resource: LogPersister, walk: Walk, summary: Summary, out: TextIO) -> None:
+    reasons = [
+        {
+            "topic": topic,
+            "reason": reason,
+            "field": path,
+            "records": count,
+            **_place(summary.first[topic, reason, path]),
+        }
+        for (topic, reason, path), count in summary.lines()
+    ]
+    totals = {"records": summary.records.total(), "objects": walk.objects, "bytes": walk.bytes}
+    out.write(json.dumps({"group": resource.group_id, "reasons": reasons, "totals": totals, **walk.failures()}) + "\n")
+
+
+def _place(one: RefusedRecord) -> Document:
+    name = one.entry.name
+    return {"partition": name.partition, "offset": one.offset, "object": one.entry.listed.key}
+
+
+def _document(one: RefusedRecord) -> Document:
+    told = {"topic": one.entry.name.topic, **_place(one), "reason": one.reason, "field": one.field}
+    return told | bytes_document("value", one.value)
+
+
+def _line(one: RefusedRecord) -> str:
+    fields = [printable(one.entry.name.topic), one.where, one.reason, one.field or "-", text_of(one.value)]
+    return "\t".join(fields)

@@ -1,0 +1,172 @@
+"""What ``quarantine ls`` and ``show`` make of the objects of every format, and of damaged ones."""
+
+import argparse
+import io
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from logpersister.cli import quarantine
+from logpersister.cli.exits import Exit
+from logpersister.formats.base import ObjectIdentity
+from logpersister.formats.registry import make_format
+from logpersister.manifest import LogPersister
+from logpersister.manifest.revision import revision_of
+from logpersister.pipeline.splitting import by_path
+from logpersister.ranges import Range, TopicPartition
+from logpersister.records.quarantine import layout_of
+from logpersister.storage import names
+from logpersister.storage.names import ObjectName
+from logpersister.storage.peek import Peeked
+from logpersister.storage.store import ListedObject
+from tests.unit.formats.samples import Record, batch, encode
+from tests.unit.manifest.documents import accepted
+
+CLICKS = TopicPartition("clicks", 0)
+VALUES: list[bytes | None] = [
+    b'{"id": 1}',
+    b'{"id": "1"}',
+    b"\xff",
+    b"{",
+    b'{"id": 2}',
+    b'{"id": "x"}',
+    None,
+    b'{"n": 1}',
+]
+SCHEMA = {"fields": [{"name": "id", "type": "int64", "required": True}]}
+OUTPUTS: dict[str, dict[str, Any]] = {
+    "text": {"format": "text"},
+    "sequencefile": {"format": "sequencefile", "sequencefile": {"key": "messagepack"}},
+    "parquet": {"format": "parquet"},
+    "jsonl": {"format": "jsonl", "compression": "zstd"},
+}
+
+
+class Bucket:
+    """The objects of one range, as a member has stored them."""
+
+    prefix = "raw"
+
+    def __init__(self, resource: LogPersister) -> None:
+        spec = resource.spec
+        records = batch([Record(100 + number, 5, b"k", value) for number, value in enumerate(VALUES)])
+        self.contents: dict[str, bytes] = {}
+        made = make_format(spec.output, spec.parser, spec.row_schema)
+        for path, rows in by_path(records, layout_of(spec.output, spec.parser, spec.row_schema).assign(records)):
+            key = names.object_key("raw", "clicks", path, 1, 0, 100, made.extension)
+            self.contents[key] = encode(made, [rows], ObjectIdentity(Range(CLICKS, 100, 200), path))
+        self._document = revision_of(resource, "1").document
+
+    def inventory(self, topic: str) -> Iterator[tuple[ObjectName, ListedObject]]:
+        for key, content in sorted(self.contents.items()):
+            name = names.parse_object_key("raw", key)
+            assert name is not None
+            if name.topic == topic:
+                yield name, ListedObject(key, len(content), datetime(2026, 11, 21, tzinfo=UTC))
+
+    def peek(self, key: str) -> Peeked | None:
+        content = self.contents[key]
+        metadata = {"topic": "clicks", "group": "clicks-backup", "revision": "0123456789ab"}
+        return Peeked(len(content), metadata, iter([content]), lambda begin, end: content[begin:end])
+
+    def get_json(self, _: str) -> Mapping[str, Any]:
+        return self._document
+
+
+def resource_of(output: dict[str, Any], **spec: Any) -> LogPersister:
+    changes = {"spec.output": output, "spec.kafka.topics": ["clicks"], "spec.parser": {"type": "json"}}
+    return accepted(changes | {"spec.schema": SCHEMA} | spec)
+
+
+def run(
+    monkeypatch: pytest.MonkeyPatch, bucket: Bucket, resource: LogPersister, action: str, **options: Any
+) -> tuple[int, str, str]:
+    @contextmanager
+    def opened(*_: Any) -> Iterator[Bucket]:
+        yield bucket
+
+    monkeypatch.setattr("logpersister.cli.bucket.opened", opened)
+    monkeypatch.setattr("logpersister.cli.context.manifest", lambda _: resource)
+    monkeypatch.setattr("logpersister.cli.context.secrets", lambda *_: None)
+    given = {"file": "-", "topic": None, "json": False, "reason": None, "records": 10} | options
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = quarantine.run(argparse.Namespace(action=action, **given))
+    return code, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(params=OUTPUTS.values(), ids=list(OUTPUTS))
+def output(request: pytest.FixtureRequest) -> dict[str, Any]:
+    chosen: dict[str, Any] = request.param
+    return chosen
+
+
+def test_records_are_counted_by_reason_and_field(monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]) -> None:
+    resource = resource_of(output)
+    code, out, _ = run(monkeypatch, Bucket(resource), resource, "ls", json=True)
+    document = json.loads(out)
+    told = [(one["reason"], one["field"], one["records"], one["offset"]) for one in document["reasons"]]
+    offsets = (101, 103, 102, 107) if output["format"] != "text" else (None,) * 4
+    assert code == Exit.OK
+    assert sorted(told, key=str) == sorted(
+        [
+            ("wrong_type", "id", 2, offsets[0]),
+            ("not_json", None, 1, offsets[1]),
+            ("not_utf8", None, 1, offsets[2]),
+            ("missing", "id", 1, offsets[3]),
+        ],
+        key=str,
+    )
+    assert (document["totals"]["records"], document["totals"]["objects"]) == (5, 1)
+
+
+def test_what_another_schema_would_accept_is_told(monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]) -> None:
+    changed = resource_of(output, **{"spec.schema": {"fields": [{"name": "id", "type": "json"}]}})
+    code, out, _ = run(monkeypatch, Bucket(resource_of(output)), changed, "ls")
+    lines = out.splitlines()
+    assert code == Exit.OK
+    assert lines[0].split() == ["TOPIC", "RECORDS", "REASON", "FIELD", "FIRST"]
+    first = "0:100+" if output["format"] == "text" else "0:101"
+    assert lines[1].split() == ["clicks", "3", "accepted", "-", first]
+    assert lines[-2].startswith("5 records in 1 object, ")
+    assert lines[-1].startswith("the parser of clicks-backup accepts 3 of them now")
+
+
+def test_records_are_shown_with_their_reasons(monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]) -> None:
+    resource = resource_of(output)
+    _, out, _ = run(monkeypatch, Bucket(resource), resource, "show", records=3)
+    where = ["0:100+"] * 3 if output["format"] == "text" else ["0:101", "0:102", "0:103"]
+    assert out.splitlines() == [
+        f'clicks\t{where[0]}\twrong_type\tid\t{{"id": "1"}}',
+        f"clicks\t{where[1]}\tnot_utf8\t-\t\\xff",
+        f"clicks\t{where[2]}\tnot_json\t-\t{{",
+    ]
+    _, out, _ = run(monkeypatch, Bucket(resource), resource, "show", reason="not_utf8", json=True)
+    (document,) = json.loads(out)["records"]
+    assert (document["reason"], document["value"], document["valueBase64"]) == ("not_utf8", None, "/w==")
+
+
+def test_a_damaged_object_is_named_and_the_others_are_read(
+    monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]
+) -> None:
+    resource = resource_of(output)
+    bucket = Bucket(resource)
+    (key,) = (key for key in bucket.contents if "_quarantine" in key)
+    damaged = key.replace("1_0_", "1_1_")
+    bucket.contents[damaged] = bucket.contents[key][:-9]
+    code, out, err = run(monkeypatch, bucket, resource, "ls", json=True)
+    document = json.loads(out)
+    assert code == Exit.FAILED
+    assert [one["object"] for one in document["unreadable"]] == [damaged]
+    assert err.startswith(f"{damaged}: cannot be read: ")
+    assert sum(one["records"] for one in document["reasons"] if one["partition"] == 0) >= 5
+
+
+def test_an_empty_quarantine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = resource_of(OUTPUTS["jsonl"])
+    bucket = Bucket(resource)
+    bucket.contents = {key: content for key, content in bucket.contents.items() if "_quarantine" not in key}
+    assert run(monkeypatch, bucket, resource, "ls")[:2] == (Exit.OK, "0 records in 0 objects, 0 B\n")
