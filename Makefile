@@ -15,7 +15,7 @@ UNIT_WORKERS := --numprocesses=logical --dist=worksteal
 # Without compiled modules every member and every Spark worker compiles all of them when it starts.
 unexport PYTHONDONTWRITEBYTECODE
 TIMED := $(PYTHON) scripts/timed.py
-# Makes what the named groups of scripts/part.py lack: code, unit, stack, test, soak or cluster. Each includes the former.
+# Makes what the named groups of scripts/part.py lack: code, unit, stack, test, bench, soak, cluster or release. Each includes the former.
 PREPARE := @$(PYTHON) scripts/prepare.py
 UV := .cache/uv/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
@@ -137,7 +137,7 @@ node-programs:
 	$(PREPARE) cluster
 
 bench: ## measure what it costs (ARGS=throughput, latency, trickle, backlog, operator or service; ARGS=--help)
-	$(PREPARE) stack minio $(if $(filter operator,$(ARGS)),kube-apiserver etcd)
+	$(PREPARE) bench $(if $(filter operator,$(ARGS)),kube-apiserver etcd)
 	@$(BIN)/python -m bench $(ARGS)
 
 format: ## bring Python and Rust into shape

@@ -42,7 +42,7 @@ def servers(host: str = LOOPBACK) -> Iterator[Servers]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="logpersister-bench-")))
         # As in production, where brokers run long enough for the best code that Java can make.
         kafka = KafkaBroker(folder / "kafka", heap="1g", host=host, jvm=["-XX:TieredStopAtLevel=4"])
-        minio = MinioServer(folder / "minio", host=host)
+        minio = MinioServer(folder / "minio", host=host, optimised=True)
         for server in (kafka, minio):
             server.start()
             stack.callback(server.kill)

@@ -19,6 +19,7 @@ GROUPS: Mapping[str, str | None] = {
     "unit": "code",  # unit tests and the model
     "stack": "unit",  # `make demo` and `make stack`
     "test": "stack",  # `make test`
+    "bench": "stack",
     "soak": "test",
     "cluster": "test",
     "release": "code",

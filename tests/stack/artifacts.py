@@ -29,9 +29,9 @@ def kafka_class_archive(jars: str = "kafka") -> Path:
     return CACHE / f"{jars}-classes" / "classes.jsa"
 
 
-def minio_binary() -> Path:
-    """Path of the MinIO server."""
-    return go_program("minio")
+def minio_binary(*, optimised: bool = False) -> Path:
+    """Path of the MinIO server; ``optimised``: as `make bench` has it built."""
+    return _existing(CACHE / ("minio-optimised" if optimised else "minio") / "minio")
 
 
 def seaweedfs_binary() -> Path:

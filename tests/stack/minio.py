@@ -4,11 +4,13 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import boto3
 
 from tests.stack import artifacts
+from tests.stack.ports import LOOPBACK
 from tests.stack.s3 import S3Server
 
 
@@ -16,6 +18,13 @@ class MinioServer(S3Server):
     """MinIO with its buckets in ``directory``; restarts keep port, keys and data."""
 
     name = "minio"
+
+    def __init__(
+        self, directory: Path, *, port: int | None = None, host: str = LOOPBACK, optimised: bool = False
+    ) -> None:
+        """Prepare one; ``optimised``: of the build of which a bench may count the CPU time."""
+        super().__init__(directory, port=port, host=host)
+        self._binary = artifacts.minio_binary(optimised=optimised)
 
     def keys_for(self, *statements: Mapping[str, Any]) -> dict[str, str]:
         """Return temporary keys that may only what the statements of a policy say, as a Secret holds them."""
@@ -41,7 +50,7 @@ class MinioServer(S3Server):
         data = self.directory / "data"
         data.mkdir(exist_ok=True)
         address = f"{self.host}:{self.port}"
-        return [str(artifacts.minio_binary()), "server", "--quiet", "--address", address, str(data)]
+        return [str(self._binary), "server", "--quiet", "--address", address, str(data)]
 
     def _environment(self) -> Mapping[str, str]:
         return {
