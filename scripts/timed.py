@@ -17,7 +17,7 @@ LIMITS = {
     "layers": 60,
     "rust": 400,
     "pytest": 3300,
-    "prepare-cluster": 1000,
+    "prepare-cluster": 3300,
     "cluster": 2000,
     "all": 5300,
 }
