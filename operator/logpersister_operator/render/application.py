@@ -130,7 +130,9 @@ def common_labels(name: str) -> dict[str, str]:
 
 def secret_names(spec: Spec) -> list[str]:
     """Return the names of all Secrets that members and executors need, sorted, each once."""
+    registry = None if spec.row_schema is None else spec.row_schema.registry
     named = {
+        None if registry is None else registry.secret_name,
         spec.kafka.security.secret_name,
         spec.kafka.security.ca_secret_name,
         spec.storage.secret_name,

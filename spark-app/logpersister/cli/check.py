@@ -11,7 +11,7 @@ from typing import Literal
 import structlog
 
 from logpersister import __version__
-from logpersister.cli import brokers, bucket, context, policy
+from logpersister.cli import brokers, bucket, context, policy, registry
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.group import NEW, describe_group
 from logpersister.cli.tables import printable
@@ -104,7 +104,7 @@ def findings_of(
     revision = revision_of(resource, __version__, rules_of(resource)).hash
     generation = resource.spec.generation
     yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
-    for subject, look in (("kafka", _kafka), ("bucket", _bucket)):
+    for subject, look in (("kafka", _kafka), ("bucket", _bucket), ("registry", _registry)):
         try:
             yield from look(resource, secrets, seconds)
         except CommandError as error:
@@ -149,3 +149,10 @@ def _bucket(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterato
     bucket.reach(resource, secrets, seconds)
     where = f"s3://{storage.bucket}/{storage.prefix}".rstrip("/")
     yield Finding("bucket", "ok", f"{where} at {storage.endpoint or 'AWS'}: can be read and written")
+
+
+def _registry(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Finding]:
+    with registry.opened(resource, secrets) as writers:
+        if writers is not None:
+            writers.reach()
+            yield Finding("registry", "ok", f"{writers.url}: knows schemas")

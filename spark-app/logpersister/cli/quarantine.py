@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TextIO
 
-from logpersister.cli import bucket, context
+from logpersister.cli import bucket, context, registry
 from logpersister.cli.exits import Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.refused import ACCEPTED, RefusedRecord, Unreadable, refused_records
@@ -20,6 +20,7 @@ from logpersister.cli.shown_record import bytes_document, text_of
 from logpersister.cli.stored import Entry, entries
 from logpersister.cli.tables import Column, printable, table
 from logpersister.manifest import LogPersister
+from logpersister.records.avro_rows import Writers
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import make_parser
 from logpersister.report import logs
@@ -38,8 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     logs.configure(level="error")
     resource = context.manifest(arguments.file)
     secrets = context.secrets(arguments, logs.redactor)
-    with bucket.opened(resource, secrets) as store:
-        walk = Walk(resource, store, arguments.topic)
+    with bucket.opened(resource, secrets) as store, registry.opened(resource, secrets) as writers:
+        walk = Walk(resource, store, arguments.topic, writers)
         if arguments.action == "ls":
             summary = Summary.of(walk.records())
             (_write_json if arguments.json else _write_table)(resource, walk, summary, sys.stdout)
@@ -59,10 +60,12 @@ def run(arguments: argparse.Namespace) -> int:
 class Walk:
     """One way through the quarantine of a group."""
 
-    def __init__(self, resource: LogPersister, store: ObjectStore, topic: str | None) -> None:
+    def __init__(
+        self, resource: LogPersister, store: ObjectStore, topic: str | None, writers: Writers | None = None
+    ) -> None:
         spec = resource.spec
         self._store = store
-        self._parser = make_parser(spec.parser, spec.row_schema)
+        self._parser = make_parser(spec.parser, spec.row_schema, writers)
         self._topics = [topic] if topic is not None else spec.kafka.topics
         self._selects = spec.kafka.selects
         self.objects = self.bytes = 0

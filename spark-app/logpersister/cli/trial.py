@@ -10,7 +10,7 @@ from typing import Any, Final, TextIO, cast
 
 import pyarrow as pa
 
-from logpersister.cli import context, sampling
+from logpersister.cli import context, registry, sampling
 from logpersister.cli.exits import Exit
 from logpersister.cli.head import line
 from logpersister.cli.judging import Judgement, judge
@@ -18,14 +18,15 @@ from logpersister.cli.rows import as_text, readable
 from logpersister.cli.sampling import Sample
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.cli.tables import Column, printable, table
-from logpersister.formats import registry
 from logpersister.formats.base import Encoder, Format, ObjectIdentity
+from logpersister.formats.registry import RULES as FORMATS
 from logpersister.formats.registry import make_format
 from logpersister.manifest import LogPersister
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
+from logpersister.records.avro_rows import Writers
 from logpersister.records.columns import most_rows, row_columns
 from logpersister.records.quarantine import layout_of, make_parser
 from logpersister.records.schema import ROW
@@ -43,21 +44,22 @@ def run(arguments: argparse.Namespace) -> int:
     """Read a sample, do with it what members do, and show what comes out."""
     logs.configure(level="error")
     resource = context.manifest(arguments.file)
-    sample = sampling.take(arguments, resource, context.secrets(arguments, logs.redactor))
-    trial = Trial(resource, sample)
-    trial.show(arguments.rows, sys.stdout)
+    secrets = context.secrets(arguments, logs.redactor)
+    sample = sampling.take(arguments, resource, secrets)
+    with registry.opened(resource, secrets) as writers:
+        Trial(resource, sample, writers).show(arguments.rows, sys.stdout)
     return Exit.OK
 
 
 class Trial:
     """A sample, and what the manifest makes of it."""
 
-    def __init__(self, resource: LogPersister, sample: Sample) -> None:
+    def __init__(self, resource: LogPersister, sample: Sample, writers: Writers | None = None) -> None:
         spec = resource.spec
         self._output, self._parser, self._schema, self._sample = spec.output, spec.parser, spec.row_schema, sample
-        parser = make_parser(spec.parser, spec.row_schema)
+        parser = make_parser(spec.parser, spec.row_schema, writers)
         self._judgement = Judgement() if parser is None else judge(sample, parser)
-        layout = layout_of(spec.output, spec.parser, spec.row_schema)
+        layout = layout_of(spec.output, spec.parser, spec.row_schema, writers)
         self._parts: list[Part] = [
             (partition, path, rows)
             for partition, batch in _pieces(sample, spec.row_schema)
@@ -130,7 +132,7 @@ class Trial:
             Column("BYTES", right=True),
             Column("OF VALUES", right=True),
         ]
-        others = [OutputSpec(format=name) for name in registry.RULES if name != self._output.format]
+        others = [OutputSpec(format=name) for name in FORMATS if name != self._output.format]
         cells = []
         for output in (self._output, *others):
             found = self._encoded(make_format(output, self._parser, self._schema))

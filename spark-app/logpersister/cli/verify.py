@@ -9,14 +9,15 @@ from contextlib import closing, contextmanager
 from functools import lru_cache
 from typing import Any, TextIO
 
-from logpersister.cli import brokers, bucket, context
+from logpersister import __version__
+from logpersister.cli import brokers, bucket, context, registry
 from logpersister.cli.exits import Exit, UnreachableError
 from logpersister.cli.progress import counted
 from logpersister.cli.tables import Column, printable, table
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport
-from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import RevisionError, resource_of
+from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest.revision import RevisionError, reached_like, resource_of, revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.rules import other_rules
@@ -50,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     with (
         bucket.opened(resource, secrets) as store,
         _kafka(resource, secrets, arguments.timeout, found, deep=arguments.deep) as (offsets, reader),
+        registry.all_opened(secrets) as registries,
     ):
         topics = _topics(resource, store, found, arguments.topic)
         verification = Verification(
@@ -58,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
             reader,
             lambda topic: _stored(store, topic),
             list(list_losses(store, resource.group_id)),
-            _deep(resource, store, reader) if arguments.deep else None,
+            _deep(resource, store, reader, registries) if arguments.deep else None,
         )
         if not topics:
             pattern = resource.spec.kafka.topic_pattern
@@ -123,17 +125,21 @@ def _stored(store: ObjectStore, topic: str) -> Iterator[StoredObject]:
     return counted(with_facts(store, store.inventory(topic)), f"objects of {printable(topic)} read")
 
 
-def _deep(resource: LogPersister, store: ObjectStore, reader: KafkaReader) -> DeepVerification:
+def _deep(
+    resource: LogPersister, store: ObjectStore, reader: KafkaReader, registries: registry.Registries
+) -> DeepVerification:
     @lru_cache
     def writing_of(revision: str) -> Writing | str:
         snapshot = get_revision(store, resource.group_id, revision)
         if snapshot is None:
             return f"the snapshot of its revision {revision} is not in the bucket, so its format is not known"
         try:
-            written = resource_of(snapshot)
+            own = revision_of(resource, __version__).document
+            written = resource_of(reached_like(snapshot, own))
             spec = written.spec
-            return Writing(spec.output, spec.parser, spec.row_schema, other_rules(snapshot, written))
-        except RevisionError as error:
+            others = other_rules(snapshot, written)
+            return Writing(spec.output, spec.parser, spec.row_schema, others, registries(written))
+        except (RevisionError, ManifestError) as error:
             return f"its revision {revision} cannot be read ({error})"
 
     def read_object(key: str) -> Generator[bytes, None, None]:

@@ -3,9 +3,11 @@
 from typing import Literal
 
 from logpersister.manifest.constraint import Model
+from logpersister.manifest.rule import rule
 
-Parser = Literal["bytes", "json"]
+Parser = Literal["bytes", "json", "avro"]
 UnknownFields = Literal["drop", "refuse"]
+Framing = Literal["confluent", "apicurio"]
 
 
 class ParserSpec(Model):
@@ -13,14 +15,38 @@ class ParserSpec(Model):
 
     type: Parser = "bytes"
     """`bytes`: any value, unchecked. `json`: each value must be one JSON document (RFC 8259, UTF-8, nested at most 128
-    deep), or with `spec.schema` one JSON object with these fields (docs/schemas.md); records with other values are
-    stored unchanged in the topic's folder `_quarantine` (docs/parsers.md). Null values are never parsed."""
+    deep), or with `spec.schema` one JSON object with these fields (docs/schemas.md). `avro`: each value must be an Avro
+    record behind the id of its schema, which `spec.schema.registry` knows, and becomes the fields of `spec.schema`.
+    Records with other values are stored unchanged in the topic's folder `_quarantine` (docs/parsers.md). Null values
+    are never parsed."""
 
     unknown_fields: UnknownFields = "drop"
     """Treatment of fields that `spec.schema` does not name, at every depth. `drop` leaves them out of the columns;
-    `refuse` stores the record in quarantine. Only with a schema."""
+    `refuse` stores the record in quarantine. Only with a schema; `refuse` only with `json`."""
+
+    framing: Framing = "confluent"
+    """Header of Avro values. `confluent`: a zero byte and an id of 4 bytes, as Confluent's serializers write it by
+    default, and Apicurio's since version 3. `apicurio`: a zero byte and an id of 8 bytes. Only with `avro`."""
 
     @property
     def has_quarantine(self) -> bool:
         """Whether it may refuse records."""
         return self.type != "bytes"
+
+    @rule(
+        "$framing == 'confluent' || $type == 'avro'",
+        "has no meaning without parser avro",
+        "remove it, or set spec.parser.type to avro",
+        "framing",
+    )
+    def _a_framing_is_of_avro(self) -> bool:
+        return self.framing == "confluent" or self.type == "avro"
+
+    @rule(
+        "$unknownFields == 'drop' || $type != 'avro'",
+        "asks for what the schema of an Avro value already says: which fields it has",
+        "remove it",
+        "unknownFields",
+    )
+    def _avro_knows_its_fields(self) -> bool:
+        return self.unknown_fields == "drop" or self.type != "avro"

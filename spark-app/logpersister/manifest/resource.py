@@ -23,6 +23,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, cel_literal, change_rule, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
+from logpersister.manifest.types import Plain, leaves
 from logpersister.manifest.upload import UploadSpec
 
 API_VERSION = "logpersister.dev/v1alpha1"
@@ -139,7 +140,7 @@ class Spec(Model):
     """What values must be. Records with other values are stored in quarantine."""
 
     row_schema: SchemaSpec | None = Field(default=None, alias="schema")
-    """The columns that values become; only with parser `json` (docs/schemas.md)."""
+    """The columns that values become; with parser `json` or `avro` (docs/schemas.md)."""
 
     upload: UploadSpec = UploadSpec()
     """When records become an object."""
@@ -212,13 +213,43 @@ class Spec(Model):
         return template is None or not template.sets_image("executor")
 
     @rule(
-        "!has(self.schema) || $parser.type == 'json'",
+        "!has(self.schema) || $parser.type != 'bytes'",
         "is set, and values are not parsed",
-        "set spec.parser.type to json, or remove it",
+        "set spec.parser.type to json or avro, or remove it",
         "schema",
     )
     def _a_schema_is_for_a_parser(self) -> bool:
-        return self.row_schema is None or self.parser.type == "json"
+        return self.row_schema is None or self.parser.type != "bytes"
+
+    @rule(
+        "$parser.type != 'avro' || has(self.schema) && has(self.schema.registry)",
+        "is missing, and parser avro has to learn by which schemas values were written",
+        "set spec.schema.registry.url to what producers have as schema.registry.url, and the columns in "
+        "spec.schema.fields (docs/schemas.md)",
+        *("schema", "registry"),
+    )
+    def _avro_has_a_registry(self) -> bool:
+        return self.parser.type != "avro" or (self.row_schema is not None and self.row_schema.registry is not None)
+
+    @rule(
+        "!has(self.schema) || !has(self.schema.registry) || $parser.type == 'avro'",
+        "has no meaning without parser avro",
+        "remove it, or set spec.parser.type to avro",
+        *("schema", "registry"),
+    )
+    def _a_registry_is_for_avro(self) -> bool:
+        return self.row_schema is None or self.row_schema.registry is None or self.parser.type == "avro"
+
+    @rule(
+        NotInCel("it would have to understand the types of the schema"),
+        "has a field of type json, which Avro values do not have",
+        "write the type that the field has in the Avro schema, for example string or struct<a: int32>",
+        *("schema", "fields"),
+    )
+    def _avro_has_no_json(self) -> bool:
+        if self.row_schema is None or self.parser.type != "avro":
+            return True
+        return not any(leaf == Plain("json") for field in self.row_schema.fields for leaf in leaves(field.parsed))
 
     @rule(
         "has(self.schema) || $parser.unknownFields == 'drop'",

@@ -163,7 +163,12 @@ def reached_like(document: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
     storage = ours["storage"]
     if _only(spec["storage"], _PLACE) != _only(storage, _PLACE):
         storage = _without(storage, _OF_THE_PLACE) | _only(spec["storage"], _OF_THE_PLACE)
-    return {**document, "spec": {**spec, "kafka": kafka, "storage": storage}}
+    reached = {**spec, "kafka": kafka, "storage": storage}
+    registry, our_registry = (one.get("schema", {}).get("registry") for one in (spec, ours))
+    if registry and our_registry and registry["url"] == our_registry["url"]:
+        secret = _only(our_registry, ["secretName"])
+        reached["schema"] = {**spec["schema"], "registry": _without(registry, ["secretName"]) | secret}
+    return {**document, "spec": reached}
 
 
 def resource_of(document: Mapping[str, Any]) -> LogPersister:

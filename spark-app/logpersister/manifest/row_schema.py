@@ -7,6 +7,7 @@ from pydantic import Field
 
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, never
 from logpersister.manifest.problems import Finding
+from logpersister.manifest.registry import RegistrySpec
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.types import MOST_COLUMNS, NAME, NO_TYPE, Struct, Timestamp, Type, leaves, parse_type
 
@@ -97,6 +98,9 @@ class SchemaSpec(Model):
 
     fields: Annotated[tuple[FieldSpec, ...], Field(min_length=1, max_length=MOST_FIELDS)]
     """Fields of the values that become columns. For other fields see `spec.parser.unknownFields`."""
+
+    registry: RegistrySpec | None = None
+    """Schema registry that knows the schemas by which values were written. With parser `avro`, and only with it."""
 
     def type_at(self, path: str) -> Type | None:
         """Return the type of a field, ``geo.country`` for one in a struct; None: there is none."""

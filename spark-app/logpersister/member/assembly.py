@@ -23,6 +23,7 @@ from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import start_spark
 from logpersister.pipeline.task_resources import open_reader
 from logpersister.records.quarantine import layout_of
+from logpersister.registry import open_writers
 from logpersister.report.health import Probe
 from logpersister.report.status import StatusBoard
 from logpersister.storage.connection import Timeouts
@@ -79,6 +80,9 @@ def assemble(
         store = stack.enter_context(open_store(spec.storage, secrets))
         reader = open_reader(resource, secrets)
         stack.callback(reader.close)
+        writers = open_writers(resource, secrets)
+        if writers is not None:
+            stack.callback(writers.close)
         spark = start_spark(f"logpersister {resource.name}", spec.spark, cores)
         jobs = SparkJobs(spark, MOST_JOBS)
         stack.callback(jobs.close)
@@ -99,7 +103,7 @@ def assemble(
             jobs=jobs,
             sampler=FormatSampler(
                 reader,
-                layout_of(spec.output, spec.parser, spec.row_schema),
+                layout_of(spec.output, spec.parser, spec.row_schema, writers),
                 make_format(spec.output, spec.parser, spec.row_schema),
             ),
         )

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from logpersister.formats import registry
 from logpersister.manifest import LogPersister
-from logpersister.records import field_paths, parsers, paths, rows
+from logpersister.records import avro_rows, field_paths, parsers, paths, rows
 from logpersister.records.zones import WITHOUT_RULES, zone_rules
 from logpersister.storage import names
 
@@ -22,6 +22,7 @@ Rules = Mapping[str, int | str]
 """By rule: its version, or what stands for it."""
 
 _PARSERS: Final = {"json": parsers.JSON_RULES}
+_ROWS: Final = {"json": rows.RULES, "avro": avro_rows.AVRO_RULES}
 _ZONE: Final = "zone:"
 
 _FIRST: Final = 1
@@ -40,7 +41,7 @@ def rules_of(resource: LogPersister) -> Rules:
     zones = {rule.date.timezone for rule in output.partition_by if rule.date is not None} - WITHOUT_RULES
     rules |= {_ZONE + zone: zone_rules(zone) for zone in zones}
     if resource.spec.row_schema is not None:
-        rules[f"rows:{parser.type}"] = rows.RULES
+        rules[f"rows:{parser.type}"] = _ROWS[parser.type]
     elif parser.has_quarantine:
         rules[f"parser:{parser.type}"] = _PARSERS[parser.type]
     return dict(sorted(rules.items()))

@@ -18,6 +18,7 @@ from logpersister.pipeline.room import Room
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
 from logpersister.records.paths import Layout
+from logpersister.registry.errors import RegistryError
 from logpersister.storage.errors import StorageError
 
 MOST_UNFINISHED = 32
@@ -143,6 +144,8 @@ def work_error(error: Exception) -> WorkError:
         return WorkError(error.kind, str(error), log_start=error.log_start)
     if isinstance(error, StorageError):
         return WorkError(error.kind, str(error), upload=True)
+    if isinstance(error, RegistryError):
+        return WorkError("registry", str(error))
     if isinstance(error, OtherRulesError):
         return WorkError("other-rules", str(error))
     return WorkError("encode", f"{type(error).__name__}: {error}")

@@ -25,6 +25,7 @@ from logpersister.records.columns import most_rows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.paths import Layout
 from logpersister.records.quarantine import layout_of
+from logpersister.registry import open_writers
 from logpersister.report import logs
 from logpersister.storage.names import object_key
 from logpersister.storage.ranges import SoughtRange, objects_of
@@ -83,7 +84,8 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     reader = open_reader(resource, secrets)
     _retries.watch(reader.stats.retries)
     file_format = _format_of(resource)
-    layout = layout_of(resource.spec.output, resource.spec.parser, resource.spec.row_schema)
+    writers = open_writers(resource, secrets)
+    layout = layout_of(resource.spec.output, resource.spec.parser, resource.spec.row_schema, writers)
     objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
     others = begun_by_others(parsed, resource)
     dry_runs = partial(objects.dry_runs, others) if others else None

@@ -3,7 +3,7 @@
 The only module but `records.rows` that knows the native parsers (``spark-app/native/src/json.rs``).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 import numpy as np
@@ -44,9 +44,15 @@ class Parsed:
     refused: Refused | None = None
     """None: all records are what they must be."""
 
+    def because(self, problem: str | None) -> "Parsed":
+        """Return the same; the reason of the first refused record says more, if more is known."""
+        if self.refused is None or problem is None:
+            return self
+        return replace(self, refused=replace(self.refused, reason=f"{self.refused.reason}: {problem}"))
+
 
 class Parser(Protocol):
-    """Looks at values; picklable."""
+    """Looks at values."""
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         """Return which rows of `batch` (columns of `records.schema`) are what they must be, and what they are."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.avro_rows import AvroRows, Writers
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.parsers import JsonParser, Parser
 from logpersister.records.paths import Assignment, Layout, make_layout
@@ -49,14 +50,26 @@ def _with_row(batch: pa.RecordBatch, rows: pa.StructArray | None) -> pa.RecordBa
     return batch if rows is None else batch.append_column(ROW, rows)
 
 
-def make_parser(parser: ParserSpec, schema: SchemaSpec | None) -> Parser | None:
-    """Return what ``spec.parser`` and ``spec.schema`` ask for; None when any bytes are good."""
-    if schema is not None:
+def make_parser(parser: ParserSpec, schema: SchemaSpec | None, writers: Writers | None = None) -> Parser | None:
+    """Return what ``spec.parser`` and ``spec.schema`` ask for; None when any bytes are good.
+
+    Args:
+        parser: how values are read.
+        schema: what they become.
+        writers: by which schemas they were written; only for ``avro``, and needed there.
+    """
+    if schema is None:
+        return JsonParser() if parser.type == "json" else None
+    if parser.type != "avro":
         return make_rows(parser, schema)
-    return JsonParser() if parser.type == "json" else None
+    if writers is None:
+        raise ValueError("parser avro needs the schemas of writers")
+    return AvroRows(schema, parser.framing, writers)
 
 
-def layout_of(output: OutputSpec, parser: ParserSpec, schema: SchemaSpec | None = None) -> Layout:
+def layout_of(
+    output: OutputSpec, parser: ParserSpec, schema: SchemaSpec | None = None, writers: Writers | None = None
+) -> Layout:
     """Return how a revision spreads records over partition paths."""
-    inner, checks = make_layout(output.partition_by), make_parser(parser, schema)
+    inner, checks = make_layout(output.partition_by), make_parser(parser, schema, writers)
     return inner if checks is None else QuarantineLayout(checks, inner)

@@ -34,20 +34,30 @@ class JsonRows:
     unknown_fields: UnknownFields
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
-        accepted, codes, fields = _native(self).parse(cast("pa.BinaryArray", batch.column("value")))
-        rows: pa.StructArray = accepted.to_struct_array()
-        found = codes.to_numpy(zero_copy_only=True)
-        if accepted.num_rows == len(found):
-            return Parsed(rows)
-        refused = np.flatnonzero((found != _ACCEPTED) & (found != _NULL))
-        kept = np.delete(found, refused)
-        if accepted.num_rows < len(kept):
-            rows = _with_nulls(rows, kept == _ACCEPTED)
-        if not len(refused):
-            return Parsed(rows)
-        reasons, where = _words().take(codes.take(refused)), fields.take(refused)
-        first = f"{reasons[0]} in {where[0]}" if where[0].is_valid else str(reasons[0])
-        return Parsed(rows, Refused(refused, f"no row of the schema: {first}", reasons, where))
+        return parsed_of(*_native(self).parse(cast("pa.BinaryArray", batch.column("value"))))
+
+
+def parsed_of(accepted: pa.RecordBatch, codes: pa.UInt8Array, fields: pa.StringArray) -> Parsed:
+    """Return in our words what a native parser has made of values.
+
+    Args:
+        accepted: the rows of the values that were accepted.
+        codes: of each value, why it was not; places in `native.REASONS`.
+        fields: of each value, which field is concerned.
+    """
+    rows: pa.StructArray = accepted.to_struct_array()
+    found = codes.to_numpy(zero_copy_only=True)
+    if accepted.num_rows == len(found):
+        return Parsed(rows)
+    refused = np.flatnonzero((found != _ACCEPTED) & (found != _NULL))
+    kept = np.delete(found, refused)
+    if accepted.num_rows < len(kept):
+        rows = _with_nulls(rows, kept == _ACCEPTED)
+    if not len(refused):
+        return Parsed(rows)
+    reasons, where = _words().take(codes.take(refused)), fields.take(refused)
+    first = f"{reasons[0]} in {where[0]}" if where[0].is_valid else str(reasons[0])
+    return Parsed(rows, Refused(refused, f"no row of the schema: {first}", reasons, where))
 
 
 def _with_nulls(rows: pa.StructArray, is_row: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> pa.StructArray:

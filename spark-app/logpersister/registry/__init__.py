@@ -3,5 +3,15 @@
 from logpersister.registry.access import RegistryAccess, access
 from logpersister.registry.client import RegistryClient, Schema, SubjectVersion
 from logpersister.registry.errors import RegistryError
+from logpersister.registry.writers import RegistryWriters, open_writers
 
-__all__ = ["RegistryAccess", "RegistryClient", "RegistryError", "Schema", "SubjectVersion", "access"]
+__all__ = [
+    "RegistryAccess",
+    "RegistryClient",
+    "RegistryError",
+    "RegistryWriters",
+    "Schema",
+    "SubjectVersion",
+    "access",
+    "open_writers",
+]

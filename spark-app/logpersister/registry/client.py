@@ -106,6 +106,14 @@ class RegistryClient:
             raise self._no_registry("no list of versions", doing)
         return tuple(sorted(answer))
 
+    def types(self) -> tuple[str, ...]:
+        """Return the kinds of schemas that it takes. Raises RegistryError."""
+        doing = "asking which kinds of schemas it takes"
+        answer = self._get("/schemas/types", doing)
+        if not isinstance(answer, list):
+            raise self._no_registry("no list of kinds", doing)
+        return tuple(map(str, answer))
+
     def _subject_version(self, subject: str, version: str) -> SubjectVersion:
         doing = f"asking for version {version} of subject {subject!r}"
         answer = self._get(f"/subjects/{quote(subject, safe='')}/versions/{version}", doing)

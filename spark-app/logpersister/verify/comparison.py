@@ -70,7 +70,7 @@ class ExactComparison:
         except ContentError as error:
             self.difference = str(error)
             return
-        if list(found) != list(expected):
+        if not _same(list(found), list(expected)):
             self.difference = self._describe(batch, expected, found)
 
     def finish(self) -> None:
@@ -94,7 +94,7 @@ class ExactComparison:
 
     def _describe(self, batch: pa.RecordBatch, expected: Items, found: Items) -> str:
         same = next(
-            (place for place, pair in enumerate(zip(expected, found, strict=False)) if pair[0] != pair[1]), len(found)
+            (place for place, pair in enumerate(zip(expected, found, strict=False)) if not _same(*pair)), len(found)
         )
         offsets, kept = batch.column("offset"), self._offsets_of(expected)
         if kept is not None:
@@ -123,7 +123,7 @@ class PartialComparison:
             return
         try:
             for expected in self._expected(batch):
-                if not any(item == expected for item in self._items):
+                if not any(item == expected or _same(item, expected) for item in self._items):
                     first, last = batch.column("offset")[0].as_py(), batch.column("offset")[-1].as_py()
                     self.difference = f"it lacks {_short(expected)}, which Kafka has between offsets {first} and {last}"
                     return
@@ -201,6 +201,11 @@ def _little_endian(lengths: Iterable[int]) -> bytes:
     if sys.byteorder == "big":
         packed.byteswap()
     return packed.tobytes()
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether items are the same, also where a number in them is NaN, which is equal to nothing."""
+    return bool(one == other) or ("nan" in (text := repr(other)) and repr(one) == text)
 
 
 def _short(item: Any) -> str:

@@ -19,7 +19,7 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.parsers import Refused
 from logpersister.records.paths import Assignment
 from logpersister.records.zones import load_zone
-from logpersister.verify.rows import RefusalError, Row, RowOracle
+from logpersister.verify.rows import Oracle, RefusalError, Row
 
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 _KEPT: Final = frozenset((string.ascii_letters + string.digits + "-._").encode())
@@ -35,7 +35,7 @@ class FolderOracle:
     """A layout, as `records.paths` has them, for verification."""
 
     rules: tuple[PartitionRule, ...]
-    oracle: RowOracle
+    oracle: Oracle
 
     def assign(self, batch: pa.RecordBatch) -> Assignment:
         """Return the path of each record of a batch."""

@@ -85,7 +85,7 @@ class JsonLinesContent:
         if oracle is None:
             return None
         fields = [one.model_copy(update={"format": None, "required": False}) for one in oracle.schema.fields]
-        return RowOracle(SchemaSpec.model_construct(fields=tuple(fields)), "refuse")
+        return RowOracle(SchemaSpec.model_construct(fields=tuple(fields)), "refuse", is_stored=True)
 
 
 _Named = tuple[str, Node]

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.verify.json_text import NotJsonError, tree_of
-from logpersister.verify.rows import RefusalError, RowOracle
+from logpersister.verify.rows import Oracle, RefusalError
 
 REASON_AND_FIELD: Final = ("reason", "field")
 _ALWAYS_IN_QUARANTINE: Final = ("topic", "partition", "offset", "timestamp", "key")
@@ -28,7 +28,7 @@ class RowItems:
     in_quarantine: bool
     kafka_columns: Sequence[str]
     skips_tombstones: bool
-    oracle: RowOracle | None
+    oracle: Oracle | None
     """Makes rows of values; None: they are stored as they are, as in quarantine."""
     values_are_json: bool = False
     """Whether a value that is stored as it is may have lost white space."""

@@ -5,8 +5,10 @@ and timestamps units since midnight and 1970.
 """
 
 import base64
+import json
 import re
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -48,6 +50,8 @@ _DATE_ALONE: Final = re.compile(_DATE)
 _TIME_ALONE: Final = re.compile(_TIME)
 _INSTANT: Final = re.compile(_DATE + "[Tt ]" + _TIME + r"(?:[Zz]|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))?")
 
+_NO_NUMBERS: Final = {text: float(text) for text in ("NaN", "Infinity", "-Infinity")}
+
 Row = Mapping[str, Any]
 
 
@@ -66,22 +70,14 @@ class RefusalError(Exception):
         return RefusalError(self.reason, step + dot + self.path)
 
 
-@dataclass(frozen=True)
-class RowOracle:
+class Oracle(ABC):
     """A parser, as `records.parsers` has them, for verification."""
 
     schema: SchemaSpec
-    unknown_fields: str
 
+    @abstractmethod
     def row(self, value: bytes) -> Row:
         """Return the row of a value. Raises `RefusalError`."""
-        return self.row_of(_checked(value))
-
-    def row_of(self, tree: Node) -> Row:
-        """Return the row of a document. Raises `RefusalError`."""
-        if tree.kind != "object":
-            raise RefusalError("not_an_object")
-        return _struct(tree, self._members, self._readings.__getitem__, refuse_unknown=self._refuses_unknown)
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         """Return what is refused; rows are made apart."""
@@ -100,6 +96,25 @@ class RowOracle:
         fields = pa.array([one.path or None for one in why], pa.string())
         return Parsed(None, Refused(np.array(rows, np.int64), why[0].reason, reasons, fields))
 
+
+@dataclass(frozen=True)
+class RowOracle(Oracle):
+    """Of values that are JSON objects."""
+
+    schema: SchemaSpec
+    unknown_fields: str
+    is_stored: bool = False
+    """Whether it reads what was stored: there numbers can be what JSON has no numbers for."""
+
+    def row(self, value: bytes) -> Row:
+        return self.row_of(_checked(value))
+
+    def row_of(self, tree: Node) -> Row:
+        """Return the row of a document. Raises `RefusalError`."""
+        if tree.kind != "object":
+            raise RefusalError("not_an_object")
+        return _struct(tree, self._members, self._readings.__getitem__, refuse_unknown=self._refuses_unknown)
+
     @property
     def _refuses_unknown(self) -> bool:
         return self.unknown_fields == "refuse"
@@ -109,16 +124,20 @@ class RowOracle:
         return tuple(Member(one.name, one.parsed, one.required) for one in self.schema.fields)
 
     @cached_property
-    def _readings(self) -> "Mapping[str, _Reading]":
-        return {one.name: _Reading(one.format or "rfc3339", self._refuses_unknown) for one in self.schema.fields}
+    def _readings(self) -> "Mapping[str, Reading]":
+        return {
+            one.name: Reading(one.format or "rfc3339", self._refuses_unknown, self.is_stored)
+            for one in self.schema.fields
+        }
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class Reading:
     """What holds for everything in a field."""
 
     format: str
-    refuse_unknown: bool
+    refuse_unknown: bool = False
+    is_stored: bool = False
 
 
 def _checked(value: bytes) -> Node:
@@ -145,7 +164,7 @@ def _is_half(token: str) -> bool:
 
 
 def _struct(
-    node: Node, members: tuple[Member, ...], reading: Callable[[str], _Reading], *, refuse_unknown: bool
+    node: Node, members: tuple[Member, ...], reading: Callable[[str], Reading], *, refuse_unknown: bool
 ) -> dict[str, Any]:
     known = {member.name: member for member in members}
     found: dict[str, Any] = {}
@@ -166,7 +185,7 @@ def _struct(
     return found
 
 
-def _item(node: Node, type_: Type, reading: _Reading, step: str, *, required: bool) -> Any:
+def _item(node: Node, type_: Type, reading: Reading, step: str, *, required: bool) -> Any:
     if node.kind == "word" and node.text == "null":
         if required:
             raise RefusalError("missing", step)
@@ -177,8 +196,10 @@ def _item(node: Node, type_: Type, reading: _Reading, step: str, *, required: bo
         raise error.below(step) from None
 
 
-def _value(node: Node, type_: Type, reading: _Reading) -> Any:  # noqa: PLR0911  (one for each type)
+def _value(node: Node, type_: Type, reading: Reading) -> Any:  # noqa: PLR0911  (one for each type)
     match type_:
+        case Plain("float32" | "float64") if reading.is_stored and node.kind == "string":
+            return _NO_NUMBERS[node.string]
         case Plain(name):
             return _PLAIN[name](node) if name in _PLAIN else _integer(node, _BITS[name])
         case Binary():
@@ -201,6 +222,11 @@ def _value(node: Node, type_: Type, reading: _Reading) -> Any:  # noqa: PLR0911 
             if len({key for key, _ in entries}) < len(entries):
                 raise RefusalError("duplicate", "{}")
             return entries
+
+
+def column_value(text: str, type_: Type, reading: Reading) -> Any:
+    """Return what a text becomes in a column, as the same text in JSON does. Raises `RefusalError`."""
+    return _value(Node("string", [json.dumps(text)], 0, 1), type_, reading)
 
 
 def _expect(node: Node, kind: str) -> None:
@@ -257,7 +283,7 @@ def _date(node: Node) -> int:
     match = _DATE_ALONE.fullmatch(_string(node))
     if match is None:
         raise RefusalError("bad_text")
-    return _in_range(_days(match) * 86_400) // 86_400
+    return instant_in_range(_days(match) * 86_400) // 86_400
 
 
 def _days(match: re.Match[str]) -> int:
@@ -287,7 +313,7 @@ def _timestamp(node: Node, unit: str, written: str) -> int:
     if written != "rfc3339":
         per_second = _PER_SECOND[written[6:-1]]
         number = _integer(node, 64)
-        _in_range(number // per_second)
+        instant_in_range(number // per_second)
         return _fitting(number * _PER_SECOND[unit] // per_second)
     match = _INSTANT.fullmatch(_string(node))
     if match is None:
@@ -296,10 +322,11 @@ def _timestamp(node: Node, unit: str, written: str) -> int:
     seconds += _days(match) * 86_400
     if match[8]:
         seconds -= int(match[8] + "1") * (int(match[9]) * 60 + int(match[10])) * 60
-    return _fitting(_in_range(seconds) * _PER_SECOND[unit] + nanoseconds * _PER_SECOND[unit] // 10**9)
+    return _fitting(instant_in_range(seconds) * _PER_SECOND[unit] + nanoseconds * _PER_SECOND[unit] // 10**9)
 
 
-def _in_range(second: int) -> int:
+def instant_in_range(second: int) -> int:
+    """Return a second since 1970 of the years 1 to 9999. Raises `RefusalError` for others."""
     if not _FIRST_SECOND <= second <= _LAST_SECOND:
         raise RefusalError("overflow")
     return second

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.avro_rows import Writers
 from logpersister.records.paths import Layout, make_layout
 from logpersister.records.quarantine import QuarantineLayout, layout_of
+from logpersister.verify.avro import AvroOracle
 from logpersister.verify.folders import FolderOracle
-from logpersister.verify.rows import RowOracle
+from logpersister.verify.rows import Oracle, RowOracle
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +22,17 @@ class Writing:
     schema: SchemaSpec | None = None
     other_rules: str = ""
     """Who wrote by other rules than ours, and by which: then what differs proves nothing. Empty: nobody."""
+    writers: Writers | None = None
+    """By which schemas Avro values were written."""
 
     @property
-    def oracle(self) -> RowOracle | None:
+    def oracle(self) -> Oracle | None:
         """What makes rows of values; None: nothing does."""
-        return None if self.schema is None else RowOracle(self.schema, self.parser.unknown_fields)
+        if self.schema is None:
+            return None
+        if self.writers is not None:
+            return AvroOracle(self.schema, self.parser.framing, self.writers)
+        return RowOracle(self.schema, self.parser.unknown_fields)
 
     @property
     def layout(self) -> Layout:

@@ -166,8 +166,11 @@ BY_VALUE: dict[str, Any] = {
     "spec": {
         "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
         "storage": {"bucket": "logs"},
-        "parser": {"type": "json"},
-        "schema": {"fields": [{"name": "country", "type": "string"}]},
+        "parser": {"type": "avro", "framing": "apicurio"},
+        "schema": {
+            "registry": {"url": "https://registry.example.com:8081/apis/ccompat/v7", "secretName": "registry-login"},
+            "fields": [{"name": "country", "type": "string"}],
+        },
         "output": {
             "format": "jsonl",
             "compression": "zstd",

@@ -28,7 +28,14 @@ def rows(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"spec.parser": {"type": "json"}, "spec.schema": {"fields": list(fields)}}
 
 
+def avro(*fields: dict[str, Any], url: str = "http://registry:8081", **parser: str) -> dict[str, Any]:
+    schema = {"fields": list(fields or [{"name": "id", "type": "int8"}]), "registry": {"url": url}}
+    return {"spec.parser": {"type": "avro", **parser}, "spec.schema": schema}
+
+
 ACCEPTED: list[dict[str, Any]] = [
+    avro(framing="apicurio"),
+    avro({"name": "id", "type": "list<timestamp[ms]>", "format": "epoch[ms]"}, url="https://r.example.com/apis/v7/"),
     {"status": {"anything": [1, None]}},
     {"metadata": {"name": "a", "uid": "5", "managedFields": [{}], "labels": {"a": "b"}, "namespace": "data"}},
     {"metadata.name": "a" * 39},
@@ -392,6 +399,20 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "spec.schema.fields: has more than 1000 columns at all depths together",
     ),
     (rows({"name": "id", "type": "int8"}) | {"spec.parser": {}}, "spec.schema: is set, and values are not parsed"),
+    ({"spec.parser": {"type": "avro"}}, "spec.schema.registry: is missing, and parser avro has to learn by which"),
+    (rows({"name": "id", "type": "int8"}) | {"spec.parser": {"type": "avro"}}, "spec.schema.registry: is missing"),
+    (avro() | {"spec.parser": {"type": "json"}}, "spec.schema.registry: has no meaning without parser avro; remove it"),
+    (
+        {"spec.parser": {"type": "json", "framing": "apicurio"}},
+        'spec.parser.framing: "apicurio" has no meaning without parser avro; remove it',
+    ),
+    (avro(unknownFields="refuse"), 'spec.parser.unknownFields: "refuse" asks for what the schema of an Avro value'),
+    (
+        avro({"name": "id", "type": "list<json>"}),
+        "spec.schema.fields: has a field of type json, which Avro values do not have; write the type",
+    ),
+    (avro(url="registry:8081"), "is not an http or https URL of a schema registry; write what producers have as"),
+    (avro(url="https://me:secret@registry"), "has credentials in it; put them in the Secret that secretName names"),
     (
         {"spec.parser": {"type": "json", "unknownFields": "refuse"}},
         'spec.parser.unknownFields: "refuse" has no meaning without a schema; remove it',

@@ -18,11 +18,12 @@ from logpersister.manifest.revision import resource_of, revision_of, under_rules
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rules, rules_of
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records import parsers, paths, rows, zones
+from logpersister.records import avro_rows, parsers, paths, rows, zones
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import HEADERS
 from logpersister.storage import names
 from tests.unit.manifest.documents import accepted
+from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.batches import batch_of
 
 BERLIN = [{"date": {"granularity": "day", "timezone": "Europe/Berlin"}}]
@@ -40,6 +41,8 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     schema = {"fields": [{"name": "n", "type": "int8"}]}
     all_of_rows = {"format:parquet": 1, "names": 1, "rows:json": 1}
     assert used(output={"format": "parquet"}, parser={"type": "json"}, schema=schema) == all_of_rows
+    avro = {"registry": {"url": "http://registry:8081"}, **schema}
+    assert used(parser={"type": "avro"}, schema=avro) == {"format:text": 1, "names": 1, "rows:avro": 1}
     assert used(output__partitionBy=[{"offset": {"every": 5}}]) == {"format:text": 1, "names": 1, "paths": 1}
     assert used(output__partitionBy=UTC) == {"format:text": 1, "names": 1, "paths": 1}
     zone = zones.zone_rules("Europe/Berlin")
@@ -170,6 +173,35 @@ def rows_of_a_schema() -> Iterable[bytes]:
         yield repr([one.to_pylist() for one in (parsed.refused.reasons, parsed.refused.fields)]).encode()
 
 
+def rows_of_avro() -> Iterable[bytes]:
+    """Rows and reasons of what a writer has written, of which each byte is once another one."""
+    schema = SchemaSpec(fields=tuple(one for one in SCHEMA.fields if one.name != "any"))
+    written = {
+        "type": "record",
+        "name": "r",
+        "fields": [
+            {"name": "id", "type": ["null", "int"]},
+            {"name": "left out", "type": {"type": "array", "items": "string"}},
+            {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+            {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 1}},
+            {"name": "tags", "type": {"type": "map", "values": {"type": "array", "items": "float"}}},
+        ],
+    }
+    value = {"id": 5, "left out": ["a"], "at": 1_795_237_200_000_001, "price": b"\x03", "tags": {"a": [1.0, 0.1]}}
+    good = encoded(written, value)
+    values = [
+        b"",
+        good,
+        *(good[:place] + bytes([good[place] ^ 0x41]) + good[place + 1 :] for place in range(len(good))),
+    ]
+    writers = KnownWriters({1: written, 0x41: {"type": "record", "name": "r", "fields": []}})
+    parsed = avro_rows.AvroRows(schema, "confluent", writers).parse(batch_of([0] * len(values), values=values))
+    assert parsed.refused is not None
+    made: Any = parsed.rows
+    yield repr(made.to_pylist()).encode()
+    yield repr([one.to_pylist() for one in (parsed.refused.reasons, parsed.refused.fields)]).encode()
+
+
 def parquet() -> Iterable[bytes]:
     """Columns, rows and row groups, and not the bytes, which are pyarrow's."""
     parquet = {"kafkaColumns": ["topic", "partition", "offset", "timestamp", "key"], "rowGroupBytes": "64Ki"}
@@ -235,6 +267,7 @@ def format_of(output: Mapping[str, Any]) -> Callable[[], Iterable[bytes]]:
         (layouts, paths.RULES, (1, "4db1424ebe05")),
         (json, parsers.JSON_RULES, (1, "42a5f71b6595")),
         (rows_of_a_schema, rows.RULES, (1, "fa04c81524e5")),
+        (rows_of_avro, avro_rows.AVRO_RULES, (1, "76456a15622b")),
         (parquet, used(output={"format": "parquet"})["format:parquet"], (1, "04fdd4c55089")),
         (jsonl, used(output={"format": "jsonl"})["format:jsonl"], (1, "66262bff4cd2")),
         (named, names.RULES, (1, "9499985f501b")),
@@ -250,7 +283,7 @@ def format_of(output: Mapping[str, Any]) -> Callable[[], Iterable[bytes]]:
             (1, "6c5bc191a616"),
         ),
     ],
-    ids=["paths", "json", "rows", "parquet", "jsonl", "names", "text", "text-escaped", "sequencefile"],
+    ids=["paths", "json", "rows", "avro", "parquet", "jsonl", "names", "text", "text-escaped", "sequencefile"],
 )
 def test_a_rule_that_does_something_else_has_another_version(
     behaviour: Callable[[], Iterable[bytes]], version: int, known: tuple[int, str]

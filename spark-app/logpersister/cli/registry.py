@@ -1,0 +1,45 @@
+"""Reaching schema registries, with errors that end a command as they should."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from logpersister.cli.context import invalid
+from logpersister.cli.exits import UnreachableError
+from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest.secrets import Secrets
+from logpersister.registry import RegistryError, RegistryWriters, open_writers
+
+Registries = Callable[[LogPersister], RegistryWriters | None]
+"""Returns the registry that a manifest names. Raises ManifestError."""
+
+
+@contextmanager
+def opened(resource: LogPersister, secrets: Secrets) -> Iterator[RegistryWriters | None]:
+    """Open the registry that a manifest names, if it names one; its errors inside the block end the command."""
+    with all_opened(secrets) as registries:
+        try:
+            writers = registries(resource)
+        except ManifestError as error:
+            raise invalid(error) from None
+        yield writers
+
+
+@contextmanager
+def all_opened(secrets: Secrets) -> Iterator[Registries]:
+    """Open registries as they are asked for; their errors inside the block end the command."""
+    with ExitStack() as stack:
+        opened: dict[object, RegistryWriters | None] = {}
+
+        def registry_of(resource: LogPersister) -> RegistryWriters | None:
+            schema = resource.spec.row_schema
+            named = None if schema is None else schema.registry
+            if named not in opened:
+                opened[named] = writers = open_writers(resource, secrets)
+                if writers is not None:
+                    stack.callback(writers.close)
+            return opened[named]
+
+        try:
+            yield registry_of
+        except RegistryError as error:
+            raise UnreachableError(f"spec.schema.registry: {error}", may_pass=error.retriable) from error

@@ -1,0 +1,82 @@
+"""Rows: values that are Avro records, each behind the id of its schema, become typed columns for whole batches at once.
+
+The parser is native (spark-app/native). It resolves each writer's schema against the columns once, by the rules of
+Avro's specification; docs/schemas.md says which types become which. `verify.avro` says the same once more.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol, cast
+
+import pyarrow as pa
+
+import logpersister_native as native
+from logpersister.manifest.parser import Framing
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.columns import row_columns
+from logpersister.records.parsers import Parsed
+from logpersister.records.rows import parsed_of
+
+AVRO_RULES: Final = 1
+"""Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
+
+ID_BYTES: Final[Mapping[Framing, int]] = {"confluent": 4, "apicurio": 8}
+"""Behind a zero byte, the highest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriterSchema:
+    """What is known of the id of a schema."""
+
+    text: str | None = None
+    """Avro, as JSON, with all that it refers to. None: there is no schema of this id, or it is not Avro."""
+    problem: str = ""
+    """Why there is none."""
+    is_unknown: bool = False
+    """Whether that is because nobody knows the id."""
+
+
+class Writers(Protocol):
+    """Knows by which schemas values were written. What it says of an id never changes."""
+
+    def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
+        """Return the schemas of ids. May raise: then nothing is known, and the records have to wait."""
+
+
+class AvroRows:
+    """Each value is a header and an Avro record. Null values become no row. Thread-safe as far as `writers` is."""
+
+    def __init__(self, schema: SchemaSpec, framing: Framing, writers: Writers) -> None:
+        self._writers = writers
+        self._framing = framing
+        self._native = native.AvroParser(row_columns(schema), framing=framing)
+        self._problems: dict[int, str] = {}
+        """Why values of these ids are refused."""
+
+    def parse(self, batch: pa.RecordBatch) -> Parsed:
+        """Return what the values become; may raise what `writers` raises."""
+        values = cast("pa.BinaryArray", batch.column("value"))
+        accepted, codes, fields, unknown = self._native.parse(values)
+        if new := [one for one in unknown if one not in self._problems]:
+            self._learn(new)
+            accepted, codes, fields, _ = self._native.parse(values)
+        parsed = parsed_of(accepted, codes, fields)
+        if parsed.refused is None:
+            return parsed
+        return parsed.because(self._problems.get(self._id(values[int(parsed.refused.rows[0])].as_py())))
+
+    def _learn(self, ids: Iterable[int]) -> None:
+        for writer_id, schema in self._writers.schemas(ids).items():
+            if schema.text is None:
+                self._problems[writer_id] = schema.problem
+                if not schema.is_unknown:
+                    self._native.refuse_writer(writer_id)
+                continue
+            try:
+                self._native.add_writer(writer_id, schema.text)
+            except ValueError as error:
+                self._problems[writer_id] = f"schema {writer_id} cannot become the columns ({error})"
+                self._native.refuse_writer(writer_id)
+
+    def _id(self, value: bytes) -> int:
+        return int.from_bytes(value[1 : 1 + ID_BYTES[self._framing]], "big")

@@ -1,0 +1,85 @@
+"""By which schemas values were written, as a registry knows it."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from logpersister.manifest import LogPersister
+from logpersister.manifest.secrets import Secrets
+from logpersister.records.avro_rows import WriterSchema
+from logpersister.registry.access import access
+from logpersister.registry.avro import AvroTextError, self_contained
+from logpersister.registry.client import RegistryClient
+from logpersister.registry.errors import RegistryError
+
+ASKED_AGAIN_SECONDS: Final = 5.0
+"""An id that is not there may be so new that not every server of the registry has it; so it is asked for twice."""
+
+SPARED_SECONDS: Final = 10.0
+"""After a failure nothing is asked for so long: the other ranges of a task need not wait for the same time-outs."""
+ATTEMPTS: Final = 2
+"""Of a request; then the range fails, and is tried again by its member."""
+
+
+class RegistryWriters:
+    """The schemas of a registry, asked for once each. To be closed."""
+
+    def __init__(
+        self,
+        client: RegistryClient,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._client = client
+        self._sleep = sleep
+        self._clock = clock
+        self._known: dict[int, WriterSchema] = {}
+        self._failure: RegistryError | None = None
+        self._failed_until = float("-inf")
+
+    def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
+        """Return the schemas of ids. Raises RegistryError."""
+        wanted = list(ids)
+        if missing := [one for one in wanted if one not in self._known and not self._ask(one)]:
+            self._sleep(ASKED_AGAIN_SECONDS)
+            for one in missing:
+                if not self._ask(one):
+                    self._known[one] = WriterSchema(None, f"the schema registry has no schema {one}", is_unknown=True)
+        return {one: self._known[one] for one in wanted}
+
+    @property
+    def url(self) -> str:
+        return self._client.url
+
+    def reach(self) -> None:
+        """Ask for what each registry knows. Raises RegistryError."""
+        self._client.types()
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _ask(self, writer_id: int) -> bool:
+        """Learn what an id means; return False when the registry does not know it."""
+        if self._failure is not None and self._clock() < self._failed_until:
+            raise self._failure
+        try:
+            self._known[writer_id] = WriterSchema(self_contained(self._client.schema(writer_id)))
+        except AvroTextError as error:
+            self._known[writer_id] = WriterSchema(None, f"schema {writer_id} is not Avro: {error}")
+        except RegistryError as error:
+            if error.kind != "unknown":
+                self._failure, self._failed_until = error, self._clock() + SPARED_SECONDS
+                raise
+            return False
+        return True
+
+
+def open_writers(resource: LogPersister, secrets: Secrets) -> RegistryWriters | None:
+    """Return the registry that a manifest names, not connected yet; None: it names none. Raises ManifestError."""
+    schema = resource.spec.row_schema
+    if schema is None or schema.registry is None:
+        return None
+    of = schema.registry
+    found = access(of.url, of.secret_name, secrets, "spec.schema.registry.secretName")
+    return RegistryWriters(RegistryClient(found, attempts=ATTEMPTS))

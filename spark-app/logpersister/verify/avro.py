@@ -1,0 +1,356 @@
+"""Rows of Avro values made once more, value by value in plain Python; no code of the native parser is in it.
+
+Encoding and resolution are those of Avro's specification (1.12), towards columns as docs/schemas.md says. Dates, times
+and timestamps are integers, as in `verify.rows`.
+"""
+
+import struct
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal as Number
+from functools import cache, cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from logpersister.manifest.parser import Framing
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
+from logpersister.records.avro_rows import ID_BYTES, Writers
+from logpersister.verify.avro_input import Cursor
+from logpersister.verify.avro_schema import NoSchemaError, WrittenType, read_schema, skip
+from logpersister.verify.rows import (
+    Oracle,
+    Reading,
+    RefusalError,
+    Row,
+    column_value,
+    instant_in_range,
+)
+
+MOST_NESTED: Final = 64
+_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_DAY: Final = 86_400
+_BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+_WIDTHS: Final = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "date": 4}
+
+
+class MisfitError(Exception):
+    """A writer's schema that cannot become the columns."""
+
+
+@dataclass(frozen=True)
+class AvroOracle(Oracle):
+    """A parser, as `records.parsers` has them, for verification."""
+
+    schema: SchemaSpec
+    framing: Framing
+    writers: Writers
+
+    def row(self, value: bytes) -> Row:
+        size = 1 + ID_BYTES[self.framing]
+        if len(value) < size or value[0] != 0:
+            raise RefusalError("no_header")
+        writer_id = int.from_bytes(value[1:size], "big")
+        if writer_id not in self._resolved:
+            self._resolved[writer_id] = self._resolve(writer_id)
+        resolved = self._resolved[writer_id]
+        if isinstance(resolved, str):
+            raise RefusalError(resolved)
+        return resolved.row(value[size:])
+
+    @cached_property
+    def _resolved(self) -> "dict[int, _Resolved | str]":
+        """By id of the writer's schema: what reads its values, or why they are refused."""
+        return {}
+
+    def _resolve(self, writer_id: int) -> "_Resolved | str":
+        found = self.writers.schemas([writer_id])[writer_id]
+        if found.text is None:
+            return "unknown_schema" if found.is_unknown else "other_schema"
+        try:
+            return _Resolved(found.text, self.schema)
+        except (MisfitError, NoSchemaError):
+            return "other_schema"
+
+
+_Read = Callable[[Cursor], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a value of the writer becomes one of a column."""
+
+    read: _Read
+    added: int = 0
+    """Bytes that it can take in the column beyond its own."""
+    kind: str = "value"
+    """``value``, ``null`` or ``refused``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    type: Type
+    required: bool
+    reading: Reading | None
+    """None: it is the row itself, whose fields have one each."""
+
+
+class _Resolved:
+    """One writer's schema, resolved against the columns."""
+
+    def __init__(self, text: str, schema: SchemaSpec) -> None:
+        """Resolve it. Raises `MisfitError` and `NoSchemaError`."""
+        self._root = read_schema(text)
+        self._depth = 0
+        self._readings = {one.name: Reading(one.format or "rfc3339") for one in schema.fields}
+        members = tuple(Member(one.name, one.parsed, one.required) for one in schema.fields)
+        self._plan = self._value(self._root, _Column(Struct(members), required=True, reading=None))
+
+    def row(self, data: bytes) -> Row:
+        """Return the row of a value. Raises `RefusalError`."""
+        cursor = Cursor(data)
+        try:
+            row: Row = self._plan.read(cursor)
+            cursor.end()
+        except RefusalError as error:
+            whole = Cursor(data)
+            skip(self._root, whole, MOST_NESTED)
+            whole.end()
+            raise RefusalError(error.reason, "" if error.reason in ("not_avro", "too_deep") else error.path) from None
+        return row
+
+    def _value(self, written: WrittenType, column: _Column) -> _Plan:
+        self._depth += 1
+        try:
+            if written.kind == "null":
+                return _null(column)
+            return self._union(written, column) if written.kind == "union" else self._present(written, column)
+        finally:
+            self._depth -= 1
+
+    def _union(self, written: WrittenType, column: _Column) -> _Plan:
+        plans: list[_Plan] = []
+        for branch in written.of:
+            if branch.kind == "null":
+                plans.append(_refused("missing") if column.required else _NULL)
+                continue
+            try:
+                plans.append(self._value(branch, column))
+            except MisfitError:
+                plans.append(_refused("wrong_type"))
+        kinds = {plan.kind for plan in plans}
+        if kinds == {"refused"} or (kinds == {"refused", "null"} and len(plans) > 1):
+            raise MisfitError
+        return _Plan(lambda cursor: plans[cursor.place(len(plans))].read(cursor), max(plan.added for plan in plans))
+
+    def _present(self, written: WrittenType, column: _Column) -> _Plan:
+        match written.kind, column.type:
+            case "record", Struct(members):
+                return self._record(written, members, column.reading)
+            case "array", ListOf(item, required):
+                return self._list(written, _Column(item, required, column.reading))
+            case "map", MapOf(value, required):
+                return self._map(written, _Column(value, required, column.reading))
+            case "enum", Plain("string"):
+                symbols = written.symbols
+                longest = max(len(one.encode()) for one in symbols)
+                return _Plan(lambda cursor: symbols[cursor.place(len(symbols))], longest)
+        return _scalar(written, column)
+
+    def _record(self, written: WrittenType, members: tuple[Member, ...], reading: Reading | None) -> _Plan:
+        by_name = {member.name: member for member in members}
+        if any(one.required and one.name not in dict(written.fields) for one in members):
+            raise MisfitError
+        plans: dict[str, _Plan] = {}
+        for name, type_ in written.fields:
+            if name in by_name:
+                member = by_name[name]
+                inner = self._readings[name] if reading is None else reading
+                plans[name] = self._value(type_, _Column(member.type, member.required, inner))
+        depth = MOST_NESTED - self._depth
+
+        def read(cursor: Cursor) -> dict[str, Any]:
+            found: dict[str, Any] = dict.fromkeys(by_name)
+            for name, type_ in written.fields:
+                if name in plans:
+                    found[name] = _below(name, plans[name].read, cursor)
+                else:
+                    skip(type_, cursor, depth)
+            return found
+
+        return _Plan(read, sum(plan.added for plan in plans.values()))
+
+    def _list(self, written: WrittenType, column: _Column) -> _Plan:
+        plan = self._value(written.of[0], column)
+        growth = _width(column.type) + plan.added
+
+        def item(cursor: Cursor) -> Any:
+            cursor.grow(growth)
+            return plan.read(cursor)
+
+        return _Plan(lambda cursor: [_below("[]", item, cursor) for _ in cursor.items()])
+
+    def _map(self, written: WrittenType, column: _Column) -> _Plan:
+        plan = self._value(written.of[0], column)
+        growth = _width(column.type) + plan.added
+
+        def entry(cursor: Cursor) -> tuple[str, Any]:
+            key = _text(cursor.sized())
+            cursor.grow(growth)
+            return key, plan.read(cursor)
+
+        def read(cursor: Cursor) -> list[tuple[str, Any]]:
+            found = [_below("{}", entry, cursor) for _ in cursor.items()]
+            if len(dict(found)) < len(found):
+                raise RefusalError("duplicate", "{}")
+            return found
+
+        return _Plan(read)
+
+
+def _below(step: str, read: _Read, cursor: Cursor) -> Any:
+    try:
+        return read(cursor)
+    except RefusalError as error:
+        raise error.below(step) from None
+
+
+_NULL: Final = _Plan(lambda _: None, kind="null")
+
+
+def _null(column: _Column) -> _Plan:
+    if column.required:
+        raise MisfitError
+    return _NULL
+
+
+def _refused(reason: str) -> _Plan:
+    def read(_: Cursor) -> Any:
+        raise RefusalError(reason)
+
+    return _Plan(read, kind="refused")
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise RefusalError("not_utf8") from None
+
+
+def _scalar(written: WrittenType, column: _Column) -> _Plan:  # noqa: C901, PLR0911, PLR0912  (one for each type)
+    """Return how a value is read that is made of no others."""
+    kind, logical, type_ = written.kind, written.logical, column.type
+    reading = column.reading or Reading("rfc3339")
+    match type_:
+        case Plain("bool") if kind == "boolean":
+            return _Plan(Cursor.boolean)
+        case Plain("int64") if kind == "long":
+            return _Plan(Cursor.int64)
+        case Plain("int8" | "int16" | "int32" | "int64" as name) if kind == "int":
+            return _Plan(lambda cursor: _narrow(cursor.int32(), _BITS[name]))
+        case Plain("float32" | "float64" as name) if kind in ("int", "long", "float", "double"):
+            if (kind, name) != ("double", "float32"):
+                return _Plan(lambda cursor: _real(cursor, kind, name))
+        case Plain("date") if kind == "int" and logical in (None, "date"):
+            return _Plan(lambda cursor: instant_in_range(cursor.int32() * _DAY) // _DAY)
+        case Time(unit) if kind in ("int", "long"):
+            return _time(kind, logical, unit)
+        case Timestamp(unit) if kind in ("int", "long"):
+            return _timestamp(kind, logical, unit, reading.format)
+        case Decimal(precision, scale) if kind in ("bytes", "fixed"):
+            return _decimal(written, precision, scale)
+        case Binary() if kind in ("string", "bytes", "fixed"):
+            return _Plan(lambda cursor: cursor.take(written.size) if kind == "fixed" else cursor.sized())
+        case Plain("string") if kind == "fixed" and logical == "uuid":
+            return _Plan(lambda cursor: str(uuid.UUID(bytes=cursor.take(16))), 36)
+        case Plain("string") if kind == "string" or (kind == "bytes" and logical is None):
+            return _Plan(lambda cursor: _text(cursor.sized()))
+        case Plain("date") | Time() | Decimal() if kind == "string":
+            return _Plan(lambda cursor: column_value(_text(cursor.sized()), type_, reading))
+        case Timestamp() if kind == "string" and reading.format == "rfc3339":
+            return _Plan(lambda cursor: column_value(_text(cursor.sized()), type_, reading))
+    raise MisfitError
+
+
+def _narrow(number: int, bits: int) -> int:
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise RefusalError("overflow")
+    return number
+
+
+def _real(cursor: Cursor, kind: str, name: str) -> float:
+    if kind == "double":
+        return float(struct.unpack("<d", cursor.take(8))[0])
+    if kind == "float":
+        return float(struct.unpack("<f", cursor.take(4))[0])
+    number = np.int64(cursor.int32() if kind == "int" else cursor.int64())
+    return float(number.astype(name))
+
+
+def _time(kind: str, logical: object, unit: str) -> _Plan:
+    if isinstance(logical, str) and logical.startswith("time-"):
+        source = logical.removeprefix("time-")
+    elif logical is None and (kind == "int") == (unit == "ms"):
+        source = unit
+    else:
+        raise MisfitError
+    per_second = _PER_SECOND[source]
+
+    def read(cursor: Cursor) -> int:
+        number = cursor.int32() if kind == "int" else cursor.int64()
+        if not 0 <= number < _DAY * per_second:
+            raise RefusalError("overflow")
+        return number * _PER_SECOND[unit] // per_second
+
+    return _Plan(read)
+
+
+def _timestamp(kind: str, logical: object, unit: str, notation: str) -> _Plan:
+    if isinstance(logical, str) and logical.startswith("timestamp-"):
+        source = logical.removeprefix("timestamp-")
+    elif logical is None and notation.startswith("epoch["):
+        source = notation[6:-1]
+    else:
+        raise MisfitError
+    per_second = _PER_SECOND[source]
+
+    def read(cursor: Cursor) -> int:
+        number = cursor.int32() if kind == "int" else cursor.int64()
+        instant_in_range(number // per_second)
+        return _narrow(number * _PER_SECOND[unit] // per_second, 64)
+
+    return _Plan(read)
+
+
+def _decimal(written: WrittenType, precision: int, scale: int) -> _Plan:
+    more = scale - written.logical[1] if isinstance(written.logical, tuple) else 0
+    if not 0 <= more <= precision:
+        raise MisfitError
+
+    def read(cursor: Cursor) -> Number:
+        digits = cursor.take(written.size) if written.kind == "fixed" else cursor.sized()
+        number = int.from_bytes(digits, "big", signed=True) * 10**more
+        if abs(number) >= 10**precision:
+            raise RefusalError("overflow")
+        return Number((int(number < 0), tuple(map(int, str(abs(number)))), -scale))
+
+    return _Plan(read)
+
+
+@cache
+def _width(type_: Type) -> int:
+    """Return the bytes that any value takes in its column."""
+    match type_:
+        case Struct(members):
+            return 1 + sum(_width(one.type) for one in members)
+        case Plain(name):
+            return _WIDTHS.get(name, 4)
+        case Decimal():
+            return 16
+        case Timestamp() | Time("us"):
+            return 8
+        case _:
+            return 4

@@ -1,0 +1,167 @@
+"""Avro values whose writers change while a member runs, with a real registry that is sometimes away."""
+
+import io
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from logpersister.cli import main
+from logpersister.cli.exits import Exit
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify, kinds
+from tests.stack import SchemaRegistry
+from tests.stack.topics import Record, produce
+from tests.unit.records.avro_samples import encoded
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(900)
+
+QUARANTINE = "_quarantine"
+FIELDS = [
+    {"name": "id", "type": "int64", "required": True},
+    {"name": "at", "type": "timestamp[ms]"},
+    {"name": "price", "type": "decimal(10,2)"},
+    {"name": "country", "type": "string"},
+    {"name": "rate", "type": "float64"},
+]
+ID = {"name": "id", "type": "long"}
+AT = {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}}
+PRICE = {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}}
+RATE = {"name": "rate", "type": "double"}
+COUNTRY = {"name": "country", "type": ["null", {"type": "enum", "name": "Country", "symbols": ["DE", "FR"]}]}
+NOON = 1_795_262_400_000
+
+
+def record_of(*fields: Any) -> dict[str, Any]:
+    return {"type": "record", "name": "Click", "namespace": "acme", "fields": list(fields)}
+
+
+FIRST, SECOND, TEXT = (
+    record_of(ID, AT, RATE),
+    record_of(PRICE, ID, COUNTRY),
+    record_of({"name": "id", "type": "string"}),
+)
+
+
+class Writers:
+    """Two versions of one subject, and a writer of another one whose values fit nothing."""
+
+    def __init__(self, registry: SchemaRegistry, subject: str) -> None:
+        self._registry, self._subject = registry, subject
+        self.first = registry.register(subject, FIRST)
+        self.text = registry.register(f"{subject}-other", TEXT)
+        self.second = 0
+
+    def begin_second(self) -> None:
+        self.second = self._registry.register(self._subject, SECOND)
+
+    def values(self, begin: int, end: int) -> Iterator[bytes]:
+        """Yield values of both writers in turn, as far as both write."""
+        for number in range(begin, end):
+            if number % 2 and self.second:
+                value = {"price": number.to_bytes(3, "big"), "id": number, "country": "DE" if number % 3 else None}
+                yield encoded(SECOND, value, self.second)
+            else:
+                rate = math.nan if number % 3 else math.inf
+                yield encoded(FIRST, {"id": number, "at": NOON + number, "rate": rate}, self.first)
+
+
+def write(scene: Scene, topic: str, values: Iterator[bytes] | list[bytes]) -> None:
+    records = (Record(value, partition=partition) for value in values for partition in (0, 1))
+    produce(scene.kafka.bootstrap, topic, records)
+
+
+def test_writers_change_while_the_registry_is_away(
+    scene: Scene, topic: CreateTopic, registry: SchemaRegistry, verify: Verify, unique: str, capsys: Any
+) -> None:
+    name = topic(2)
+    writers = Writers(registry, f"{unique}-value")
+    good = {"id": 1, "at": 2, "rate": 3.0}
+    bad = [
+        b"",
+        b"{}",
+        b"\0\0\0\1",
+        encoded(TEXT, {"id": "x"}, writers.text),
+        encoded(FIRST, good, 999_999),
+        encoded(FIRST, good, writers.first)[:-1],
+    ]
+    write(scene, name, [*writers.values(0, 300), *bad])
+    columns = {"kafkaColumns": ["partition", "offset"]}
+    avro = {"parser": {"type": "avro"}, "schema": {"fields": FIELDS, "registry": {"url": registry.url}}}
+    manifest = scene.manifest(
+        kafka={"topics": [name]}, output={"format": "parquet", "parquet": columns}, upload={"maxAge": "2s"}, **avro
+    )
+    assert main(["check", "-f", str(manifest)]) == Exit.OK
+    assert f"{registry.url}: knows schemas" in capsys.readouterr().out
+    member = scene.member(manifest, "one")
+    scene.group.wait_current(name, explain=member.tail)
+    before = set(scene.bucket.names(name))
+    assert len(before) == 2 + 2  # rows and quarantine of one range of each partition
+
+    writers.begin_second()
+    registry.suspend()
+    try:
+        write(scene, name, writers.values(300, 500))
+        member.wait("ranges wait for the registry", lambda: "schema registry" in member.tail())
+        assert set(scene.bucket.names(name)) == before
+        member.kill()
+        member.wait_gone()
+        after = scene.member(manifest, "two")
+    finally:
+        registry.resume()
+    scene.group.wait_current(name, explain=after.tail)
+
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert [one["compared"] for one in document["topics"]] == [2 * (500 + len(bad))]
+    rows, reasons = stored(scene, name)
+    assert [one["kafka_offset"] for one in rows if one["kafka_partition"] == 0] == [
+        offset for offset in range(500 + len(bad)) if not 300 <= offset < 300 + len(bad)
+    ]
+    assert [one["id"] for one in rows if one["kafka_partition"] == 1] == list(range(500))
+    last = rows[-1]
+    assert (str(last["price"]), last["country"], last["at"]) == ("4.99", "DE", None)
+    assert (rows[300]["at"].timestamp() * 1000, rows[300]["rate"]) == (NOON + 300, math.inf)
+    assert math.isnan(rows[2]["rate"])
+    assert reasons == Counter({"no_header": 6, "other_schema": 2, "unknown_schema": 2, "not_avro": 2})
+
+    after.terminate()
+    lines = scene.manifest(
+        kafka={"topics": [name], "groupId": f"{unique}-lines"},
+        storage={"prefix": "lines"},
+        output={"format": "jsonl", "jsonl": columns},
+        **avro,
+    )
+    scene.run_until_current(lines)
+    document = verify(lines, "--deep")  # also of what is no number in JSON
+    assert (document["ok"], [one["compared"] for one in document["topics"]]) == (True, [2 * (500 + len(bad))])
+
+
+def stored(scene: Scene, topic: str) -> tuple[list[dict[str, Any]], Counter[str]]:
+    """Return all rows in the order of partitions and offsets, and the reasons of quarantine."""
+    rows: list[dict[str, Any]] = []
+    reasons: Counter[str] = Counter()
+    for key in scene.bucket.names(topic):
+        content = scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read()
+        found = pq.read_table(io.BytesIO(content)).to_pylist()
+        if QUARANTINE in key:
+            reasons.update(one["reason"] for one in found)
+        else:
+            rows += found
+    return sorted(rows, key=lambda one: (one["kafka_partition"], one["kafka_offset"])), reasons
+
+
+def test_a_registry_that_cannot_be_reached_is_told_before_the_start(
+    scene: Scene, topic: CreateTopic, capsys: Any
+) -> None:
+    registry = {"url": "http://127.0.0.1:9"}
+    manifest: Path = scene.manifest(
+        kafka={"topics": [topic()]}, parser={"type": "avro"}, schema={"fields": FIELDS, "registry": registry}
+    )
+    assert main(["check", "-f", str(manifest)]) == Exit.UNREACHABLE
+    assert "spec.schema.registry: schema registry http://127.0.0.1:9: it cannot be reached" in capsys.readouterr().out

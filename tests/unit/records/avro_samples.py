@@ -1,0 +1,159 @@
+"""Random schemas of writers with columns that fit them more or less, and values as the official encoding has them."""
+
+import io
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import fastavro
+from hypothesis import strategies as st
+
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.types import Timestamp, leaves, parse_type
+from logpersister.records.avro_rows import WriterSchema
+
+Json = Any
+Sample = tuple[Json, str, "st.SearchStrategy[Any]"]
+"""A type of the writer, the type of a column that mostly fits, and values."""
+
+_longs = st.integers(-(2**63), 2**63 - 1) | st.integers(-300, 300) | st.integers(0, 2 * 10**12)
+_ints = st.integers(-(2**31), 2**31 - 1) | st.integers(-300, 300)
+_texts = st.text(max_size=8) | st.sampled_from(
+    ["2026-11-21", "2026-11-21T05:00:00Z", "23:59:59.5", "12.50", "-1", "", "0000-01-01"]
+)
+_singles = st.floats(width=32)
+_bytes = st.binary(max_size=20)
+
+
+def _logical(base: str, name: str, **more: int) -> Json:
+    return {"type": base, "logicalType": name, **more}
+
+
+def _fixed(size: int, **more: Json) -> Json:
+    return {"type": "fixed", "name": "f", "size": size, **more}
+
+
+PRIMITIVES: list[tuple[Json, list[str], Any]] = [
+    ("boolean", ["bool"], st.booleans()),
+    ("int", ["int8", "int16", "int32", "int64", "float32", "float64", "date", "time[ms]", "timestamp[s]"], _ints),
+    ("long", ["int64", "int32", "float32", "float64", "time[us]", "timestamp[ns]", "timestamp[ms]"], _longs),
+    ("float", ["float32", "float64"], _singles),
+    ("double", ["float64", "float32"], st.floats()),
+    ("string", ["string", "date", "time[us]", "time[ms]", "timestamp[us]", "decimal(4,2)", "binary[base64]"], _texts),
+    ("bytes", ["binary[base64]", "string", "decimal(10,2)"], _bytes),
+    (_logical("int", "date"), ["date", "int32", "timestamp[s]"], _ints),
+    (_logical("int", "time-millis"), ["time[ms]", "time[us]"], st.integers(-1, 86_400_000)),
+    (_logical("long", "time-micros"), ["time[ms]", "time[us]"], st.integers(-1, 86_400_000_000)),
+    (_logical("long", "timestamp-millis"), ["timestamp[ms]", "timestamp[s]", "timestamp[ns]", "int64"], _longs),
+    (_logical("long", "timestamp-micros"), ["timestamp[us]", "timestamp[ms]"], _longs),
+    (_logical("long", "local-timestamp-nanos"), ["timestamp[ns]", "timestamp[us]"], _longs),
+    (_logical("bytes", "decimal", precision=8, scale=2), ["decimal(10,2)", "decimal(38,10)", "decimal(4,1)"], _bytes),
+    (_logical("string", "uuid"), ["string"], _texts),
+    (_fixed(16, logicalType="uuid"), ["string", "binary[base64]"], st.binary(min_size=16, max_size=16)),
+    (_fixed(3), ["binary[base64]", "decimal(6,0)", "string"], st.binary(min_size=3, max_size=3)),
+    ({"type": "enum", "name": "e", "symbols": ["A", "Bee"]}, ["string", "int32"], st.sampled_from(["A", "Bee"])),
+]
+
+
+def _renamed(node: Json, names: Iterable[int]) -> Json:
+    """Return a schema in which no two types have one name."""
+    if isinstance(node, list):
+        return [_renamed(one, names) for one in node]
+    if not isinstance(node, dict):
+        return node
+    found = {
+        key: _renamed(value, names) if key in ("type", "items", "values") else value for key, value in node.items()
+    }
+    if "fields" in node:
+        found["fields"] = [{**one, "type": _renamed(one["type"], names)} for one in node["fields"]]
+    if "name" in node:
+        found["name"] = f"n{next(names)}"  # type: ignore[call-overload]
+    return found
+
+
+@st.composite
+def samples(draw: st.DrawFn, depth: int = 3) -> Sample:
+    """Return a type with a column and values."""
+    kind = draw(st.sampled_from(["primitive", "primitive", "nullable", "array", "map", "record"]))
+    if kind == "primitive" or depth == 0:
+        written, columns, values = draw(st.sampled_from(PRIMITIVES))
+        return written, draw(st.sampled_from([columns[0], columns[0], *columns])), values
+    if kind == "record":
+        return draw(_records(depth - 1))
+    inner, column, values = draw(samples(depth - 1))
+    if kind == "nullable":
+        if isinstance(inner, list):
+            return inner, column, values
+        return draw(st.sampled_from([["null", inner], [inner, "null"]])), column, st.none() | values
+    item = column + draw(st.sampled_from(["", "", " not null"]))
+    if kind == "array":
+        return {"type": "array", "items": inner}, f"list<{item}>", st.lists(values, max_size=3)
+    keys = st.text("abc\u00e4", max_size=2)
+    return {"type": "map", "values": inner}, f"map<string, {item}>", st.dictionaries(keys, values, max_size=3)
+
+
+@st.composite
+def _records(draw: st.DrawFn, depth: int) -> Sample:
+    names = draw(st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=1, max_size=3, unique=True))
+    inner = {name: draw(samples(depth)) for name in names}
+    fields = [{"name": name, "type": written} for name, (written, _, _) in inner.items()]
+    values = st.fixed_dictionaries({name: one for name, (_, _, one) in inner.items()})
+    members = [
+        f"{name}: {column}{draw(st.sampled_from(['', ' not null']))}"
+        for name, (_, column, _) in inner.items()
+        if draw(st.integers(0, 9))
+    ]
+    if draw(st.integers(0, 9)) == 0 or not members:
+        members.append("extra: string")
+    members = draw(st.permutations(members))
+    return {"type": "record", "name": "r", "fields": fields}, f"struct<{', '.join(members)}>", values
+
+
+@st.composite
+def topics(draw: st.DrawFn) -> tuple[Json, SchemaSpec, "st.SearchStrategy[Any]"]:
+    """Return the schema of a writer, columns, and values that it may write."""
+    written, column, values = draw(_records(3))
+    fields = []
+    for member in getattr(parse_type(column), "members", ()):
+        timed = any(isinstance(leaf, Timestamp) for leaf in leaves(member.type))
+        notation = draw(st.sampled_from([None, "epoch[ms]", "epoch[s]", "epoch[ns]"])) if timed else None
+        fields.append(FieldSpec(name=member.name, type=str(member.type), required=member.required, format=notation))
+    return _renamed(written, iter(range(100_000))), SchemaSpec(fields=tuple(fields)), values
+
+
+def without_meanings(node: Json) -> Json:
+    """Return a schema without logical types: so values are numbers and bytes in Python, too."""
+    if isinstance(node, list):
+        return [without_meanings(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    found = {key: without_meanings(value) for key, value in node.items() if key != "logicalType"}
+    if "fields" in found:
+        found["fields"] = [{**one, "type": without_meanings(one["type"])} for one in node["fields"]]
+    return found
+
+
+def encoded(schema: Json, value: Any, writer_id: int = 1, size: int = 4) -> bytes:
+    """Return a value as a serializer writes it: a zero byte, the id, and the record."""
+    file = io.BytesIO()
+    fastavro.schemaless_writer(file, fastavro.parse_schema(without_meanings(schema)), value)
+    return b"\0" + writer_id.to_bytes(size, "big") + file.getvalue()
+
+
+class KnownWriters:
+    """Schemas by id, which nobody has to be asked for."""
+
+    def __init__(self, schemas: Mapping[int, Json | WriterSchema]) -> None:
+        self._schemas = schemas
+        self.asked: list[list[int]] = []
+
+    def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
+        wanted = list(ids)
+        self.asked.append(wanted)
+        return {one: self._known(one) for one in wanted}
+
+    def _known(self, writer_id: int) -> WriterSchema:
+        found = self._schemas.get(writer_id)
+        if found is None:
+            return WriterSchema(None, f"nobody knows schema {writer_id}", is_unknown=True)
+        return found if isinstance(found, WriterSchema) else WriterSchema(json.dumps(found))

@@ -1,0 +1,227 @@
+"""Rows of Avro values: the native parser against the oracle of `verify` and against fastavro, also when damaged."""
+
+import io
+import struct
+from typing import Any
+
+import fastavro
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.manifest.parser import Framing
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.records.avro_rows import AvroRows, WriterSchema
+from logpersister.verify.avro import AvroOracle
+from logpersister.verify.parquet import plain
+from logpersister.verify.rows import RefusalError
+from tests.examples import examples
+from tests.unit.records.avro_samples import KnownWriters, encoded, topics, without_meanings
+from tests.unit.records.row_samples import batch_of_values
+from tests.unit.records.test_rows import schema_of
+
+Judged = tuple[list[Any], list[Any]]
+
+
+def judged(
+    schema: SchemaSpec, writers: KnownWriters, values: list[bytes | None], framing: Framing = "confluent"
+) -> Judged:
+    """Return what the native parser makes of values: rows, and for each refused one its place, reason and field."""
+    parsed = AvroRows(schema, framing, writers).parse(batch_of_values(values))
+    assert parsed.rows is not None
+    refused = parsed.refused
+    if refused is None:
+        return plain(parsed.rows).to_pylist(), []
+    why = zip(refused.rows.tolist(), refused.reasons.to_pylist(), refused.fields.to_pylist(), strict=True)
+    return plain(parsed.rows).to_pylist(), list(why)
+
+
+def expected(
+    schema: SchemaSpec, writers: KnownWriters, values: list[bytes | None], framing: Framing = "confluent"
+) -> Judged:
+    oracle = AvroOracle(schema, framing, writers)
+    rows: list[Any] = []
+    refused: list[Any] = []
+    for place, value in enumerate(values):
+        try:
+            rows.append(None if value is None else oracle.row(value))
+        except RefusalError as error:
+            refused.append((place, error.reason, error.path or None))
+    return rows, refused
+
+
+@st.composite
+def _values(draw: st.DrawFn, schema: Any, values: Any) -> bytes | None:
+    if draw(st.integers(0, 19)) == 0:
+        return None
+    data = bytearray(encoded(schema, draw(values)))
+    match draw(st.integers(0, 9)):
+        case 0:
+            del data[draw(st.integers(0, len(data))) :]
+        case 1:
+            data += draw(st.binary(max_size=3))
+        case 2 if len(data) > 5:
+            data[draw(st.integers(5, len(data) - 1))] = draw(st.integers(0, 255))
+        case 3:
+            data[5:] = draw(st.binary(max_size=30))
+        case 4:
+            data[4] = draw(st.integers(0, 2))
+    return bytes(data)
+
+
+@pytest.mark.slow
+@examples(400)
+@given(st.data())
+def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject) -> None:
+    schema, columns, values = data.draw(topics())
+    found = data.draw(st.lists(_values(schema, values), max_size=8))
+    writers = KnownWriters({1: schema})
+    ours, oracle = judged(columns, writers, found), expected(columns, writers, found)
+    assert repr(ours) == repr(oracle)  # NaN is not equal to itself
+
+
+@pytest.mark.slow
+@examples(150)
+@given(st.data())
+def test_values_are_what_fastavro_reads(data: st.DataObject) -> None:
+    schema, columns, values = data.draw(topics())
+    found = [encoded(schema, one) for one in data.draw(st.lists(values, min_size=1, max_size=4))]
+    rows, refused = judged(columns, KnownWriters({1: schema}), found)  # type: ignore[arg-type]
+    parsed = fastavro.parse_schema(without_meanings(schema))
+    others = {place for place, _, _ in refused}
+    read: list[Any] = [fastavro.schemaless_reader(io.BytesIO(one[5:]), parsed, None) for one in found]
+    kept = [one for place, one in enumerate(read) if place not in others]
+    same = {"bool", "int32", "int64", "string", "float64"}
+    by_kind = {one["name"]: one["type"] for one in schema["fields"]}
+    for column in columns.fields:
+        if column.type in same and by_kind.get(column.name) in ("boolean", "int", "long", "string", "double"):
+            assert repr([row[column.name] for row in rows]) == repr(
+                [float(one[column.name]) if column.type == "float64" else one[column.name] for one in kept]
+            )
+
+
+GEO = {"type": "record", "name": "Geo", "fields": [{"name": "lat", "type": "double"}]}
+CLICK = {
+    "type": "record",
+    "name": "Click",
+    "namespace": "acme",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "geo", "type": ["null", GEO]},
+        {"name": "tags", "type": {"type": "array", "items": "string"}},
+        {"name": "left_out", "type": ["null", "Geo", "string"]},
+    ],
+}
+COLUMNS = schema_of(
+    ("id", "int64", "required"), ("at", "timestamp[ms]"), ("geo", "struct<lat: float64>"), ("tags", "list<string>"),
+    ("later", "string"),
+)  # fmt: skip
+VALUE = {"id": 7, "at": 1_795_237_200_000, "geo": {"lat": 1.5}, "tags": ["a", "\u00e4"], "left_out": "x"}
+ROW = {key: value for key, value in VALUE.items() if key != "left_out"} | {"later": None}
+HEADER = b"\0\0\0\0\1"
+
+
+def test_a_row_by_hand() -> None:
+    writers = KnownWriters({1: CLICK})
+    value = (
+        HEADER
+        + b"\x0e"
+        + b"\x80\x82\xce\xc7\xbf\x68"
+        + b"\2"
+        + struct.pack("<d", 1.5)
+        + b"\4\2a\4\xc3\xa4\0"
+        + b"\4\2x"
+    )
+    assert encoded(CLICK, VALUE) == value
+    assert judged(COLUMNS, writers, [value, None]) == ([ROW, None], [])
+    assert expected(COLUMNS, writers, [value, None]) == ([ROW, None], [])
+
+
+@pytest.mark.parametrize(
+    ("value", "reason", "field"),
+    [
+        (b"", "no_header", None),
+        (b'{"id": 7}', "no_header", None),
+        (b"\0\0\0\1", "no_header", None),
+        (HEADER, "not_avro", None),
+        (encoded(CLICK, VALUE)[:-1], "not_avro", None),
+        (encoded(CLICK, VALUE) + b"\0", "not_avro", None),
+        (encoded(CLICK, VALUE | {"tags": ["x"]}).replace(b"\2\2x", b"\2\2\xff", 1), "not_utf8", "tags[]"),
+        (encoded(CLICK, VALUE | {"at": 2**62}), "overflow", "at"),
+        (b"\0\0\0\0\2", "unknown_schema", None),
+        (b"\0\0\0\0\3", "other_schema", None),
+        (b"\0\0\0\0\4", "other_schema", None),
+    ],
+    ids=str,
+)
+def test_a_refused_value_by_hand(value: bytes, reason: str, field: str | None) -> None:
+    good = encoded(CLICK, VALUE)
+    text = {"type": "record", "name": "Click", "fields": [{"name": "id", "type": "string"}]}
+    writers = KnownWriters({1: CLICK, 3: text, 4: WriterSchema(None, "it is Protobuf")})
+    found = judged(COLUMNS, writers, [good, value, None, good])
+    assert found == ([ROW, None, ROW], [(1, reason, field)])
+    assert expected(COLUMNS, writers, [good, value, None, good]) == found
+
+
+def test_a_schema_is_asked_for_once() -> None:
+    writers = KnownWriters({1: CLICK})
+    parser = AvroRows(COLUMNS, "confluent", writers)
+    for _ in range(3):
+        parser.parse(batch_of_values([encoded(CLICK, VALUE), b"\0\0\0\0\2", b"\0\0\0\0\2"]))
+    assert writers.asked == [[1, 2]]
+
+
+def test_the_first_reason_is_told_in_words() -> None:
+    """The reader must learn which schema it is about, and what is wrong with it."""
+    text = {"type": "record", "name": "Click", "fields": [{"name": "id", "type": "string"}]}
+    writers = KnownWriters({1: CLICK, 9: text})
+    misfit = "(id: the writer's schema has string, which cannot become int64)"
+    for value, told in (
+        (b"\0\0\0\0\2", "unknown_schema: nobody knows schema 2"),
+        (b"\0\0\0\0\t\2a", f"other_schema: schema 9 cannot become the columns {misfit}"),
+        (HEADER, "not_avro"),
+    ):
+        refused = AvroRows(COLUMNS, "confluent", writers).parse(batch_of_values([value])).refused
+        assert refused is not None
+        assert refused.reason == f"no row of the schema: {told}"
+
+
+def test_ids_of_eight_bytes() -> None:
+    writers = KnownWriters({2**40: CLICK})
+    values: list[bytes | None] = [encoded(CLICK, VALUE, 2**40, 8), encoded(CLICK, VALUE)]
+    assert judged(COLUMNS, writers, values, "apicurio")[0] == [ROW]
+    assert judged(COLUMNS, writers, values, "apicurio") == expected(COLUMNS, writers, values, "apicurio")
+
+
+def test_when_nobody_answers_nothing_is_judged() -> None:
+    class Away:
+        def schemas(self, ids: object) -> Any:
+            raise ConnectionError
+
+    parser = AvroRows(COLUMNS, "confluent", Away())
+    with pytest.raises(ConnectionError):
+        parser.parse(batch_of_values([encoded(CLICK, VALUE)]))
+
+
+def test_alternating_writers_become_the_same_columns() -> None:
+    later = {**CLICK, "fields": [{"name": "later", "type": "string"}, CLICK["fields"][0]]}
+    writers = KnownWriters({1: CLICK, 2: later})
+    values = [encoded(CLICK, VALUE), encoded(later, {"later": "b", "id": 8}, 2)] * 2
+    empty = dict.fromkeys(ROW)
+    rows = [ROW, empty | {"later": "b", "id": 8}] * 2
+    assert judged(COLUMNS, writers, values) == (rows, [])  # type: ignore[arg-type]
+
+
+def test_a_schema_that_names_itself_ends() -> None:
+    node = {
+        "type": "record",
+        "name": "Node",
+        "fields": [{"name": "id", "type": "long"}, {"name": "next", "type": ["null", "Node"]}],
+    }
+    columns = SchemaSpec(fields=(FieldSpec(name="id", type="int64"),))
+    writers = KnownWriters({1: node})
+    values: list[bytes | None] = [HEADER + b"\2\2" * depth + b"\2\0" for depth in (0, 30, 31, 32, 100)]
+    found = judged(columns, writers, values)
+    assert found == expected(columns, writers, values)
+    assert {reason for _, reason, _ in found[1]} == {"too_deep"}

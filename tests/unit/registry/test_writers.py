@@ -1,0 +1,117 @@
+"""What ids of schemas mean: asked for once, an unknown one twice, and no one waits long for a registry that is away."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from logpersister.manifest.problems import ManifestError
+from logpersister.manifest.secrets import Secrets
+from logpersister.records.avro_rows import WriterSchema
+from logpersister.registry import RegistryError, RegistryWriters, Schema, open_writers
+from logpersister.registry.client import RegistryClient
+from logpersister.registry.errors import RegistryErrorKind, failure
+from logpersister.registry.writers import ASKED_AGAIN_SECONDS, SPARED_SECONDS
+from tests.unit.manifest.documents import accepted
+
+URL = "http://registry:8081"
+
+
+class FakeClient(RegistryClient):
+    """A registry of which a test says what it knows."""
+
+    def __init__(self, known: Mapping[int, Schema]) -> None:
+        self.known = dict(known)
+        self.error: RegistryErrorKind | None = None
+        self.asked: list[int] = []
+
+    def schema(self, schema_id: int) -> Schema:
+        self.asked.append(schema_id)
+        if self.error is not None:
+            raise failure(URL, self.error, "it fails", "asking")
+        if schema_id not in self.known:
+            raise failure(URL, "unknown", "it does not know it", "asking")
+        return self.known[schema_id]
+
+
+class Time:
+    """Seconds that pass only when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.pauses: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.pauses.append(seconds)
+
+
+@pytest.fixture
+def client() -> FakeClient:
+    return FakeClient({1: Schema('"string"', "AVRO"), 2: Schema("syntax = 3", "PROTOBUF")})
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def writers(client: FakeClient, time: Time) -> RegistryWriters:
+    return RegistryWriters(client, clock=lambda: time.now, sleep=time.sleep)
+
+
+def test_what_an_id_means_is_asked_for_once(writers: RegistryWriters, client: FakeClient, time: Time) -> None:
+    known = {
+        1: WriterSchema('"string"'),
+        2: WriterSchema(None, "schema 2 is not Avro: it is registered as PROTOBUF, not as Avro"),
+    }
+    assert writers.schemas([1, 2]) == writers.schemas([2, 1]) == known
+    assert (client.asked, time.pauses) == ([1, 2], [])
+
+
+def test_an_unknown_id_is_asked_for_twice(writers: RegistryWriters, client: FakeClient, time: Time) -> None:
+    unknown = {one: WriterSchema(None, f"the schema registry has no schema {one}", is_unknown=True) for one in (8, 9)}
+    assert writers.schemas([1, 8, 9]) == {1: WriterSchema('"string"')} | unknown
+    assert (client.asked, time.pauses) == ([1, 8, 9, 8, 9], [ASKED_AGAIN_SECONDS])
+    assert writers.schemas([9]) == {9: unknown[9]}
+    assert len(client.asked) == 5
+
+
+def test_an_id_that_comes_a_little_late_is_known(client: FakeClient, time: Time) -> None:
+    def sleep(_: float) -> None:
+        client.known[7] = Schema('"int"', "AVRO")
+
+    assert RegistryWriters(client, clock=lambda: time.now, sleep=sleep).schemas([7]) == {7: WriterSchema('"int"')}
+
+
+@pytest.mark.parametrize("kind", ["unreachable", "timeout", "unauthorized", "throttled", "rejected", "other"])
+def test_a_registry_that_fails_says_nothing_of_an_id(
+    writers: RegistryWriters, client: FakeClient, time: Time, kind: RegistryErrorKind
+) -> None:
+    writers.schemas([1])
+    client.error = kind
+    for _ in range(3):  # the first one waits for time-outs, the others do not
+        with pytest.raises(RegistryError, match="it fails"):
+            writers.schemas([1, 5])
+    assert client.asked == [1, 5]
+    assert writers.schemas([1]) == {1: WriterSchema('"string"')}
+    client.error = None
+    client.known[5] = client.known[1]
+    time.now += SPARED_SECONDS
+    assert writers.schemas([5]) == {5: WriterSchema('"string"')}
+
+
+def test_a_manifest_that_names_no_registry_has_none() -> None:
+    assert open_writers(accepted({}), Secrets({})) is None
+
+
+def test_the_secret_of_a_registry_must_be_there() -> None:
+    schema = {"registry": {"url": URL, "secretName": "keys"}, "fields": [{"name": "id", "type": "int64"}]}
+    resource = accepted({"spec.parser": {"type": "avro"}, "spec.schema": schema})
+    with pytest.raises(ManifestError, match=r"spec\.schema\.registry\.secretName"):
+        open_writers(resource, Secrets({}))
+    secrets = {f"LOGPERSISTER_SECRET_KEYS_{key}": "x" for key in ("USERNAME", "PASSWORD")}
+    writers = open_writers(resource, Secrets(secrets))
+    assert writers is not None
+    assert writers.url == URL
+    writers.close()
