@@ -1,5 +1,6 @@
 """Compares what objects hold with records of Kafka, item by item in lists, which Python compares at C's speed. Pure."""
 
+import math
 import sys
 import zlib
 from array import array
@@ -70,7 +71,7 @@ class ExactComparison:
         except ContentError as error:
             self.difference = str(error)
             return
-        if not _same(list(found), list(expected)):
+        if not same(list(found), list(expected)):
             self.difference = self._describe(batch, expected, found)
 
     def finish(self) -> None:
@@ -93,19 +94,19 @@ class ExactComparison:
         return taken
 
     def _describe(self, batch: pa.RecordBatch, expected: Items, found: Items) -> str:
-        same = next(
-            (place for place, pair in enumerate(zip(expected, found, strict=False)) if not _same(*pair)), len(found)
+        first = next(
+            (place for place, pair in enumerate(zip(expected, found, strict=False)) if not same(*pair)), len(found)
         )
         offsets, kept = batch.column("offset"), self._offsets_of(expected)
         if kept is not None:
-            where = f"at offset {kept[same]}"
+            where = f"at offset {kept[first]}"
         elif len(expected) == len(offsets):  # else tombstones are left out, or values are of several lines
-            where = f"at offset {offsets[same].as_py()}"
+            where = f"at offset {offsets[first].as_py()}"
         else:
             where = f"between offsets {offsets[0].as_py()} and {offsets[-1].as_py()}"
-        if same == len(found):
+        if first == len(found):
             return f"it ends before the record {where}"
-        return f"{where} it holds {_short(found[same])}, Kafka {_short(expected[same])}"
+        return f"{where} it holds {_short(found[first])}, Kafka {_short(expected[first])}"
 
 
 class PartialComparison:
@@ -123,7 +124,7 @@ class PartialComparison:
             return
         try:
             for expected in self._expected(batch):
-                if not any(item == expected or _same(item, expected) for item in self._items):
+                if not any(same(item, expected) for item in self._items):
                     first, last = batch.column("offset")[0].as_py(), batch.column("offset")[-1].as_py()
                     self.difference = f"it lacks {_short(expected)}, which Kafka has between offsets {first} and {last}"
                     return
@@ -203,9 +204,17 @@ def _little_endian(lengths: Iterable[int]) -> bytes:
     return packed.tobytes()
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
     """Return whether items are the same, also where a number in them is NaN, which is equal to nothing."""
-    return bool(one == other) or ("nan" in (text := repr(other)) and repr(one) == text)
+    if one == other:
+        return True
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isnan(one) and math.isnan(other)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    return False
 
 
 def _short(item: Any) -> str:

@@ -1,0 +1,205 @@
+"""From an Avro schema to columns that fit all that it can write. Pure; docs/schemas.md has the table."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from logpersister.manifest.row_schema import KAFKA_PREFIX
+from logpersister.manifest.types import (
+    MOST_DIGITS,
+    MOST_NESTED,
+    NAME,
+    Binary,
+    Decimal,
+    ListOf,
+    MapOf,
+    Member,
+    Plain,
+    Struct,
+    Time,
+    Timestamp,
+    TimestampUnit,
+    Type,
+)
+from logpersister.registry.avro import AvroTextError
+
+LONGEST_NAME: Final = 64
+_PLAIN: Final[Mapping[str, Type]] = {
+    "boolean": Plain("bool"),
+    "int": Plain("int32"),
+    "long": Plain("int64"),
+    "float": Plain("float32"),
+    "double": Plain("float64"),
+    "string": Plain("string"),
+    "bytes": Binary(),
+    "fixed": Binary(),
+    "enum": Plain("string"),
+}
+_LOGICAL: Final[Mapping[tuple[str, str], Type]] = {
+    ("int", "date"): Plain("date"),
+    ("int", "time-millis"): Time("ms"),
+    ("long", "time-micros"): Time("us"),
+}
+_UNITS: Final[Mapping[str, TimestampUnit]] = {"millis": "ms", "micros": "us", "nanos": "ns"}
+_NUMBERS: Final = ("int", "long", "float", "double")
+
+
+@dataclass(frozen=True, slots=True)
+class AvroColumn:
+    """A field of the record that values are."""
+
+    name: str
+    type: Type | None
+    remark: str
+    """What the writer's schema says of it; or, where it has no type, why it cannot be a column."""
+
+
+class _NoColumnError(Exception):
+    """A type that cannot be a column, and why."""
+
+
+def columns_of(text: str) -> list[AvroColumn]:
+    """Return a column for each field of a schema that refers to nothing outside of it. Raises AvroTextError.
+
+    Nothing is required: so a later schema may leave a field out.
+    """
+    types = _Types()
+    try:
+        root = json.loads(text)
+        root = root if isinstance(root, dict) else {}
+        types.note(root, "")
+        if root.get("type") != "record":
+            raise AvroTextError("its values are no records")
+        space = _namespace(root, "")
+        return [_column(types, field, space) for field in root["fields"]]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        if isinstance(error, AvroTextError):
+            raise
+        raise AvroTextError("it is no Avro schema") from None
+
+
+def _column(types: "_Types", field: Mapping[str, Any], namespace: str) -> AvroColumn:
+    name = str(field["name"])
+    if re.fullmatch(NAME, name, re.ASCII) is None or len(name) > LONGEST_NAME:
+        return AvroColumn(name, None, "a column cannot have this name")
+    if name.lower().startswith(KAFKA_PREFIX):
+        return AvroColumn(name, None, f"{KAFKA_PREFIX} is for Kafka's own fields")
+    try:
+        found = types.type(field["type"], namespace, 1, ())
+    except _NoColumnError as error:
+        return AvroColumn(name, None, str(error))
+    return AvroColumn(name, found, _told(field["type"]))
+
+
+def _told(node: Any) -> str:
+    """Return what Avro calls a type, as a remark."""
+    if isinstance(node, list):
+        return ", ".join(map(_told, node))
+    if isinstance(node, dict):
+        name, logical = str(node.get("name") or _told(node.get("type"))), node.get("logicalType")
+        return name if logical is None else f"{name} ({logical})"
+    return str(node)
+
+
+def _namespace(node: Mapping[str, Any], around: str) -> str:
+    """Return the namespace of what is in a named type."""
+    return _full(str(node["name"]), str(node.get("namespace", around))).rpartition(".")[0]
+
+
+def _full(name: str, namespace: str) -> str:
+    return f"{namespace}.{name}" if namespace and "." not in name else name
+
+
+class _Types:
+    """The named types of a schema, and the types of columns."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, tuple[Mapping[str, Any], str]] = {}
+        """With the namespace in which each stands."""
+
+    def note(self, node: Any, namespace: str) -> None:
+        """Note all types that have a name, wherever they stand."""
+        if isinstance(node, list):
+            for one in node:
+                self.note(one, namespace)
+        elif isinstance(node, dict):
+            inside = namespace
+            if "name" in node and node.get("type") in ("record", "error", "enum", "fixed"):
+                self._named[_full(str(node["name"]), str(node.get("namespace", namespace)))] = node, namespace
+                inside = _namespace(node, namespace)
+            for field in node.get("fields", ()):
+                self.note(field["type"], inside)
+            for key in ("type", "items", "values"):
+                self.note(node.get(key), inside)
+
+    def type(self, node: Any, namespace: str, depth: int, above: tuple[str, ...]) -> Type:  # noqa: PLR0911
+        """Return the type of a column. Raises `_NoColumnError`."""
+        if depth > MOST_NESTED:
+            raise _NoColumnError(f"it is nested more than {MOST_NESTED} deep")
+        if node == "null" or isinstance(node, list):
+            branches = node if isinstance(node, list) else [node]
+            return self._union([one for one in branches if one != "null"], namespace, depth, above)
+        if isinstance(node, str):
+            return _PLAIN[node] if node in _PLAIN else self._by_name(node, namespace, depth, above)
+        kind = node["type"]
+        if kind in ("record", "error"):
+            return self._record(node, namespace, depth, above)
+        if kind == "array":
+            return ListOf(self.type(node["items"], namespace, depth + 1, above), required=False)
+        if kind == "map":
+            return MapOf(self.type(node["values"], namespace, depth + 1, above), required=False)
+        if kind in _PLAIN:
+            return _logical(node) or _PLAIN[kind]
+        return self.type(kind, namespace, depth, above)
+
+    def _union(self, branches: list[Any], namespace: str, depth: int, above: tuple[str, ...]) -> Type:
+        if len(branches) == 1:
+            return self.type(branches[0], namespace, depth, above)
+        if not branches:
+            raise _NoColumnError("it is always null")
+        if all(one in ("int", "long") for one in branches):
+            return Plain("int64")
+        if all(one in _NUMBERS for one in branches):
+            return Plain("float64")
+        raise _NoColumnError("it is one of several types")
+
+    def _by_name(self, name: str, namespace: str, depth: int, above: tuple[str, ...]) -> Type:
+        full = _full(name, namespace)
+        found = self._named.get(full) or self._named.get(name)
+        if found is None:
+            raise _NoColumnError(f"its type {name} is not known")
+        node, around = found
+        return self.type(node, around, depth, above)
+
+    def _record(self, node: Mapping[str, Any], namespace: str, depth: int, above: tuple[str, ...]) -> Type:
+        full = _full(str(node["name"]), str(node.get("namespace", namespace)))
+        if full in above:
+            raise _NoColumnError(f"{full} has itself in it")
+        inside = _namespace(node, namespace)
+        members: dict[str, Member] = {}
+        for field in node["fields"]:
+            name = str(field["name"])
+            if name.lower() in members:
+                raise _NoColumnError(f"its field {name} differs from another one in case only")
+            type_ = self.type(field["type"], inside, depth + 1, (*above, full))
+            members[name.lower()] = Member(name, type_, required=False)
+        if not members:
+            raise _NoColumnError("it has no fields")
+        return Struct(tuple(members.values()))
+
+
+def _logical(node: Mapping[str, Any]) -> Type | None:
+    kind, name = node["type"], str(node.get("logicalType", ""))
+    if (kind, name) in _LOGICAL:
+        return _LOGICAL[kind, name]
+    unit = name.removeprefix("local-").removeprefix("timestamp-")
+    if kind == "long" and "timestamp-" in name and unit in _UNITS:
+        return Timestamp(_UNITS[unit])
+    if kind == "fixed" and name == "uuid" and node.get("size") == 16:
+        return Plain("string")
+    if kind in ("bytes", "fixed") and name == "decimal":
+        precision, scale = node.get("precision", 0), node.get("scale", 0)
+        return Decimal(precision, scale) if 0 <= scale <= precision <= MOST_DIGITS and precision else None
+    return None

@@ -1,0 +1,98 @@
+"""Columns for an Avro schema: by hand, and whatever it writes fits them."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.records.avro_rows import AvroRows
+from logpersister.registry.avro import AvroTextError
+from logpersister.registry.avro_columns import columns_of
+from tests.examples import examples
+from tests.unit.records.avro_samples import KnownWriters, encoded, topics
+from tests.unit.records.row_samples import batch_of_values
+
+
+def record(*types: Any, **more: Any) -> dict[str, Any]:
+    fields = [{"name": f"f{number}", "type": type_} for number, type_ in enumerate(types)]
+    return {"type": "record", "name": "Click", "namespace": "acme", "fields": fields, **more}
+
+
+def logical(base: str, means: str, **more: Any) -> dict[str, Any]:
+    return {"type": base, "logicalType": means, **more}
+
+
+POINT = {"type": "record", "name": "Point", "fields": [{"name": "x", "type": "double"}, {"name": "y", "type": "float"}]}
+
+
+@pytest.mark.parametrize(
+    ("written", "type_", "remark"),
+    [
+        ("boolean", "bool", "boolean"),
+        ("int", "int32", "int"),
+        (["null", "long"], "int64", "null, long"),
+        (["int", "long", "null"], "int64", "int, long, null"),
+        (["int", "double"], "float64", "int, double"),
+        ({"type": "string", "avro.java.string": "String"}, "string", "string"),
+        ("bytes", "binary[base64]", "bytes"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, "string", "E"),
+        ({"type": "fixed", "name": "F", "size": 4}, "binary[base64]", "F"),
+        (logical("fixed", "uuid", name="U", size=16), "string", "U (uuid)"),
+        (logical("int", "date"), "date", "int (date)"),
+        (logical("int", "time-millis"), "time[ms]", "int (time-millis)"),
+        (logical("long", "local-timestamp-nanos"), "timestamp[ns]", "long (local-timestamp-nanos)"),
+        (["null", logical("bytes", "decimal", precision=9, scale=2)], "decimal(9,2)", "null, bytes (decimal)"),
+        (logical("bytes", "decimal", precision=80, scale=2), "binary[base64]", "bytes (decimal)"),
+        ({"type": "array", "items": ["null", "string"]}, "list<string>", "array"),
+        ({"type": "map", "values": POINT}, "map<string, struct<x: float64, y: float32>>", "map"),
+        (["null", "string", "long"], None, "it is one of several types"),
+        ("null", None, "it is always null"),
+        (["null"], None, "it is always null"),
+        (["null", "acme.Click"], None, "acme.Click has itself in it"),
+        (record(namespace="b"), None, "it has no fields"),
+        ({"type": "array", "items": "Nobody"}, None, "its type Nobody is not known"),
+    ],
+    ids=str,
+)
+def test_a_column_by_hand(written: Any, type_: str | None, remark: str) -> None:
+    [found] = columns_of(json.dumps(record(written)))
+    assert (found.name, None if found.type is None else str(found.type), found.remark) == ("f0", type_, remark)
+
+
+def test_a_type_that_is_named_later_and_names_that_no_column_has() -> None:
+    line = {
+        "type": "record",
+        "name": "Line",
+        "fields": [{"name": "to", "type": POINT}, {"name": "from", "type": "Point"}],
+    }
+    written = record(line, ["null", "Point"])
+    written["fields"] += [{"name": name, "type": "int"} for name in ("kafka_offset", "a" * 65)]
+    assert [(one.name[:12], str(one.type)) for one in columns_of(json.dumps(written))] == [
+        ("f0", "struct<to: struct<x: float64, y: float32>, from: struct<x: float64, y: float32>>"),
+        ("f1", "struct<x: float64, y: float32>"),
+        ("kafka_offset", "None"),
+        ("aaaaaaaaaaaa", "None"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", '"string"', "[]", "{}", '{"type": "record", "name": "a"}', "[" * 5000])
+def test_what_has_no_columns(text: str) -> None:
+    with pytest.raises(AvroTextError):
+        columns_of(text)
+
+
+@pytest.mark.slow
+@examples(200)
+@given(st.data())
+def test_whatever_a_schema_writes_fits_its_columns(data: st.DataObject) -> None:
+    written, _, values = data.draw(topics())
+    fields = [one for one in columns_of(json.dumps(written)) if one.type is not None]
+    if fields:
+        columns = SchemaSpec(fields=tuple(FieldSpec(name=one.name, type=str(one.type)) for one in fields))
+        found: list[bytes | None] = [encoded(written, one) for one in data.draw(st.lists(values, max_size=4))]
+        refused = AvroRows(columns, "confluent", KnownWriters({1: written})).parse(batch_of_values(found)).refused
+        # A value may be what its logical type does not allow; its schema never is.
+        assert refused is None or set(refused.reasons.to_pylist()) <= {"overflow", "not_utf8"}
