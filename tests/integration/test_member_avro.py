@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
@@ -165,3 +166,36 @@ def test_a_registry_that_cannot_be_reached_is_told_before_the_start(
     )
     assert main(["check", "-f", str(manifest)]) == Exit.UNREACHABLE
     assert "spec.schema.registry: schema registry http://127.0.0.1:9: it cannot be reached" in capsys.readouterr().out
+
+
+def test_columns_are_those_of_the_newest_schema(
+    scene: Scene, topic: CreateTopic, registry: SchemaRegistry, unique: str, capsys: Any
+) -> None:
+    """What `schema infer` prints is what a manifest needs, and `try` shows what it makes of the same records."""
+    name = topic(2)
+    writers = Writers(registry, f"{unique}-value")
+    writers.begin_second()
+    write(scene, name, [*writers.values(0, 50), b"{}"])
+    manifest = scene.manifest(kafka={"topics": [name]}, output={"partitionBy": [{"date": {"granularity": "day"}}]})
+    assert main(["schema", "infer", "-f", str(manifest), "--registry", registry.url]) == Exit.OK
+    captured = capsys.readouterr()
+    assert f": schema {writers.second}; others: {writers.first} (50)." in captured.out
+    assert "2 of 102 values do not fit and would go into quarantine: 2 no_header" in captured.err
+    spec = yaml.safe_load(captured.out)["spec"]
+    assert {one["name"]: one["type"] for one in spec["schema"]["fields"]} == {
+        "price": "decimal(6,2)",
+        "id": "int64",
+        "country": "string",
+    }
+    assert spec["schema"]["registry"] == {"url": registry.url}
+    whole = scene.manifest(kafka={"topics": [name]}, **spec)
+    assert main(["try", "-f", str(whole), "--rows", "1"]) == Exit.OK
+    out = capsys.readouterr().out
+    assert "quarantine: 2 of 102 values" in out
+    assert "no_header" in out
+    assert "parquet, as in the manifest" in out
+
+    wrong = ["--registry", registry.url, "--framing", "apicurio"]
+    assert main(["schema", "infer", "-f", str(manifest), *wrong]) in (Exit.FAILED, Exit.UNREACHABLE)
+    assert main(["schema", "infer", "-f", str(manifest), "--registry", "registry:8081"]) == Exit.INVALID
+    assert "is not an http or https URL of a schema registry" in capsys.readouterr().err

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from logpersister import __version__
 
 LOG_FORMATS: Final = ("auto", "console", "json", "logfmt")
+FRAMINGS: Final = ("confluent", "apicurio")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 WAIT_VARIABLE: Final = "LOGPERSISTER_WAIT"
@@ -210,9 +211,17 @@ def _run(command: argparse.ArgumentParser) -> None:
 
 
 def _schema(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    command = commands.add_parser("schema", help="find a schema for JSON values", description="Schemas of values.")
+    command = commands.add_parser("schema", help="find a schema for values", description="Schemas of values.")
     actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _sample(_command(actions, "infer", "print a schema for the JSON values of a topic, to start from"))
+    infer = _command(actions, "infer", "print a schema for the JSON or Avro values of a topic, to start from")
+    _sample(infer)
+    infer.add_argument(
+        "--registry", metavar="URL", help="values are Avro, and this schema registry knows their schemas"
+    )
+    infer.add_argument("--registry-secret", metavar="NAME", help="Secret with what the registry asks for")
+    infer.add_argument(
+        "--framing", choices=FRAMINGS, default="confluent", help="header of Avro values (default: %(default)s)"
+    )
 
 
 def _try(command: argparse.ArgumentParser) -> None:

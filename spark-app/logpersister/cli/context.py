@@ -10,6 +10,7 @@ from logpersister.cli.exits import CommandError, Exit
 from logpersister.manifest import LogPersister, ManifestError, load, parse
 from logpersister.manifest.resource import API_VERSION, KIND
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, Secrets, SecretValue
+from logpersister.manifest.sparse import sparse
 from logpersister.manifest.substitution import SWITCH
 from logpersister.report.redaction import Redactor
 
@@ -46,6 +47,15 @@ def resource(name: str, kafka: Mapping[str, object], storage: Mapping[str, objec
     spec = {"kafka": kafka, "storage": storage}
     try:
         return parse({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec})
+    except ManifestError as error:
+        raise invalid(error) from None
+
+
+def changed(resource: LogPersister, **sections: Mapping[str, object]) -> LogPersister:
+    """Return a resource with other sections of its spec; their problems end the command."""
+    spec = {**sparse(resource.spec), **sections}
+    try:
+        return parse({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": resource.name}, "spec": spec})
     except ManifestError as error:
         raise invalid(error) from None
 

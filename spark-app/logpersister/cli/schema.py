@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
-from logpersister.cli import context, sampling
+from logpersister.cli import context, registered, sampling
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.judging import accepted, judge
 from logpersister.cli.manifest_text import scalar
@@ -22,8 +22,14 @@ _ANY_OBJECT = SchemaSpec(fields=(FieldSpec(name="any", type="json"),))
 def run(arguments: argparse.Namespace) -> int:
     """Write the part of a manifest that has the schema, and on standard error what does not fit it."""
     logs.configure(level="error")
-    resource = context.manifest(arguments.file)
-    sample = sampling.take(arguments, resource, context.secrets(arguments, logs.redactor))
+    resource = registered.with_registry(context.manifest(arguments.file), arguments)
+    secrets = context.secrets(arguments, logs.redactor)
+    sample = sampling.take(arguments, resource, secrets)
+    return registered.write(resource, sample, secrets) if resource.spec.parser.type == "avro" else _infer(sample)
+
+
+def _infer(sample: sampling.Sample) -> int:
+    """Write the part of a manifest that has the schema of JSON values."""
     parser = ParserSpec(type="json")
     objects = make_rows(parser, _ANY_OBJECT)
     seen = inference.Sample()
