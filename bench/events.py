@@ -1,9 +1,13 @@
 """JSON events of a shop, and their schema: texts, numbers, a timestamp, a struct, lists and a map."""
 
+import io
 import json
 import random
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
+
+import fastavro
 
 WORDS: Final = ("checkout", "basket", "view", "click", "purchase", "refund")
 CITIES: Final = ("Berlin", "Lyon", "Ky\u014dto", "K\u00f6ln")
@@ -24,6 +28,64 @@ SCHEMA: Final[Mapping[str, Any]] = {
         {"name": "message", "type": "string"},
     ]
 }
+
+_OPTIONAL_TEXT: Final = ["null", "string"]
+AVRO: Final[Mapping[str, Any]] = {
+    "type": "record",
+    "name": "Event",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "type", "type": _OPTIONAL_TEXT},
+        {"name": "ok", "type": ["null", "boolean"]},
+        {"name": "amount", "type": ["null", "double"]},
+        {
+            "name": "geo",
+            "type": {
+                "type": "record",
+                "name": "Geo",
+                "fields": [
+                    {"name": "country", "type": "string"},
+                    {"name": "city", "type": "string"},
+                    {"name": "lat", "type": "double"},
+                    {"name": "lon", "type": "double"},
+                ],
+            },
+        },
+        {"name": "user", "type": _OPTIONAL_TEXT},
+        {"name": "tags", "type": {"type": "array", "items": "string"}},
+        {"name": "attrs", "type": {"type": "map", "values": "string"}},
+        {
+            "name": "items",
+            "type": {
+                "type": "array",
+                "items": {
+                    "type": "record",
+                    "name": "Item",
+                    "fields": [
+                        {"name": "sku", "type": "string"},
+                        {"name": "price", "type": "double"},
+                        {"name": "qty", "type": "int"},
+                    ],
+                },
+            },
+        },
+        {"name": "message", "type": _OPTIONAL_TEXT},
+    ],
+}
+"""What a producer would have registered for the same events."""
+WRITER_ID: Final = 1
+_WRITTEN: Final = fastavro.parse_schema(dict(AVRO))
+
+
+def avro_event(text: str) -> bytes:
+    """Return an event as a producer with a schema registry writes it."""
+    document = {"items": [], **json.loads(text)}
+    document["at"] = datetime.fromisoformat(document["at"])
+    written = io.BytesIO(b"\0" + WRITER_ID.to_bytes(4, "big"))
+    written.seek(0, io.SEEK_END)
+    fastavro.schemaless_writer(written, _WRITTEN, document)
+    return written.getvalue()
 
 
 def event(chance: random.Random, size: int) -> str:

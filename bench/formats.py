@@ -1,12 +1,14 @@
 """``make bench ARGS=formats``: what formats cost, alone: MB of values per CPU second, from records to bytes.
 
-Values are JSON events. Cases with a schema have its parser in them; the others take values as they are.
+Values are JSON events. Cases with a schema have its parser in them; the others take values as they are. Avro values are
+the same events, and counted as their JSON.
 """
 
 import argparse
+import json
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,21 +19,23 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import machine
-from bench.events import SCHEMA, event
+from bench.events import AVRO, SCHEMA, avro_event, event
 from bench.spread import Spread
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.parser import Parser, ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
+from logpersister.records.avro_rows import WriterSchema
 from logpersister.records.quarantine import layout_of
 from logpersister.records.schema import HEADERS, RECORDS_WITH_HEADERS
 
 BATCH_BYTES = 4 << 20
 WIDTH = 100
-VALUES, ROWS = "values", "rows"
+VALUES, ROWS, AVRO_ROWS = "values", "rows", "Avro rows"
+PARSERS: Mapping[str, Parser] = {VALUES: "bytes", ROWS: "json", AVRO_ROWS: "avro"}
 OUTPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "text, none": (VALUES, {"format": "text", "compression": "none"}),
     "text, gzip": (VALUES, {"format": "text", "compression": "gzip"}),
@@ -39,6 +43,7 @@ OUTPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "sequencefile messagepack, block": (VALUES, {"format": "sequencefile", "sequencefile": {"key": "messagepack"}}),
     "parquet zstd, `value` only": (VALUES, {"format": "parquet"}),
     "parquet zstd, rows": (ROWS, {"format": "parquet"}),
+    "parquet zstd, rows of Avro": (AVRO_ROWS, {"format": "parquet"}),
     "parquet snappy, rows": (ROWS, {"format": "parquet", "compression": "snappy"}),
     "jsonl, none, envelope": (VALUES, {"format": "jsonl", "compression": "none"}),
     "jsonl, gzip, envelope": (VALUES, {"format": "jsonl"}),
@@ -71,13 +76,26 @@ def sample(size: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=RECORDS_WITH_HEADERS)
 
 
+def avro(events: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the same events in Avro."""
+    values = [avro_event(one.decode()) for one in events.column("value").to_pylist() if one is not None]
+    return events.set_column(events.schema.get_field_index("value"), "value", pa.array(values, pa.binary()))
+
+
+class Registered:
+    """The schema registry of these events, without a registry."""
+
+    def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
+        return {one: WriterSchema(json.dumps(AVRO)) for one in ids}
+
+
 def measure(case: Case, batch: pa.RecordBatch, megabytes: int) -> None:
     """Write one object of so much payload; note MB of values per CPU second of this process."""
     kind, document = OUTPUTS[case.output]
     output = OutputSpec.model_validate(document)
-    schema = SchemaSpec.model_validate(SCHEMA) if kind == ROWS else None
-    parser = ParserSpec(type="json" if kind == ROWS else "bytes")
-    layout = layout_of(output, parser, schema)
+    schema = SchemaSpec.model_validate(SCHEMA) if kind != VALUES else None
+    parser = ParserSpec(type=PARSERS[kind])
+    layout = layout_of(output, parser, schema, Registered())
     encoder = make_format(output, parser, schema).encoder(ObjectIdentity(Range(TopicPartition("t", 0), 0, 1), ""))
     payload = batch.num_rows * case.size
     times = max(1, megabytes * 10**6 // payload)
@@ -110,8 +128,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     print(machine.describe(), flush=True)
     cases = [Case(output, size) for output in OUTPUTS for size in options.sizes]
-    samples = {size: sample(size) for size in options.sizes}
+    samples = {(size, kind): sample(size) for size in options.sizes for kind in (VALUES, ROWS)}
+    samples |= {(size, AVRO_ROWS): avro(samples[size, ROWS]) for size in options.sizes}
     for _ in range(options.rounds):
         for case in cases:
-            measure(case, samples[case.size], options.megabytes)
+            measure(case, samples[case.size, OUTPUTS[case.output][0]], options.megabytes)
     Console(width=WIDTH).print(table(cases))

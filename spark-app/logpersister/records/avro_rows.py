@@ -20,6 +20,9 @@ from logpersister.records.rows import parsed_of
 AVRO_RULES: Final = 1
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
 
+MOST_UNKNOWN: Final = 10_000
+"""Ids without a schema that are remembered; where values are garbage, each may have another one."""
+
 ID_BYTES: Final[Mapping[Framing, int]] = {"confluent": 4, "apicurio": 8}
 """Behind a zero byte, the highest first."""
 
@@ -51,32 +54,42 @@ class AvroRows:
         self._framing = framing
         self._native = native.AvroParser(row_columns(schema), framing=framing)
         self._problems: dict[int, str] = {}
-        """Why values of these ids are refused."""
+        """Why values of these ids are refused, whose schemas are known."""
+        self._unknown: dict[int, str] = {}
+        """The same of ids that nobody knows."""
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         """Return what the values become; may raise what `writers` raises."""
         values = cast("pa.BinaryArray", batch.column("value"))
         accepted, codes, fields, unknown = self._native.parse(values)
-        if new := [one for one in unknown if one not in self._problems]:
+        if new := [one for one in unknown if one not in self._unknown]:
             self._learn(new)
             accepted, codes, fields, _ = self._native.parse(values)
         parsed = parsed_of(accepted, codes, fields)
         if parsed.refused is None:
             return parsed
-        return parsed.because(self._problems.get(self._id(values[int(parsed.refused.rows[0])].as_py())))
+        first = self._id(values[int(parsed.refused.rows[0])].as_py())
+        return parsed.because(self._problems.get(first) or self._unknown.get(first))
 
     def _learn(self, ids: Iterable[int]) -> None:
+        if len(self._unknown) > MOST_UNKNOWN:
+            self._unknown.clear()
         for writer_id, schema in self._writers.schemas(ids).items():
-            if schema.text is None:
-                self._problems[writer_id] = schema.problem
-                if not schema.is_unknown:
-                    self._native.refuse_writer(writer_id)
+            if schema.is_unknown:
+                self._unknown[writer_id] = schema.problem
                 continue
-            try:
-                self._native.add_writer(writer_id, schema.text)
-            except ValueError as error:
-                self._problems[writer_id] = f"schema {writer_id} cannot become the columns ({error})"
+            problem = schema.problem if schema.text is None else self._add(writer_id, schema.text)
+            if problem:
+                self._problems[writer_id] = problem
                 self._native.refuse_writer(writer_id)
+
+    def _add(self, writer_id: int, text: str) -> str:
+        """Read values of an id by a schema; return why that cannot be done, if it cannot."""
+        try:
+            self._native.add_writer(writer_id, text)
+        except ValueError as error:
+            return f"schema {writer_id} cannot become the columns ({error})"
+        return ""
 
     def _id(self, value: bytes) -> int:
         return int.from_bytes(value[1 : 1 + ID_BYTES[self._framing]], "big")

@@ -22,16 +22,24 @@ ATTEMPTS: Final = 2
 
 
 class RegistryWriters:
-    """The schemas of a registry, asked for once each. To be closed."""
+    """The schemas of a registry, asked for once each; ids that it does not know are not remembered. To be closed."""
 
     def __init__(
         self,
-        client: RegistryClient,
+        connect: Callable[[], RegistryClient],
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._client = client
+        """Connect to nothing yet.
+
+        Args:
+            connect: makes a client by the Secret as it is then; called again when the registry refuses the former one.
+            clock: monotonic seconds.
+            sleep: waits so many seconds.
+        """
+        self._connect = connect
+        self._client = connect()
         self._sleep = sleep
         self._clock = clock
         self._known: dict[int, WriterSchema] = {}
@@ -43,10 +51,9 @@ class RegistryWriters:
         wanted = list(ids)
         if missing := [one for one in wanted if one not in self._known and not self._ask(one)]:
             self._sleep(ASKED_AGAIN_SECONDS)
-            for one in missing:
-                if not self._ask(one):
-                    self._known[one] = WriterSchema(None, f"the schema registry has no schema {one}", is_unknown=True)
-        return {one: self._known[one] for one in wanted}
+            missing = [one for one in missing if not self._ask(one)]
+        nobodys = {one: _unknown(one) for one in missing}
+        return {one: nobodys.get(one) or self._known[one] for one in wanted}
 
     @property
     def url(self) -> str:
@@ -70,9 +77,16 @@ class RegistryWriters:
         except RegistryError as error:
             if error.kind != "unknown":
                 self._failure, self._failed_until = error, self._clock() + SPARED_SECONDS
+                if error.kind == "unauthorized":
+                    self._client.close()
+                    self._client = self._connect()
                 raise
             return False
         return True
+
+
+def _unknown(writer_id: int) -> WriterSchema:
+    return WriterSchema(None, f"the schema registry has no schema {writer_id}", is_unknown=True)
 
 
 def open_writers(resource: LogPersister, secrets: Secrets) -> RegistryWriters | None:
@@ -81,5 +95,9 @@ def open_writers(resource: LogPersister, secrets: Secrets) -> RegistryWriters | 
     if schema is None or schema.registry is None:
         return None
     of = schema.registry
-    found = access(of.url, of.secret_name, secrets, "spec.schema.registry.secretName")
-    return RegistryWriters(RegistryClient(found, attempts=ATTEMPTS))
+
+    def connect() -> RegistryClient:
+        found = access(of.url, of.secret_name, secrets, "spec.schema.registry.secretName")
+        return RegistryClient(found, attempts=ATTEMPTS)
+
+    return RegistryWriters(connect)

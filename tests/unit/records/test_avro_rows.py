@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.records import avro_rows
 from logpersister.records.avro_rows import AvroRows, WriterSchema
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.comparison import same
@@ -171,6 +172,18 @@ def test_a_schema_is_asked_for_once() -> None:
     for _ in range(3):
         parser.parse(batch_of_values([encoded(CLICK, VALUE), b"\0\0\0\0\2", b"\0\0\0\0\2"]))
     assert writers.asked == [[1, 2]]
+
+
+def test_garbage_with_ever_other_ids_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(avro_rows, "MOST_UNKNOWN", 5)
+    writers = KnownWriters({1: CLICK})
+    parser = AvroRows(COLUMNS, "confluent", writers)
+    for first in range(2, 100, 2):
+        values = [b"\0" + number.to_bytes(4, "big") for number in (first, first + 1)]
+        refused = parser.parse(batch_of_values([*values, encoded(CLICK, VALUE)])).refused
+        assert refused is not None
+        assert refused.reasons.to_pylist() == ["unknown_schema"] * 2
+        assert len(parser._unknown) <= 5 + 2
 
 
 def test_the_first_reason_is_told_in_words() -> None:
