@@ -1,6 +1,8 @@
 """Avro values whose writers change while a member runs, with a real registry that is sometimes away."""
 
+import gzip
 import io
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ import yaml
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
+from tests.integration.harness.bucket import Bucket
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.stack import SchemaRegistry
@@ -35,6 +38,8 @@ AT = {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}}
 PRICE = {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}}
 RATE = {"name": "rate", "type": "double"}
 COUNTRY = {"name": "country", "type": ["null", {"type": "enum", "name": "Country", "symbols": ["DE", "FR"]}]}
+SOURCE = {"name": "source", "type": "string", "default": "web"}
+WHEN = {"name": "when", "aliases": ["at"], "type": ["null", AT["type"]]}
 NOON = 1_795_262_400_000
 
 
@@ -47,6 +52,9 @@ FIRST, SECOND, TEXT = (
     record_of(PRICE, ID, COUNTRY),
     record_of({"name": "id", "type": "string"}),
 )
+
+DECLARED = record_of(ID, WHEN, {**RATE, "default": -1.5}, {**COUNTRY, "default": None}, SOURCE)
+"""Columns in place of `FIELDS`: what no writer has has a default, and what both have another name."""
 
 
 class Writers:
@@ -136,11 +144,19 @@ def test_writers_change_while_the_registry_is_away(
         kafka={"topics": [name], "groupId": f"{unique}-lines"},
         storage={"prefix": "lines"},
         output={"format": "jsonl", "jsonl": columns},
-        **avro,
+        parser={"type": "avro"},
+        schema={"avro": json.dumps(DECLARED), "registry": {"url": registry.url}},
     )
     scene.run_until_current(lines)
     document = verify(lines, "--deep")  # also of what is no number in JSON
     assert (document["ok"], [one["compared"] for one in document["topics"]]) == (True, [2 * (500 + len(bad))])
+    client, bucket = scene.bucket.client, scene.bucket.name
+    [first, *_] = [key for key in Bucket(client, bucket, "lines").names(name) if QUARANTINE not in key]
+    first_line, *_ = gzip.decompress(client.get_object(Bucket=bucket, Key=first)["Body"].read()).splitlines()
+    assert json.loads(first_line) == {
+        "id": 0, "when": "2026-11-21T12:00:00.000Z", "rate": "Infinity", "country": None, "source": "web",
+        "kafka_partition": 0, "kafka_offset": 0,
+    }  # fmt: skip
 
 
 def stored(scene: Scene, topic: str) -> tuple[list[dict[str, Any]], Counter[str]]:

@@ -11,13 +11,12 @@ from logpersister.cli.judging import judge
 from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister
+from logpersister.manifest.avro_columns import AvroColumn, AvroTextError, columns_of
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.resource import Spec
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import ID_BYTES, AvroRows, Writers
-from logpersister.registry.avro import AvroTextError
-from logpersister.registry.avro_columns import AvroColumn, columns_of
 
 _ANY = {"name": "any", "type": "string"}
 MOST_TOLD = 5

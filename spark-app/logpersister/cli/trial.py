@@ -95,9 +95,9 @@ class Trial:
         whole = pa.Table.from_batches(found or [pa.RecordBatch.from_pylist([], row_columns(schema))])
         shown = min(rows, whole.num_rows)
         cells = []
-        for field, column in zip(schema.fields, whole.columns, strict=True):
+        for field, column in zip(schema.columns, whole.columns, strict=True):
             first = readable(field.name, column.slice(0, shown).combine_chunks())
-            cells.append([field.name, _cut(field.type), number(column.null_count), *map(_cell, first)])
+            cells.append([field.name, _cut(str(field.type)), number(column.null_count), *map(_cell, first)])
         header = [Column("COLUMN"), Column("TYPE"), Column("NULLS", right=True)]
         out.write("\n")
         table([*header, *(Column(f"ROW {one + 1}") for one in range(shown))], cells, out)

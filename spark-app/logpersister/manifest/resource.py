@@ -241,6 +241,15 @@ class Spec(Model):
         return self.row_schema is None or self.row_schema.registry is None or self.parser.type == "avro"
 
     @rule(
+        "!has(self.schema) || !has(self.schema.avro) || $parser.type == 'avro'",
+        "has no meaning without parser avro",
+        "name the columns in spec.schema.fields, or set spec.parser.type to avro",
+        *("schema", "avro"),
+    )
+    def _an_avro_schema_is_for_avro(self) -> bool:
+        return self.row_schema is None or self.row_schema.avro is None or self.parser.type == "avro"
+
+    @rule(
         NotInCel("it would have to understand the types of the schema"),
         "has a field of type json, which Avro values do not have",
         "write the type that the field has in the Avro schema, for example string or struct<a: int32>",
@@ -249,7 +258,7 @@ class Spec(Model):
     def _avro_has_no_json(self) -> bool:
         if self.row_schema is None or self.parser.type != "avro":
             return True
-        return not any(leaf == Plain("json") for field in self.row_schema.fields for leaf in leaves(field.parsed))
+        return not any(leaf == Plain("json") for one in self.row_schema.columns for leaf in leaves(one.type))
 
     @rule(
         "has(self.schema) || $parser.unknownFields == 'drop'",
@@ -270,7 +279,7 @@ class Spec(Model):
         if self.row_schema is None or self.output.format not in COLUMNAR:
             return True
         folders = {folder.lower() for folder in self.output.folder_columns}
-        return folders.isdisjoint(field.name.lower() for field in self.row_schema.fields)
+        return folders.isdisjoint(one.name.lower() for one in self.row_schema.columns)
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),

@@ -1,19 +1,33 @@
 """``spec.schema``: the columns that values become."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from logpersister.manifest.avro_columns import AvroTextError, columns_of
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, never
-from logpersister.manifest.problems import Finding
+from logpersister.manifest.problems import Finding, refuse
 from logpersister.manifest.registry import RegistrySpec
 from logpersister.manifest.rule import NotInCel, rule
-from logpersister.manifest.types import MOST_COLUMNS, NAME, NO_TYPE, Struct, Timestamp, Type, leaves, parse_type
+from logpersister.manifest.types import (
+    KAFKA_PREFIX,
+    MOST_COLUMNS,
+    NAME,
+    NO_TYPE,
+    Member,
+    Struct,
+    Timestamp,
+    Type,
+    leaves,
+    parse_type,
+)
 
 MOST_FIELDS = 256
-KAFKA_PREFIX = "kafka_"
-"""Of columns that hold Kafka's own fields (``output.parquet.kafkaColumns``)."""
+LONGEST_AVRO = 100_000
+"""Characters of an Avro schema."""
 
 Notation = Literal["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
 
@@ -59,6 +73,63 @@ TypeText = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class Column(Member):
+    """A column of the rows, wherever it is declared."""
+
+    format: Notation | None = None
+    """Notation of its timestamps; None: `rfc3339`."""
+
+
+@lru_cache(maxsize=64)
+def _columns_by(avro: str) -> tuple[Column, ...]:
+    """Return the columns that an Avro schema declares. Raises `RefusedError`."""
+    other = "correct it, or name the columns in spec.schema.fields"
+    try:
+        found = columns_of(avro, as_reader=True)
+    except AvroTextError as error:
+        raise refuse(f"{NO_AVRO}: {error}", other) from None
+    columns: list[Column] = []
+    for one in found:
+        if one.type is None:
+            raise refuse(f"{NO_AVRO}: its field {one.name[:64]!r}: {one.remark}", other)
+        if one.name.lower() in (before.name.lower() for before in columns):
+            raise refuse(f"{NO_AVRO}: it has the field {one.name!r} twice; case does not count", other)
+        columns.append(Column(one.name, one.type, one.required, one.default, one.aliases))
+    if not columns:
+        raise refuse(f"{NO_AVRO}: it has no fields", other)
+    if sum(1 for one in columns for _ in leaves(one.type)) > MOST_COLUMNS:
+        raise refuse(f"{NO_AVRO}: it has more than {MOST_COLUMNS} columns at all depths together", other)
+    return tuple(columns)
+
+
+NO_AVRO = "cannot be the columns"
+"""How every refusal begins."""
+
+
+def _has_columns(avro: str) -> bool:
+    return bool(_columns_by(avro))
+
+
+AvroText = Annotated[
+    str,
+    Text(
+        r"^\s*\{[\s\S]*$",
+        "is not the JSON of an Avro schema of type record",
+        "write the schema as producers have it, or name the columns in spec.schema.fields",
+        LONGEST_AVRO,
+        conditions=(
+            Condition(
+                NotInCel("it would have to understand Avro"),
+                _has_columns,
+                NO_AVRO,
+                "correct it, or name the columns in spec.schema.fields",
+            ),
+        ),
+    ),
+]
+
+
 class FieldSpec(Model):
     """One field of the values, and one column of the rows."""
 
@@ -83,6 +154,11 @@ class FieldSpec(Model):
         """What `type` means."""
         return parse_type(self.type)
 
+    @property
+    def column(self) -> Column:
+        """What it declares."""
+        return Column(self.name, self.parsed, self.required, format=self.format)
+
     @rule(
         "!has(self.format) || self.type.contains('timestamp[')",
         "is set, and the type has no timestamp",
@@ -96,15 +172,26 @@ class FieldSpec(Model):
 class SchemaSpec(Model):
     """The columns that values become, in this order."""
 
-    fields: Annotated[tuple[FieldSpec, ...], Field(min_length=1, max_length=MOST_FIELDS)]
+    fields: Annotated[tuple[FieldSpec, ...], Field(min_length=1, max_length=MOST_FIELDS)] | None = None
     """Fields of the values that become columns. For other fields see `spec.parser.unknownFields`."""
+
+    avro: AvroText | None = None
+    """Instead of `fields`: an Avro schema, as JSON. Its fields are the columns, with their defaults and aliases; those
+    whose type has no null are required. With parser `avro`, and only with it."""
 
     registry: RegistrySpec | None = None
     """Schema registry that knows the schemas by which values were written. With parser `avro`, and only with it."""
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of rows, in their order."""
+        if self.avro is not None:
+            return _columns_by(self.avro)
+        return tuple(one.column for one in self.fields or ())
+
     def type_at(self, path: str) -> Type | None:
         """Return the type of a field, ``geo.country`` for one in a struct; None: there is none."""
-        members = {field.name: field.parsed for field in self.fields}
+        members = {one.name: one.type for one in self.columns}
         found: Type | None = None
         for name in path.split("."):
             found = members.get(name)
@@ -112,7 +199,26 @@ class SchemaSpec(Model):
         return found
 
     @rule(
-        "self.fields.all(one, self.fields.exists_one(other, other.name.lowerAscii() == one.name.lowerAscii()))",
+        "has(self.fields) || has(self.avro)",
+        "is missing, and so is avro",
+        "name the columns here, or put an Avro schema that declares them into spec.schema.avro",
+        "fields",
+    )
+    def _columns_are_declared(self) -> bool:
+        return self.fields is not None or self.avro is not None
+
+    @rule(
+        "!has(self.fields) || !has(self.avro)",
+        "declares columns, and so does fields",
+        "remove one of them",
+        "avro",
+    )
+    def _columns_are_declared_once(self) -> bool:
+        return self.fields is None or self.avro is None
+
+    @rule(
+        "!has(self.fields)"
+        " || self.fields.all(one, self.fields.exists_one(other, other.name.lowerAscii() == one.name.lowerAscii()))",
         "has the same name twice; case does not count",
         "rename or remove one",
         "fields",
@@ -120,7 +226,7 @@ class SchemaSpec(Model):
     def _names_differ(self) -> Sequence[Finding]:
         seen: set[str] = set()
         found: list[Finding] = []
-        for index, field in enumerate(self.fields):
+        for index, field in enumerate(self.fields or ()):
             if field.name.lower() in seen:
                 told = "is there before; case does not count"
                 found.append(Finding(told, "rename or remove one", ("fields", index, "name"), f'"{field.name}"'))
@@ -134,4 +240,4 @@ class SchemaSpec(Model):
         "fields",
     )
     def _columns_are_few(self) -> bool:
-        return sum(1 for field in self.fields for _ in leaves(field.parsed)) <= MOST_COLUMNS
+        return sum(1 for field in self.fields or () for _ in leaves(field.parsed)) <= MOST_COLUMNS

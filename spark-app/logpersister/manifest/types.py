@@ -25,6 +25,8 @@ NAME: Final = r"[A-Za-z_@\$][A-Za-z0-9_@\$-]*"
 """What a field may be called. No dot, which separates names in field paths; no space, which Parquet readers refuse."""
 NO_TYPE: Final = "is not a type: it"
 """How every refusal begins."""
+KAFKA_PREFIX: Final = "kafka_"
+"""Of columns that hold Kafka's own fields (``output.parquet.kafkaColumns``)."""
 MOST_NESTED: Final = 16
 MOST_COLUMNS: Final = 1000
 """Of one schema, at every depth."""
@@ -97,6 +99,10 @@ class Member:
     name: str
     type: "Type"
     required: bool
+    default: str | None = None
+    """What is in it where an Avro writer has no such field: JSON, in Avro's encoding of defaults. None: null."""
+    aliases: tuple[str, ...] = ()
+    """Other names under which an Avro writer may have it."""
 
 
 @dataclass(frozen=True, slots=True)

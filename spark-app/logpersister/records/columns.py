@@ -1,15 +1,19 @@
 """From ``spec.schema`` to the Arrow schema of rows."""
 
+import json
 from collections.abc import Callable
 from typing import Any, Final, cast
 
 import pyarrow as pa
 
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
-from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Plain, Struct, Time, Timestamp, Type
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
 
 NOTATION: Final = b"logpersister.notation"
 """Key of a field's metadata: how values have it, where the type does not say it."""
+DEFAULT: Final = b"logpersister.default"
+ALIASES: Final = b"logpersister.aliases"
+"""The same of what `Member` has beside its type, as JSON."""
 UTC: Final = "UTC"
 DEFAULT_NOTATION: Final = "rfc3339"
 MOST_BYTES_AT_ONCE: Final = 64 << 20
@@ -30,7 +34,7 @@ _PLAIN: "Final[dict[str, pa.DataType]]" = {
 
 def row_columns(schema: SchemaSpec) -> pa.Schema:
     """Return the columns of rows: their names and types, whether they may be null, and the notation in values."""
-    return pa.schema([_top_level(field) for field in schema.fields])
+    return pa.schema([_member(one, one.format or DEFAULT_NOTATION) for one in schema.columns])
 
 
 def most_rows(schema: SchemaSpec) -> int:
@@ -49,8 +53,14 @@ def map_of(key: "pa.Field[Any]", value: "pa.Field[Any]") -> pa.DataType:
     return make(key, value)
 
 
-def _top_level(spec: FieldSpec) -> "pa.Field[Any]":
-    return _field(spec.name, spec.parsed, required=spec.required, notation=spec.format or DEFAULT_NOTATION)
+def _member(one: Member, notation: str) -> "pa.Field[Any]":
+    found = _field(one.name, one.type, required=one.required, notation=notation)
+    metadata = dict(found.metadata or {})
+    if one.default is not None:
+        metadata[DEFAULT] = one.default.encode()
+    if one.aliases:
+        metadata[ALIASES] = json.dumps(one.aliases).encode()
+    return found.with_metadata(cast("Any", metadata)) if metadata else found
 
 
 def _field(name: str, type_: Type, *, required: bool, notation: str) -> "pa.Field[Any]":
@@ -84,7 +94,7 @@ def _arrow(type_: Type, notation: str) -> pa.DataType:  # noqa: PLR0911  (one fo
         case Decimal(precision, scale):
             return pa.decimal128(precision, scale)
         case Struct(members):
-            return pa.struct([_field(one.name, one.type, required=one.required, notation=notation) for one in members])
+            return pa.struct([_member(one, notation) for one in members])
         case ListOf(item, required):
             return pa.list_(_field("element", item, required=required, notation=notation))
         case MapOf(value, required):

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Final
 
-from logpersister.manifest.row_schema import KAFKA_PREFIX, MOST_FIELDS, Notation
+from logpersister.manifest.row_schema import MOST_FIELDS, Notation
 from logpersister.manifest.types import (
+    KAFKA_PREFIX,
     MOST_COLUMNS,
     MOST_DIGITS,
     MOST_NESTED,

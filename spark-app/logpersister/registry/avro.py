@@ -3,13 +3,10 @@
 import json
 from typing import Any, Final
 
+from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.registry.client import Schema
 
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
-
-
-class AvroTextError(ValueError):
-    """What the registry has is no Avro schema."""
 
 
 def self_contained(schema: Schema) -> str:

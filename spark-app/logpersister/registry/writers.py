@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from logpersister.manifest import LogPersister
+from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import WriterSchema
 from logpersister.registry.access import access
-from logpersister.registry.avro import AvroTextError, self_contained
+from logpersister.registry.avro import self_contained
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryError
 

@@ -18,6 +18,7 @@ from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
 from logpersister.records.avro_rows import ID_BYTES, Writers
+from logpersister.verify.avro_defaults import GROWTH_OF_A_CHARACTER, MisfitError, absent_value
 from logpersister.verify.avro_input import Cursor
 from logpersister.verify.avro_schema import NoSchemaError, WrittenType, read_schema, skip
 from logpersister.verify.rows import (
@@ -34,10 +35,6 @@ _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY: Final = 86_400
 _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _WIDTHS: Final = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "date": 4}
-
-
-class MisfitError(Exception):
-    """A writer's schema that cannot become the columns."""
 
 
 @dataclass(frozen=True)
@@ -104,9 +101,8 @@ class _Resolved:
         """Resolve it. Raises `MisfitError` and `NoSchemaError`."""
         self._root = read_schema(text)
         self._depth = 0
-        self._readings = {one.name: Reading(one.format or "rfc3339") for one in schema.fields}
-        members = tuple(Member(one.name, one.parsed, one.required) for one in schema.fields)
-        self._plan = self._value(self._root, _Column(Struct(members), required=True, reading=None))
+        self._readings = {one.name: Reading(one.format or "rfc3339") for one in schema.columns}
+        self._plan = self._value(self._root, _Column(Struct(schema.columns), required=True, reading=None))
 
     def row(self, data: bytes) -> Row:
         """Return the row of a value. Raises `RefusalError`."""
@@ -160,27 +156,29 @@ class _Resolved:
         return _scalar(written, column)
 
     def _record(self, written: WrittenType, members: tuple[Member, ...], reading: Reading | None) -> _Plan:
-        by_name = {member.name: member for member in members}
-        if any(one.required and one.name not in dict(written.fields) for one in members):
-            raise MisfitError
+        targets = _targets([name for name, _ in written.fields], members)
+        absent = [one for one in members if one not in targets.values()]
+        defaults = {one.name: absent_value(one) for one in absent}
         plans: dict[str, _Plan] = {}
         for name, type_ in written.fields:
-            if name in by_name:
-                member = by_name[name]
-                inner = self._readings[name] if reading is None else reading
+            if name in targets:
+                member = targets[name]
+                inner = self._readings[member.name] if reading is None else reading
                 plans[name] = self._value(type_, _Column(member.type, member.required, inner))
         depth = MOST_NESTED - self._depth
 
         def read(cursor: Cursor) -> dict[str, Any]:
-            found: dict[str, Any] = dict.fromkeys(by_name)
+            found: dict[str, Any] = dict.fromkeys(one.name for one in members) | defaults
             for name, type_ in written.fields:
                 if name in plans:
-                    found[name] = _below(name, plans[name].read, cursor)
+                    column = targets[name].name
+                    found[column] = _below(column, plans[name].read, cursor)
                 else:
                     skip(type_, cursor, depth)
             return found
 
-        return _Plan(read, sum(plan.added for plan in plans.values()))
+        declared = sum(len(one.default or "") for one in absent)
+        return _Plan(read, sum(plan.added for plan in plans.values()) + GROWTH_OF_A_CHARACTER * declared)
 
     def _list(self, written: WrittenType, column: _Column) -> _Plan:
         plan = self._value(written.of[0], column)
@@ -208,6 +206,17 @@ class _Resolved:
             return found
 
         return _Plan(read)
+
+
+def _targets(written: list[str], members: tuple[Member, ...]) -> dict[str, Member]:
+    """Return by field of the writer the column that it becomes: the one of its name, else one that has it as alias."""
+    found = {one.name: one for one in members if one.name in written}
+    for one in members:
+        if one.name not in found:
+            alias = next((alias for alias in one.aliases if alias in written and alias not in found), None)
+            if alias is not None:
+                found[alias] = one
+    return found
 
 
 def _below(step: str, read: _Read, cursor: Cursor) -> Any:

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.ranges import Offset
 from logpersister.verify.json_text import Node, NotJsonError, tree_of
 from logpersister.verify.lines import Lines, decompressed
@@ -80,12 +79,9 @@ class JsonLinesContent:
 
     @cached_property
     def _oracle(self) -> RowOracle | None:
-        """Reads what was written: instants as text, whatever they were in values, and nulls for tombstones."""
+        """Reads what was written."""
         oracle = self.rows.oracle
-        if oracle is None:
-            return None
-        fields = [one.model_copy(update={"format": None, "required": False}) for one in oracle.schema.fields]
-        return RowOracle(SchemaSpec.model_construct(fields=tuple(fields)), "refuse", is_stored=True)
+        return None if oracle is None else RowOracle(oracle.schema, "refuse", is_stored=True)
 
 
 _Named = tuple[str, Node]

@@ -36,7 +36,7 @@ class RowItems:
     @property
     def of_value(self) -> tuple[str, ...]:
         """Names of the columns that the value becomes."""
-        return ("value",) if self.oracle is None else tuple(field.name for field in self.oracle.schema.fields)
+        return ("value",) if self.oracle is None else tuple(field.name for field in self.oracle.schema.columns)
 
     @property
     def of_kafka(self) -> tuple[str, ...]:

@@ -104,7 +104,8 @@ class RowOracle(Oracle):
     schema: SchemaSpec
     unknown_fields: str
     is_stored: bool = False
-    """Whether it reads what was stored: there numbers can be what JSON has no numbers for."""
+    """Whether it reads what was stored: there numbers can be what JSON has no numbers for, instants are text
+    whatever they were in values, and tombstones are rows of nulls."""
 
     def row(self, value: bytes) -> Row:
         return self.row_of(_checked(value))
@@ -121,13 +122,15 @@ class RowOracle(Oracle):
 
     @cached_property
     def _members(self) -> tuple[Member, ...]:
-        return tuple(Member(one.name, one.parsed, one.required) for one in self.schema.fields)
+        return tuple(Member(one.name, one.type, one.required and not self.is_stored) for one in self.schema.columns)
 
     @cached_property
     def _readings(self) -> "Mapping[str, Reading]":
         return {
-            one.name: Reading(one.format or "rfc3339", self._refuses_unknown, self.is_stored)
-            for one in self.schema.fields
+            one.name: Reading(
+                "rfc3339" if self.is_stored else one.format or "rfc3339", self._refuses_unknown, self.is_stored
+            )
+            for one in self.schema.columns
         }
 
 

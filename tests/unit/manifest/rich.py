@@ -180,4 +180,20 @@ BY_VALUE: dict[str, Any] = {
     },
 }
 
-RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA, BY_VALUE)
+BY_AVRO: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-avro"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "avro"},
+        "schema": {
+            "registry": {"url": "http://registry:8081"},
+            "avro": '{"type": "record", "name": "Click", "fields": [{"name": "id", "type": "long"}]}',
+        },
+        "output": {"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
+    },
+}
+
+RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA, BY_VALUE, BY_AVRO)

@@ -1,5 +1,6 @@
 """Every rule of the manifest: what it accepts, what it refuses, and in which words."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -33,7 +34,15 @@ def avro(*fields: dict[str, Any], url: str = "http://registry:8081", **parser: s
     return {"spec.parser": {"type": "avro", **parser}, "spec.schema": schema}
 
 
+def by_avro(*types: Any, **schema: Any) -> dict[str, Any]:
+    fields = [{"name": f"f{number}", "type": type_} for number, type_ in enumerate(types)]
+    text = json.dumps({"type": "record", "name": "Click", "fields": fields})
+    return avro() | {"spec.schema": {"registry": {"url": "http://registry:8081"}, "avro": text, **schema}}
+
+
 ACCEPTED: list[dict[str, Any]] = [
+    by_avro("long", ["null", "string"], {"type": "map", "values": "int"}),
+    by_avro(avro=' \n{"type": "record", "name": "a.B", "fields": [{"name": "a", "type": "int", "default": 1}]}\n'),
     avro(framing="apicurio"),
     avro({"name": "id", "type": "list<timestamp[ms]>", "format": "epoch[ms]"}, url="https://r.example.com/apis/v7/"),
     {"status": {"anything": [1, None]}},
@@ -391,6 +400,40 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (rows({"name": "id", "type": "timestamp[s]", "format": "epoch"}), "write one of: rfc3339, epoch[s]"),
     (rows({"name": "id", "type": "int8", "required": "yes"}), "is neither true nor false"),
     (rows(), "spec.schema.fields: has 0 entries; give at least 1"),
+    (
+        by_avro(avro=None),
+        "spec.schema.fields: is missing, and so is avro; name the columns here, or put an",
+    ),
+    (
+        by_avro("int", fields=[{"name": "id", "type": "int8"}]),
+        '[{\\…" declares columns, and so does fields; remove one',
+    ),
+    (
+        by_avro("int", registry=None) | {"spec.parser": {"type": "json"}},
+        '[{\\…" has no meaning without parser avro; name',
+    ),
+    (
+        by_avro(avro='"string"'),
+        "is not the JSON of an Avro schema of type record; write the schema as producers",
+    ),
+    (by_avro(avro="{}"), "cannot be the columns: its values are no records; correct it, or name the columns"),
+    (by_avro(avro="{" * 5000), "cannot be the columns: it is no Avro schema; correct it, or name the columns"),
+    (by_avro(avro="{" + " " * 100_000), "is longer than 100000 characters; shorten it"),
+    (by_avro(), "cannot be the columns: it has no fields; correct it, or name the columns in spec.schema.fields"),
+    (
+        by_avro("int", ["string", "int"]),
+        "cannot be the columns: its field 'f1': it is one of several types; correct",
+    ),
+    (
+        by_avro(*({"type": "array", "items": "int"} for _ in range(1001))),
+        "cannot be the columns: it has more than 1000 columns at all depths together",
+    ),
+    (
+        by_avro(
+            avro='{"type": "record", "name": "a", "fields": [{"name":"a","type":"int"},{"name":"A","type":"int"}]}'
+        ),
+        "cannot be the columns: it has the field 'A' twice; case does not count",
+    ),
     (rows(*({"name": f"f{n}", "type": "int8"} for n in range(257))), "has 257 entries; give at most 256"),
     (
         rows(

@@ -121,6 +121,78 @@ def topics(draw: st.DrawFn) -> tuple[Json, SchemaSpec, "st.SearchStrategy[Any]"]
     return _renamed(written, iter(range(100_000))), SchemaSpec(fields=tuple(fields)), values
 
 
+ADDED: list[tuple[Json, Json]] = [
+    ("long", -7),
+    ("boolean", True),
+    ("float", 0.1),
+    ("string", '\u00e4"b'),
+    ("bytes", "\u00ff\u0001"),
+    (["null", "int"], None),
+    (["double", "null"], 2),
+    (_logical("bytes", "decimal", precision=8, scale=2), "\u00fe\u0001"),
+    (_logical("long", "timestamp-millis"), 5),
+    ({"type": "array", "items": ["int", "null"]}, [1, None, 300]),
+    ({"type": "map", "values": "string"}, {"a": "b", "": ""}),
+]
+"""Fields that no writer has, with their defaults."""
+_WIDER: Mapping[str, list[str]] = {
+    "int": ["long", "float", "double"],
+    "long": ["float", "double"],
+    "float": ["double"],
+}
+
+
+@st.composite
+def readers(draw: st.DrawFn, written: Json, path: str = "", *, may_wrap: bool = True) -> Json:
+    """Return a schema by which what another one has written may be read, mostly."""
+    if isinstance(written, list):
+        branches = [draw(readers(one, path, may_wrap=False)) for one in written]
+        return branches if draw(st.integers(0, 9)) else branches[written.index("null") - 1]
+    if isinstance(written, dict):
+        found = dict(written)
+        for inner in ("items", "values"):
+            if inner in found:
+                found[inner] = draw(readers(found[inner], path + inner[0]))
+        if "fields" in found:
+            found["fields"] = draw(_evolved_fields(found["fields"], path))
+    else:
+        found = draw(st.sampled_from([written, *_WIDER.get(written, [])]))
+    return ["null", found] if may_wrap and draw(st.integers(0, 4)) == 0 else found
+
+
+@st.composite
+def _evolved_fields(draw: st.DrawFn, written: list[Json], path: str) -> Json:
+    """Return fields of which some are left out, renamed or new."""
+    fields = []
+    for field in written:
+        evolved = {"name": field["name"], "type": draw(readers(field["type"], f"{path}_{field['name']}"))}
+        match draw(st.integers(0, 9)):
+            case 0:
+                continue
+            case 1:
+                evolved |= {"name": f"{field['name']}2", "aliases": ["other", field["name"]]}
+            case 2 if field["type"] == "long":
+                evolved |= {"default": 1}
+        fields.append(evolved)
+    for number, (type_, default) in enumerate(draw(st.lists(st.sampled_from(ADDED), max_size=2))):
+        fields.append({"name": f"new{number}", "type": type_, "default": default})
+    if draw(st.integers(0, 4)) == 0 or not fields:
+        inner = {"name": "x", "type": "double", "default": 1.5}, {"name": "y", "type": "int"}
+        struct = {"type": "record", "name": f"added{path}", "fields": list(inner)}
+        default = draw(st.sampled_from([{"y": 1}, {"y": 2, "x": 3}]))
+        fields.append({"name": "struct", "type": struct, "default": default})
+    if draw(st.integers(0, 19)) == 0:
+        fields.append({"name": "required", "type": "int"})
+    return draw(st.permutations(fields))
+
+
+@st.composite
+def evolving_topics(draw: st.DrawFn) -> tuple[Json, Json, "st.SearchStrategy[Any]"]:
+    """Return the schema of a writer, the schema that declares the columns, and values that the writer may write."""
+    written, _, values = draw(topics())
+    return written, {**written, "fields": draw(_evolved_fields(written["fields"], ""))}, values
+
+
 def without_meanings(node: Json) -> Json:
     """Return a schema without logical types: so values are numbers and bytes in Python, too."""
     if isinstance(node, list):

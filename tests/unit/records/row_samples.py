@@ -143,8 +143,8 @@ def documents(schema: SchemaSpec) -> st.SearchStrategy[bytes]:
     @st.composite
     def build(draw: st.DrawFn) -> bytes:
         entries = [
-            f"{quoted(field.name)}:{draw(written(field.parsed, field.format))}"
-            for field in schema.fields
+            f"{quoted(field.name)}:{draw(written(field.type, field.format))}"
+            for field in schema.columns
             if field.required or draw(st.booleans())
         ]
         text = "{" + ", ".join(entries) + "}"

@@ -1,7 +1,9 @@
 """Rows of Avro values: the native parser against the oracle of `verify` and against fastavro, also when damaged."""
 
 import io
+import json
 import struct
+from decimal import Decimal
 from typing import Any
 
 import fastavro
@@ -18,7 +20,7 @@ from logpersister.verify.comparison import same
 from logpersister.verify.parquet import plain
 from logpersister.verify.rows import RefusalError
 from tests.examples import examples
-from tests.unit.records.avro_samples import KnownWriters, encoded, topics, without_meanings
+from tests.unit.records.avro_samples import KnownWriters, encoded, evolving_topics, topics, without_meanings
 from tests.unit.records.row_samples import batch_of_values
 from tests.unit.records.test_rows import schema_of
 
@@ -93,13 +95,44 @@ def test_values_are_what_fastavro_reads(data: st.DataObject) -> None:
     others = {place for place, _, _ in refused}
     read: list[Any] = [fastavro.schemaless_reader(io.BytesIO(one[5:]), parsed, None) for one in found]
     kept = [one for place, one in enumerate(read) if place not in others]
-    same = {"bool", "int32", "int64", "string", "float64"}
+    plain_types = {"bool", "int32", "int64", "string", "float64"}
     by_kind = {one["name"]: one["type"] for one in schema["fields"]}
-    for column in columns.fields:
-        if column.type in same and by_kind.get(column.name) in ("boolean", "int", "long", "string", "double"):
+    for column in columns.columns:
+        type_ = str(column.type)
+        if type_ in plain_types and by_kind.get(column.name) in ("boolean", "int", "long", "string", "double"):
             assert repr([row[column.name] for row in rows]) == repr(
-                [float(one[column.name]) if column.type == "float64" else one[column.name] for one in kept]
+                [float(one[column.name]) if type_ == "float64" else one[column.name] for one in kept]
             )
+
+
+@pytest.mark.slow
+@examples(400)
+@given(st.data())
+def test_columns_of_an_avro_schema_are_resolved_as_by_the_oracle(data: st.DataObject) -> None:
+    written, declared, values = data.draw(evolving_topics())
+    columns = SchemaSpec(avro=json.dumps(declared))
+    found = data.draw(st.lists(_values(written, values), max_size=8))
+    writers = KnownWriters({1: written})
+    ours, oracle = judged(columns, writers, found), expected(columns, writers, found)
+    assert same(list(ours), list(oracle)), (ours, oracle)
+
+
+@pytest.mark.slow
+@examples(150)
+@given(st.data())
+def test_columns_of_an_avro_schema_are_resolved_as_by_fastavro(data: st.DataObject) -> None:
+    written, declared, values = data.draw(evolving_topics())
+    found = [encoded(written, one) for one in data.draw(st.lists(values, min_size=1, max_size=4))]
+    rows, refused = judged(SchemaSpec(avro=json.dumps(declared)), KnownWriters({1: written}), found)  # type: ignore[arg-type]
+    others = {place for place, _, _ in refused}
+    reader, writer = (fastavro.parse_schema(without_meanings(one)) for one in (declared, written))
+    kept = [one for place, one in enumerate(found) if place not in others]
+    for row, value in zip(rows, kept, strict=True):
+        read: Any = fastavro.schemaless_reader(io.BytesIO(value[5:]), writer, reader)
+        for field in declared["fields"]:
+            if field["type"] in ("boolean", "int", "long", "string", "double"):
+                expected_value = float(read[field["name"]]) if field["type"] == "double" else read[field["name"]]
+                assert repr(row[field["name"]]) == repr(expected_value)
 
 
 GEO = {"type": "record", "name": "Geo", "fields": [{"name": "lat", "type": "double"}]}
@@ -225,6 +258,31 @@ def test_alternating_writers_become_the_same_columns() -> None:
     empty = dict.fromkeys(ROW)
     rows = [ROW, empty | {"later": "b", "id": 8}] * 2
     assert judged(COLUMNS, writers, values) == (rows, [])  # type: ignore[arg-type]
+
+
+def test_defaults_and_aliases_by_hand() -> None:
+    declared = {
+        "type": "record",
+        "name": "Click",
+        "fields": [
+            {"name": "number", "type": "double", "aliases": ["nr", "id"]},
+            {"name": "tags", "type": {"type": "array", "items": "string"}},
+            {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2},
+             "default": "\u00ff\u0000"},
+            {"name": "from", "type": {"type": "record", "name": "From", "fields": [
+                {"name": "page", "type": "string", "default": "none"}, {"name": "clicks", "type": ["null", "int"]},
+            ]}, "default": {"clicks": 3}},
+        ],
+    }  # fmt: skip
+    columns = SchemaSpec(avro=json.dumps(declared))
+    writers = KnownWriters({1: CLICK, 2: {**CLICK, "fields": CLICK["fields"][1:3]}})
+    row = {"number": 7.0, "tags": ["a", "\u00e4"], "price": Decimal("-2.56"), "from": {"page": "none", "clicks": 3}}
+    values: list[bytes | None] = [encoded(CLICK, VALUE), b"\0\0\0\0\2\0\0"]
+    assert judged(columns, writers, values) == ([row], [(1, "other_schema", None)])
+    assert expected(columns, writers, values) == judged(columns, writers, values)
+    refused = AvroRows(columns, "confluent", writers).parse(batch_of_values(values[1:])).refused
+    assert refused is not None
+    assert "number: it is required, has no default, and is not in the writer's schema" in refused.reason
 
 
 def test_a_schema_that_names_itself_ends() -> None:

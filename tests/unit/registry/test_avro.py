@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from logpersister.registry.avro import AvroTextError, self_contained
+from logpersister.manifest.avro_columns import AvroTextError
+from logpersister.registry.avro import self_contained
 from logpersister.registry.client import Schema
 
 

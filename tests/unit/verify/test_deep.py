@@ -487,7 +487,7 @@ class TestRows:
         """The oracle decides about the sides, too, and not the parser that stored the records."""
         written = events()
         world = Scenario(output, written, parser=JSON, schema=SCHEMA)
-        texts = SCHEMA.model_copy(update={"fields": (FieldSpec(name="n", type="json"), *SCHEMA.fields[1:])})
+        texts = SCHEMA.model_copy(update={"fields": (FieldSpec(name="n", type="json"), *(SCHEMA.fields or ())[1:])})
         world.writing = Writing(output, JSON, texts)
         assert Kind.WRONG_CONTENT in world.kinds()
 

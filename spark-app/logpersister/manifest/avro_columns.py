@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from logpersister.manifest.row_schema import KAFKA_PREFIX
 from logpersister.manifest.types import (
+    KAFKA_PREFIX,
     MOST_DIGITS,
     MOST_NESTED,
     NAME,
@@ -23,7 +23,6 @@ from logpersister.manifest.types import (
     TimestampUnit,
     Type,
 )
-from logpersister.registry.avro import AvroTextError
 
 LONGEST_NAME: Final = 64
 _PLAIN: Final[Mapping[str, Type]] = {
@@ -46,6 +45,10 @@ _UNITS: Final[Mapping[str, TimestampUnit]] = {"millis": "ms", "micros": "us", "n
 _NUMBERS: Final = ("int", "long", "float", "double")
 
 
+class AvroTextError(ValueError):
+    """A text that is no Avro schema, or none of records."""
+
+
 @dataclass(frozen=True, slots=True)
 class AvroColumn:
     """A field of the record that values are."""
@@ -54,18 +57,26 @@ class AvroColumn:
     type: Type | None
     remark: str
     """What the writer's schema says of it; or, where it has no type, why it cannot be a column."""
+    required: bool = False
+    default: str | None = None
+    """As `Member` has it."""
+    aliases: tuple[str, ...] = ()
 
 
 class _NoColumnError(Exception):
     """A type that cannot be a column, and why."""
 
 
-def columns_of(text: str) -> list[AvroColumn]:
+def columns_of(text: str, *, as_reader: bool = False) -> list[AvroColumn]:
     """Return a column for each field of a schema that refers to nothing outside of it. Raises AvroTextError.
 
-    Nothing is required: so a later schema may leave a field out.
+    Args:
+        text: the schema, as JSON.
+        as_reader: whether values are resolved to it as to the reader's schema of Avro's specification: what has no null
+            is required, and defaults and aliases count. Otherwise nothing is required, so that later writers may leave
+            a field out.
     """
-    types = _Types()
+    types = _Types(as_reader=as_reader)
     try:
         root = json.loads(text)
         root = root if isinstance(root, dict) else {}
@@ -90,7 +101,9 @@ def _column(types: "_Types", field: Mapping[str, Any], namespace: str) -> AvroCo
         found = types.type(field["type"], namespace, 1, ())
     except _NoColumnError as error:
         return AvroColumn(name, None, str(error))
-    return AvroColumn(name, found, _told(field["type"]))
+    member = types.member(field, found)
+    told = _told(field["type"])
+    return AvroColumn(name, found, told, member.required, member.default, member.aliases)
 
 
 def _told(node: Any) -> str:
@@ -115,7 +128,8 @@ def _full(name: str, namespace: str) -> str:
 class _Types:
     """The named types of a schema, and the types of columns."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, as_reader: bool) -> None:
+        self._as_reader = as_reader
         self._named: dict[str, tuple[Mapping[str, Any], str]] = {}
         """With the namespace in which each stands."""
 
@@ -134,6 +148,18 @@ class _Types:
             for key in ("type", "items", "values"):
                 self.note(node.get(key), inside)
 
+    def member(self, field: Mapping[str, Any], type_: Type) -> Member:
+        """Return the field of a record, whose type is known."""
+        name, required = str(field["name"]), self._required(field["type"])
+        if not self._as_reader:
+            return Member(name, type_, required)
+        default = field.get("default")
+        aliases = tuple(map(str, field.get("aliases", ())))
+        return Member(name, type_, required, None if default is None else json.dumps(default), aliases)
+
+    def _required(self, node: Any) -> bool:
+        return self._as_reader and node != "null" and not (isinstance(node, list) and "null" in node)
+
     def type(self, node: Any, namespace: str, depth: int, above: tuple[str, ...]) -> Type:  # noqa: PLR0911
         """Return the type of a column. Raises `_NoColumnError`."""
         if depth > MOST_NESTED:
@@ -147,9 +173,9 @@ class _Types:
         if kind in ("record", "error"):
             return self._record(node, namespace, depth, above)
         if kind == "array":
-            return ListOf(self.type(node["items"], namespace, depth + 1, above), required=False)
+            return ListOf(self.type(node["items"], namespace, depth + 1, above), self._required(node["items"]))
         if kind == "map":
-            return MapOf(self.type(node["values"], namespace, depth + 1, above), required=False)
+            return MapOf(self.type(node["values"], namespace, depth + 1, above), self._required(node["values"]))
         if kind in _PLAIN:
             return _logical(node) or _PLAIN[kind]
         return self.type(kind, namespace, depth, above)
@@ -184,7 +210,7 @@ class _Types:
             if name.lower() in members:
                 raise _NoColumnError(f"its field {name} differs from another one in case only")
             type_ = self.type(field["type"], inside, depth + 1, (*above, full))
-            members[name.lower()] = Member(name, type_, required=False)
+            members[name.lower()] = self.member(field, type_)
         if not members:
             raise _NoColumnError("it has no fields")
         return Struct(tuple(members.values()))

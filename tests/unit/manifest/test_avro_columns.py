@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.avro_columns import AvroTextError, columns_of
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.types import Struct
 from logpersister.records.avro_rows import AvroRows
-from logpersister.registry.avro import AvroTextError
-from logpersister.registry.avro_columns import columns_of
 from tests.examples import examples
 from tests.unit.records.avro_samples import KnownWriters, encoded, topics
 from tests.unit.records.row_samples import batch_of_values
@@ -76,6 +76,26 @@ def test_a_type_that_is_named_later_and_names_that_no_column_has() -> None:
         ("kafka_offset", "None"),
         ("aaaaaaaaaaaa", "None"),
     ]
+
+
+def test_columns_of_a_reader() -> None:
+    """What has no null is required, at every depth; defaults and other names are kept."""
+    inner = record("int", ["null", "int"])
+    inner["fields"][0] |= {"default": 3, "aliases": ["old"]}
+    written = record({"type": "array", "items": ["null", "long"]}, {"type": "map", "values": "string"}, ["null", inner])
+    written["fields"][1]["default"] = {"a": "b"}
+    written["fields"][2] |= {"default": None, "aliases": ["one", "two"]}
+    inner["name"] = "Inner"
+    text = json.dumps(written)
+    assert [(str(one.type), one.required, one.default, one.aliases) for one in columns_of(text, as_reader=True)] == [
+        ("list<int64>", True, None, ()),
+        ("map<string, string not null>", True, '{"a": "b"}', ()),
+        ("struct<f0: int32 not null, f1: int32>", False, None, ("one", "two")),
+    ]
+    [*_, last] = columns_of(text, as_reader=True)
+    assert isinstance(last.type, Struct)
+    assert [(one.default, one.aliases) for one in last.type.members] == [("3", ("old",)), (None, ())]
+    assert {(one.required, one.default, one.aliases) for one in columns_of(text)} == {(False, None, ())}
 
 
 @pytest.mark.parametrize("text", ["", '"string"', "[]", "{}", '{"type": "record", "name": "a"}', "[" * 5000])
