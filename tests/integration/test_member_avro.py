@@ -173,6 +173,66 @@ def stored(scene: Scene, topic: str) -> tuple[list[dict[str, Any]], Counter[str]
     return sorted(rows, key=lambda one: (one["kafka_partition"], one["kafka_offset"])), reasons
 
 
+def test_columns_follow_the_registry(
+    scene: Scene, topic: CreateTopic, registry: SchemaRegistry, verify: Verify, capsys: Any
+) -> None:
+    name = topic(2)
+    subject = f"{name}-value"
+    old, new = record_of(ID, AT), record_of(ID, WHEN, {**RATE, "default": -1.5}, SOURCE)
+
+    def values(begin: int, end: int) -> Iterator[bytes]:
+        for number in range(begin, end):
+            if number % 2 and second:
+                yield encoded(new, {"id": number, "when": None, "rate": 0.5, "source": "app"}, second)
+            else:
+                yield encoded(old, {"id": number, "at": NOON}, first)
+
+    first, second = registry.register(subject, old), 0
+    output = {"format": "parquet", "parquet": {"kafkaColumns": ["partition", "offset"]}}
+
+    def manifest(**pinned: Any) -> Path:
+        schema = {"registry": {"url": registry.url, **pinned}}
+        return scene.manifest(kafka={"topics": [name]}, output=output, parser={"type": "avro"}, schema=schema)
+
+    write(scene, name, values(0, 100))
+    assert main(["check", "-f", str(manifest())]) == Exit.OK
+    assert f"{name}: 2 columns of version 1" in capsys.readouterr().out
+    scene.run_until_current(manifest())
+    assert len(scene.bucket.names(name)) == 2
+
+    second = registry.register(subject, new)
+    write(scene, name, values(100, 200))
+    scene.run_until_current(manifest())
+    assert len(scene.bucket.names(name)) == 4, "writers that alternate make no more files"
+    assert main(["try", "-f", str(manifest()), "--rows", "1"]) == Exit.OK
+    assert "source" in capsys.readouterr().out
+
+    third = record_of({"name": "id", "type": "string"})
+    registry.register(subject, third)
+    write(scene, name, values(200, 210))
+    member = scene.member(manifest(), "held")
+    told = "cannot read what was written up to version 2: of version 2, id: the writer's schema has long"
+    member.wait("the new version is refused", lambda: told in member.tail())
+    member.terminate()
+    assert len(scene.bucket.names(name)) == 4
+    scene.run_until_current(manifest(version=2))
+
+    document = verify(manifest(version=2), "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert [one["compared"] for one in document["topics"]] == [2 * 210]
+    rows, _ = stored(scene, name)
+    of_one = [row for row in rows if row["kafka_partition"] == 0]
+    assert [row["id"] for row in of_one] == list(range(210))
+    assert [sorted(row.keys() & {"at", "when", "rate", "source"}) for row in (of_one[0], of_one[-1])] == [
+        ["at"],
+        ["rate", "source", "when"],
+    ]
+    assert [(row["when"] is None, row["rate"], row["source"]) for row in of_one[100:102]] == [
+        (False, -1.5, "web"),
+        (True, 0.5, "app"),
+    ]
+
+
 def test_a_registry_that_cannot_be_reached_is_told_before_the_start(
     scene: Scene, topic: CreateTopic, capsys: Any
 ) -> None:

@@ -19,6 +19,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.rules import rules_of
+from logpersister.registry import RegistryError, RegistrySchemas
 from logpersister.report import logs
 from logpersister.report.human import plural
 
@@ -156,3 +157,18 @@ def _registry(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Fi
         if writers is not None:
             writers.reach()
             yield Finding("registry", "ok", f"{writers.url}: knows schemas")
+    with registry.declared(resource, secrets) as schemas:
+        if schemas is not None:
+            yield from (_columns(schemas, topic) for topic in (resource.spec.kafka.topics or ())[:_MOST_TOPICS])
+
+
+def _columns(schemas: RegistrySchemas, topic: str) -> Finding:
+    """Say which columns a topic has; no schema yet is no reason not to start, as no topic yet is none."""
+    try:
+        version, columns = schemas.current(topic).version, schemas.resource_of(topic).spec.row_schema
+    except RegistryError as error:
+        if error.kind != "unknown":
+            raise
+        return Finding("registry", "warning", f"{topic}: {error}")
+    assert columns is not None
+    return Finding("registry", "ok", f"{topic}: {plural(len(columns.columns), 'column')} of version {version}")

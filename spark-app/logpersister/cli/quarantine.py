@@ -7,8 +7,9 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import Any, TextIO
 
@@ -20,8 +21,8 @@ from logpersister.cli.shown_record import bytes_document, text_of
 from logpersister.cli.stored import Entry, entries
 from logpersister.cli.tables import Column, printable, table
 from logpersister.manifest import LogPersister
-from logpersister.records.avro_rows import Writers
 from logpersister.records.escaping import QUARANTINE
+from logpersister.records.parsers import Parser
 from logpersister.records.quarantine import make_parser
 from logpersister.report import logs
 from logpersister.report.human import number, plural, size
@@ -39,8 +40,18 @@ def run(arguments: argparse.Namespace) -> int:
     logs.configure(level="error")
     resource = context.manifest(arguments.file)
     secrets = context.secrets(arguments, logs.redactor)
-    with bucket.opened(resource, secrets) as store, registry.opened(resource, secrets) as writers:
-        walk = Walk(resource, store, arguments.topic, writers)
+    with (
+        bucket.opened(resource, secrets) as store,
+        registry.opened(resource, secrets) as writers,
+        registry.resources(resource, secrets) as resource_of,
+    ):
+
+        @lru_cache
+        def parser_of(topic: str) -> Parser | None:
+            spec = resource_of(topic).spec
+            return make_parser(spec.parser, spec.row_schema, writers)
+
+        walk = Walk(resource, store, arguments.topic, parser_of)
         if arguments.action == "ls":
             summary = Summary.of(walk.records())
             (_write_json if arguments.json else _write_table)(resource, walk, summary, sys.stdout)
@@ -61,11 +72,11 @@ class Walk:
     """One way through the quarantine of a group."""
 
     def __init__(
-        self, resource: LogPersister, store: ObjectStore, topic: str | None, writers: Writers | None = None
+        self, resource: LogPersister, store: ObjectStore, topic: str | None, parser_of: Callable[[str], Parser | None]
     ) -> None:
         spec = resource.spec
         self._store = store
-        self._parser = make_parser(spec.parser, spec.row_schema, writers)
+        self._parser_of = parser_of
         self._topics = [topic] if topic is not None else spec.kafka.topics
         self._selects = spec.kafka.selects
         self.objects = self.bytes = 0
@@ -73,7 +84,7 @@ class Walk:
 
     def records(self) -> Iterator[RefusedRecord]:
         """Yield the records; what cannot be read is noted."""
-        for one in counted(refused_records(self._store, self._entries(), self._parser), "records read"):
+        for one in counted(refused_records(self._store, self._entries(), self._parser_of), "records read"):
             if isinstance(one, Unreadable):
                 self.unreadable.append(one)
             else:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -51,7 +51,7 @@ class Unreadable:
 
 
 def refused_records(
-    store: ObjectStore, found: Iterable[Entry], parser: Parser | None
+    store: ObjectStore, found: Iterable[Entry], parser_of: Callable[[str], Parser | None]
 ) -> Iterator[RefusedRecord | Unreadable]:
     """Yield the records of all objects, in their order; objects that have gone meanwhile are left out."""
     for entry in found:
@@ -61,7 +61,7 @@ def refused_records(
         try:
             begun = preview(store, entry.listed.key, peeked)
             while some := list(islice(begun.records, AT_ONCE)):
-                yield from _judged(entry, begun, some, parser)
+                yield from _judged(entry, begun, some, parser_of(entry.name.topic))
         except ContentError as error:
             yield Unreadable(entry, str(error))
 

@@ -7,7 +7,7 @@ from logpersister.cli.context import invalid
 from logpersister.cli.exits import UnreachableError
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.secrets import Secrets
-from logpersister.registry import RegistryError, RegistryWriters, open_writers
+from logpersister.registry import RegistryError, RegistrySchemas, RegistryWriters, open_schemas, open_writers
 
 Registries = Callable[[LogPersister], RegistryWriters | None]
 """Returns the registry that a manifest names. Raises ManifestError."""
@@ -39,7 +39,36 @@ def all_opened(secrets: Secrets) -> Iterator[Registries]:
                     stack.callback(writers.close)
             return opened[named]
 
-        try:
+        with _told():
             yield registry_of
-        except RegistryError as error:
-            raise UnreachableError(f"spec.schema.registry: {error}", may_pass=error.retriable) from error
+
+
+@contextmanager
+def declared(resource: LogPersister, secrets: Secrets) -> Iterator[RegistrySchemas | None]:
+    """Open what declares the columns of topics; None: the manifest does. Errors inside the block end the command."""
+    try:
+        schemas = open_schemas(resource, secrets)
+    except ManifestError as error:
+        raise invalid(error) from None
+    try:
+        with _told():
+            yield schemas
+    finally:
+        if schemas is not None:
+            schemas.close()
+
+
+@contextmanager
+def resources(resource: LogPersister, secrets: Secrets) -> Iterator[Callable[[str], LogPersister]]:
+    """Return by topic the manifest with its columns, wherever they are declared. Errors are those of `declared`."""
+    with declared(resource, secrets) as schemas:
+        yield (lambda _: resource) if schemas is None else schemas.resource_of
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Let errors of a registry end the command."""
+    try:
+        yield
+    except RegistryError as error:
+        raise UnreachableError(f"spec.schema.registry: {error}", may_pass=error.retriable) from error

@@ -13,6 +13,7 @@ from typing import Any
 
 from logpersister.manifest.constraint import BOUNDS
 from logpersister.manifest.quantity import DURATION_PATTERN, PERCENT_PATTERN, SHARE_PATTERN, SIZE_PATTERN
+from logpersister.manifest.registry import LATEST_PATTERN
 from logpersister.manifest.schema import json_schema
 
 _NAMES = {
@@ -20,6 +21,7 @@ _NAMES = {
     DURATION_PATTERN: "duration",
     PERCENT_PATTERN: "percentage",
     SHARE_PATTERN: "number or percentage",
+    LATEST_PATTERN: "`latest` or number",
 }
 """What values of a certain notation are called."""
 _MARKED = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)

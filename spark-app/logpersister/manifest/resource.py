@@ -224,8 +224,7 @@ class Spec(Model):
     @rule(
         "$parser.type != 'avro' || has(self.schema) && has(self.schema.registry)",
         "is missing, and parser avro has to learn by which schemas values were written",
-        "set spec.schema.registry.url to what producers have as schema.registry.url, and the columns in "
-        "spec.schema.fields (docs/schemas.md)",
+        "set spec.schema.registry.url to what producers have as schema.registry.url (docs/schemas.md)",
         *("schema", "registry"),
     )
     def _avro_has_a_registry(self) -> bool:
@@ -289,6 +288,8 @@ class Spec(Model):
         "partitionBy",
     )
     def _folders_are_of_fields(self) -> Sequence[Finding]:
+        if self.row_schema is not None and self.row_schema.asks_registry:
+            return []  # told when the registry has said what the fields are
         found = enumerate(self.output.partition_by)
         return [one for index, level in found for one in folder_findings(level, index, self.row_schema)]
 

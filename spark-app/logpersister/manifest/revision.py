@@ -125,11 +125,19 @@ def with_output_schema(document: Mapping[str, Any], schema: OutputSchema) -> Rev
 
     Ranges are promised under it, so whoever executes them, now or again, makes the same rows (docs/design/registry.md).
     """
-    spec = document["spec"]
+    return revision_of_document({**document, "spec": _with_schema(document["spec"], schema)})
+
+
+def resource_with(resource: LogPersister, schema: OutputSchema) -> LogPersister:
+    """Return a resource whose columns a registry has, with one schema of it. Raises ManifestError."""
+    spec = _with_schema(sparse(resource.spec), schema)
+    return parse({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": resource.name}, "spec": spec})
+
+
+def _with_schema(spec: Mapping[str, Any], schema: OutputSchema) -> dict[str, Any]:
     written: Mapping[str, Any] = spec.get("schema", {})
     registry = {**written.get("registry", {}), "version": schema.version}
-    pinned = {**spec, "schema": {**written, "avro": schema.text, "registry": registry}}
-    return revision_of_document({**document, "spec": pinned})
+    return {**spec, "schema": {**written, "avro": schema.text, "registry": registry}}
 
 
 def output_schema_of(document: Mapping[str, Any]) -> OutputSchema | None:
@@ -138,6 +146,15 @@ def output_schema_of(document: Mapping[str, Any]) -> OutputSchema | None:
         case {"avro": str(text), "registry": {"version": int(version)}}:
             return OutputSchema(version, text)
     return None
+
+
+def without_output_schema(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what documents have in common that differ only in the schema that a registry had."""
+    if output_schema_of(document) is None:
+        return document
+    spec = document["spec"]
+    schema = _without(spec["schema"], ["avro"]) | {"registry": _without(spec["schema"]["registry"], ["version"])}
+    return {**document, "spec": {**spec, "schema": schema}}
 
 
 def original_of(document: Mapping[str, Any], revision: str) -> str:

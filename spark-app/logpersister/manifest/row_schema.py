@@ -10,7 +10,7 @@ from pydantic import Field
 from logpersister.manifest.avro_columns import AvroTextError, columns_of
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, never
 from logpersister.manifest.problems import Finding, refuse
-from logpersister.manifest.registry import RegistrySpec
+from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.types import (
     KAFKA_PREFIX,
@@ -180,11 +180,17 @@ class SchemaSpec(Model):
     whose type has no null are required. With parser `avro`, and only with it."""
 
     registry: RegistrySpec | None = None
-    """Schema registry that knows the schemas by which values were written. With parser `avro`, and only with it."""
+    """Schema registry that knows the schemas by which values were written. With parser `avro`, and only with it. Where
+    neither `fields` nor `avro` is there, a version of the topic's subject declares the columns."""
+
+    @property
+    def asks_registry(self) -> bool:
+        """Whether the columns of a topic are what the registry says, so that they are not known here."""
+        return self.fields is None and self.avro is None
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of rows, in their order."""
+        """The columns of rows, in their order; none where the registry has to be asked."""
         if self.avro is not None:
             return _columns_by(self.avro)
         return tuple(one.column for one in self.fields or ())
@@ -199,13 +205,13 @@ class SchemaSpec(Model):
         return found
 
     @rule(
-        "has(self.fields) || has(self.avro)",
-        "is missing, and so is avro",
-        "name the columns here, or put an Avro schema that declares them into spec.schema.avro",
+        "has(self.fields) || has(self.avro) || has(self.registry)",
+        "is missing, and so are avro and registry",
+        "name the columns here, or the schema registry that has them in spec.schema.registry",
         "fields",
     )
     def _columns_are_declared(self) -> bool:
-        return self.fields is not None or self.avro is not None
+        return not self.asks_registry or self.registry is not None
 
     @rule(
         "!has(self.fields) || !has(self.avro)",
@@ -215,6 +221,33 @@ class SchemaSpec(Model):
     )
     def _columns_are_declared_once(self) -> bool:
         return self.fields is None or self.avro is None
+
+    @rule(
+        "!has(self.fields) || !has(self.registry) || !has(self.registry.version)",
+        "has no meaning beside fields, which declare the columns",
+        "remove it, or spec.schema.fields",
+        *("registry", "version"),
+    )
+    def _a_version_declares_columns(self) -> bool:
+        return self.fields is None or self.registry is None or self.registry.version is None
+
+    @rule(
+        "!has(self.fields) || !has(self.registry) || !has(self.registry.subject)",
+        "has no meaning beside fields, which declare the columns",
+        "remove it, or spec.schema.fields",
+        *("registry", "subject"),
+    )
+    def _a_subject_declares_columns(self) -> bool:
+        return self.fields is None or self.registry is None or self.registry.subject is None
+
+    @rule(
+        "!has(self.avro) || !has(self.registry) || !has(self.registry.version) || type(self.registry.version) == int",
+        "has no meaning beside avro, which declares the columns",
+        "remove it, or spec.schema.avro",
+        *("registry", "version"),
+    )
+    def _an_avro_schema_is_no_latest_one(self) -> bool:
+        return self.avro is None or self.registry is None or self.registry.version != LATEST
 
     @rule(
         "!has(self.fields)"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from logpersister.formats.registry import make_format
 from logpersister.group.membership import Membership, MembershipSettings
 from logpersister.group.offsets import LogReader
 from logpersister.kafka_client import client_config
@@ -22,8 +21,7 @@ from logpersister.member.state_store import BucketStateStore
 from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import start_spark
 from logpersister.pipeline.task_resources import open_reader
-from logpersister.records.quarantine import layout_of
-from logpersister.registry import open_writers
+from logpersister.registry import open_schemas, open_writers
 from logpersister.report.health import Probe
 from logpersister.report.status import StatusBoard
 from logpersister.storage.connection import Timeouts
@@ -83,6 +81,9 @@ def assemble(
         writers = open_writers(resource, secrets)
         if writers is not None:
             stack.callback(writers.close)
+        schemas = open_schemas(resource, secrets)
+        if schemas is not None:
+            stack.callback(schemas.close)
         spark = start_spark(f"logpersister {resource.name}", spec.spark, cores)
         jobs = SparkJobs(spark, MOST_JOBS)
         stack.callback(jobs.close)
@@ -101,11 +102,8 @@ def assemble(
                 in_folders=bool(spec.output.partition_by),
             ),
             jobs=jobs,
-            sampler=FormatSampler(
-                reader,
-                layout_of(spec.output, spec.parser, spec.row_schema, writers),
-                make_format(spec.output, spec.parser, spec.row_schema),
-            ),
+            sampler=FormatSampler(reader, (lambda _: resource) if schemas is None else schemas.resource_of, writers),
+            schemas=schemas,
         )
         yield Assembly(group, offsets, jobs, Cycle(resource, revision, dependencies, listener=listener, wake=wake))
 

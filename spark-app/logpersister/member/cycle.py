@@ -321,6 +321,10 @@ class Cycle:
         ends = {partition: last for partition, (*_, last) in planned.items()}
         values = {partition: self.states.value(partition) for partition in planned}
         found = self.resolver.output_revisions.of(ends, self.end_offsets.ends, values)
+        for topic, error in self.resolver.output_revisions.take_errors().items():
+            waits = min(partition for partition in planned if partition.topic == topic)
+            range_ = Range(waits, self.states.idle()[waits], ends[waits])
+            self._listener.failed(range_, WorkError("registry", str(error)))
         for partition, revision in found.items():
             if isinstance(revision, Hold):
                 self.states.hold(partition, revision)

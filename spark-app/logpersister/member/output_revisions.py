@@ -26,6 +26,8 @@ log = structlog.get_logger(__name__)
 Ends = Mapping[TopicPartition, Offset]
 
 _AGAIN = Backoff(1.0, 15.0)
+_LONG = 5
+"""Failures after which a pause is as long as one gets: what a person has to mend is not asked for often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class OutputRevisions:
         self._answers: dict[str, _Answer] = {}
         self._failures = 0
         self._retry_at = float("-inf")
+        self._retry_topic_at: dict[str, float] = {}
+        self._errors: dict[str, RegistryError] = {}
 
     def of(
         self, planned: Ends, ends: Ends, values: Mapping[TopicPartition, CommittedOffset | None]
@@ -98,13 +102,19 @@ class OutputRevisions:
         """Return the revision for ranges of a topic that were promised before. Raises RegistryError."""
         return self._own.hash if self._schemas is None else self._revision(self._schemas.current(topic))
 
+    def take_errors(self) -> dict[str, RegistryError]:
+        """Return by topic what went wrong since the last call."""
+        errors, self._errors = self._errors, {}
+        return errors
+
     def forget(self, partition: TopicPartition) -> None:
         """Forget what covers a partition that is no longer ours: its topic may be made again meanwhile."""
         self._answers.pop(partition.topic, None)
 
     def _ask(self, topic: str, ends: Ends) -> _Answer | None:
         """Ask for the schema of a topic; None: not now, and what is planned of it has to wait."""
-        if self._schemas is None or self._clock() < self._retry_at:
+        retry_at = max(self._retry_at, self._retry_topic_at.get(topic, self._retry_at))
+        if self._schemas is None or self._clock() < retry_at:
             return None
         try:
             schema = self._schemas.current(topic)
@@ -120,10 +130,12 @@ class OutputRevisions:
 
     def _failed(self, topic: str, error: RegistryError) -> None:
         """Let the topic wait; all topics, when the registry is away."""
-        log.warning("schema.unknown", topic=topic, kind=error.kind, error=str(error))
+        self._errors[topic] = error
         if error.retriable:
             self._failures += 1
             self._retry_at = self._clock() + _AGAIN.pause(self._failures)
+        else:
+            self._retry_topic_at[topic] = self._clock() + _AGAIN.pause(_LONG)
 
     def _revision(self, schema: OutputSchema) -> str:
         revision = with_output_schema(self._own.document, schema)

@@ -1,12 +1,17 @@
 """Learns what one offset of a topic costs before anything is promised: one fetch, encoded, and thrown away."""
 
+from collections.abc import Callable
+
 import pyarrow as pa
 
 from logpersister.formats.base import Format, ObjectIdentity
+from logpersister.formats.registry import make_format
+from logpersister.manifest import LogPersister
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Offset, Range, TopicPartition
-from logpersister.records.paths import Layout
+from logpersister.records.avro_rows import Writers
+from logpersister.records.quarantine import layout_of
 
 SAMPLE_BYTES = 1 << 20
 
@@ -14,21 +19,35 @@ SAMPLE_BYTES = 1 << 20
 class FormatSampler:
     """Samples with the real reader and the real format, so that compression is in the estimate."""
 
-    def __init__(self, reader: KafkaReader, layout: Layout, file_format: Format) -> None:
+    def __init__(
+        self, reader: KafkaReader, resource_of: Callable[[str], LogPersister], writers: Writers | None
+    ) -> None:
+        """Sample nothing yet.
+
+        Args:
+            reader: reads the samples.
+            resource_of: returns by topic the manifest, with columns. What it raises goes to who asks for a sample.
+            writers: by which schemas values were written; None: the parser needs none.
+        """
         self._reader = reader
-        self._layout = layout
-        self._format = file_format
+        self._resource_of = resource_of
+        self._writers = writers
 
     def sample(self, partition: TopicPartition, start: Offset) -> tuple[int, int] | None:
         """Return offsets looked at and the bytes that they would be stored as; None when there was no record."""
         batch = self._reader.sample(partition, start, SAMPLE_BYTES)
         if batch.num_rows == 0:
             return None
+        spec = self._resource_of(partition.topic).spec
+        layout = layout_of(spec.output, spec.parser, spec.row_schema, self._writers)
+        file_format = make_format(spec.output, spec.parser, spec.row_schema)
         end = batch.column("offset")[-1].as_py() + 1
         range_ = Range(partition, start, end)
-        parts = by_path(batch, self._layout.assign(batch))
-        return end - start, sum(self._stored_bytes(ObjectIdentity(range_, path), part) for path, part in parts)
+        parts = by_path(batch, layout.assign(batch))
+        stored = sum(_stored_bytes(file_format, ObjectIdentity(range_, path), part) for path, part in parts)
+        return end - start, stored
 
-    def _stored_bytes(self, identity: ObjectIdentity, batch: pa.RecordBatch) -> int:
-        encoder = self._format.encoder(identity)
-        return sum(memoryview(piece).nbytes for piece in (*encoder.encode(batch), *encoder.finish()))
+
+def _stored_bytes(file_format: Format, identity: ObjectIdentity, batch: pa.RecordBatch) -> int:
+    encoder = file_format.encoder(identity)
+    return sum(memoryview(piece).nbytes for piece in (*encoder.encode(batch), *encoder.finish()))

@@ -10,7 +10,7 @@ from logpersister.formats.base import Format
 from logpersister.formats.registry import make_format
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import original_of, resource_of
+from logpersister.manifest.revision import original_of, resource_of, without_output_schema
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.persist import Upload
@@ -25,14 +25,16 @@ from logpersister.records.columns import most_rows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.paths import Layout
 from logpersister.records.quarantine import layout_of
-from logpersister.registry import open_writers
+from logpersister.registry import RegistryWriters, open_writers
 from logpersister.report import logs
 from logpersister.storage.names import object_key
 from logpersister.storage.ranges import SoughtRange, objects_of
 from logpersister.storage.store import ObjectStore, open_store
 
-MOST_REVISIONS = 4
+MOST_CONNECTIONS = 4
 """Revisions whose connections a worker keeps; more than one only while generations change."""
+MOST_REVISIONS = 64
+"""Where a registry declares the columns, each topic has a revision with its schema; they share connections."""
 
 
 def run(spec: TaskSpec) -> Iterator[RangeOutcome]:
@@ -75,23 +77,37 @@ def _log_as_json() -> None:
     logs.kafka_complaints.drop()  # the range fails with the reason, and the member watches the brokers
 
 
+@dataclass(frozen=True, slots=True)
+class _Connections:
+    """What the ranges of a revision are read from and written to."""
+
+    store: ObjectStore
+    reader: KafkaReader
+    writers: RegistryWriters | None
+
+
+@lru_cache(maxsize=MOST_CONNECTIONS)
+def _connections(document: str) -> _Connections:
+    resource, secrets = resource_of(json.loads(document)), Secrets()
+    reader = open_reader(resource, secrets)
+    _retries.watch(reader.stats.retries)
+    store = open_store(resource.spec.storage, secrets, on_retry=_retries.count)
+    return _Connections(store, reader, open_writers(resource, secrets))
+
+
 @lru_cache(maxsize=MOST_REVISIONS)
 def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     parsed = json.loads(document)
     resource = resource_of(parsed)
-    secrets = Secrets()
-    store = open_store(resource.spec.storage, secrets, on_retry=_retries.count)
-    reader = open_reader(resource, secrets)
-    _retries.watch(reader.stats.retries)
-    file_format = _format_of(resource)
-    writers = open_writers(resource, secrets)
-    layout = layout_of(resource.spec.output, resource.spec.parser, resource.spec.row_schema, writers)
+    connections = _connections(json.dumps(without_output_schema(parsed)))
+    store, file_format = connections.store, _format_of(resource)
+    layout = layout_of(resource.spec.output, resource.spec.parser, resource.spec.row_schema, connections.writers)
     objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
     others = begun_by_others(parsed, resource)
     dry_runs = partial(objects.dry_runs, others) if others else None
     schema = resource.spec.row_schema
     return TaskResources(
-        reader,
+        connections.reader,
         layout,
         file_format,
         objects.begin,

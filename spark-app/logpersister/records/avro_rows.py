@@ -46,6 +46,15 @@ class Writers(Protocol):
         """Return the schemas of ids. May raise: then nothing is known, and the records have to wait."""
 
 
+def misfit(schema: SchemaSpec, text: str) -> str | None:
+    """Return why what was written by an Avro schema cannot become the columns; None: it can."""
+    try:
+        native.AvroParser(row_columns(schema), framing="confluent").add_writer(1, text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 class AvroRows:
     """Each value is a header and an Avro record. Null values become no row. Thread-safe as far as `writers` is."""
 

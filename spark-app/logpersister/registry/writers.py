@@ -8,9 +8,8 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import WriterSchema
-from logpersister.registry.access import access
 from logpersister.registry.avro import self_contained
-from logpersister.registry.client import RegistryClient
+from logpersister.registry.connection import Connect, connector
 from logpersister.registry.errors import RegistryError
 
 ASKED_AGAIN_SECONDS: Final = 5.0
@@ -18,8 +17,6 @@ ASKED_AGAIN_SECONDS: Final = 5.0
 
 SPARED_SECONDS: Final = 10.0
 """After a failure nothing is asked for so long: the other ranges of a task need not wait for the same time-outs."""
-ATTEMPTS: Final = 2
-"""Of a request; then the range fails, and is tried again by its member."""
 
 
 class RegistryWriters:
@@ -27,7 +24,7 @@ class RegistryWriters:
 
     def __init__(
         self,
-        connect: Callable[[], RegistryClient],
+        connect: Connect,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -95,10 +92,4 @@ def open_writers(resource: LogPersister, secrets: Secrets) -> RegistryWriters | 
     schema = resource.spec.row_schema
     if schema is None or schema.registry is None:
         return None
-    of = schema.registry
-
-    def connect() -> RegistryClient:
-        found = access(of.url, of.secret_name, secrets, "spec.schema.registry.secretName")
-        return RegistryClient(found, attempts=ATTEMPTS)
-
-    return RegistryWriters(connect)
+    return RegistryWriters(connector(schema.registry, secrets))

@@ -196,4 +196,17 @@ BY_AVRO: dict[str, Any] = {
     },
 }
 
-RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA, BY_VALUE, BY_AVRO)
+BY_REGISTRY: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-registry"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "avro"},
+        "schema": {"registry": {"url": "http://registry:8081", "version": 4, "subject": "all.{topic}"}},
+        "output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day", "field": "at"}}]},
+    },
+}
+
+RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA, BY_VALUE, BY_AVRO, BY_REGISTRY)

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from logpersister.manifest import LogPersister
 from logpersister.manifest.constraint import Condition, Duration, Model, Size, Text, Unique, Whole
 from logpersister.manifest.problems import Finding
+from logpersister.manifest.registry import VersionOfSubject
 from logpersister.manifest.rule import NotInCel, Rule, cel_literal, expand, rule, rules_of
 from logpersister.manifest.shares import Percent, SomeOf
 from tests.integration.kubernetes.judge import ONLY_THE_MODEL_SAYS
@@ -52,7 +53,9 @@ def test_nothing_is_validated_but_by_what_the_api_server_has_too(model: type[Bas
         if name not in model.model_fields:
             continue
         for constraint in constraints(hint):
-            known = isinstance(constraint, Text | Size | Duration | Whole | Unique | Percent | SomeOf)
+            known = isinstance(
+                constraint, Text | Size | Duration | Whole | Unique | Percent | SomeOf | VersionOfSubject
+            )
             module = type(constraint).__module__
             assert known or module == "pydantic.fields" or "WithJsonSchema" in type(constraint).__name__, (
                 f"{model.__name__}.{name}: the API server does not know {constraint}"

@@ -40,8 +40,16 @@ def by_avro(*types: Any, **schema: Any) -> dict[str, Any]:
     return avro() | {"spec.schema": {"registry": {"url": "http://registry:8081"}, "avro": text, **schema}}
 
 
+def by_registry(**registry: Any) -> dict[str, Any]:
+    return avro() | {"spec.schema": {"registry": {"url": "http://registry:8081", **registry}}}
+
+
 ACCEPTED: list[dict[str, Any]] = [
     by_avro("long", ["null", "string"], {"type": "map", "values": "int"}),
+    by_avro("long", registry={"url": "http://registry:8081", "version": 3, "subject": "clicks"}),
+    by_registry(),
+    by_registry(version="latest", subject="a.{topic}_{topic}") | {F + "partitionBy": [{"field": "unknown.yet"}]},
+    by_registry(version=2**31 - 1, secretName="registry"),
     by_avro(avro=' \n{"type": "record", "name": "a.B", "fields": [{"name": "a", "type": "int", "default": 1}]}\n'),
     avro(framing="apicurio"),
     avro({"name": "id", "type": "list<timestamp[ms]>", "format": "epoch[ms]"}, url="https://r.example.com/apis/v7/"),
@@ -401,8 +409,28 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (rows({"name": "id", "type": "int8", "required": "yes"}), "is neither true nor false"),
     (rows(), "spec.schema.fields: has 0 entries; give at least 1"),
     (
-        by_avro(avro=None),
-        "spec.schema.fields: is missing, and so is avro; name the columns here, or put an",
+        {"spec.parser": {"type": "json"}, "spec.schema": {}},
+        "spec.schema.fields: is missing, and so are avro and",
+    ),
+    (by_registry(version=0), "spec.schema.registry.version: 0 is neither latest nor the number of a version; write"),
+    (by_registry(version="newest"), 'version: "newest" is neither latest nor the number of a version; write latest'),
+    (by_registry(version=2**31), "is neither latest nor the number of a version"),
+    (
+        by_registry(subject="{name}-value"),
+        '"{name}-value" is not the name of a subject; write it without spaces',
+    ),
+    (by_registry(subject="a b"), "is not the name of a subject"),
+    (
+        avro() | {"spec.schema.registry": {"url": "http://registry:8081", "version": 3}},
+        "spec.schema.registry.version: 3 has no meaning beside fields, which declare the columns; remove it",
+    ),
+    (
+        avro() | {"spec.schema.registry": {"url": "http://registry:8081", "subject": "a"}},
+        'spec.schema.registry.subject: "a" has no meaning beside fields, which declare the columns; remove it',
+    ),
+    (
+        by_avro("int", registry={"url": "http://registry:8081", "version": "latest"}),
+        'spec.schema.registry.version: "latest" has no meaning beside avro, which declares the columns; remove it',
     ),
     (
         by_avro("int", fields=[{"name": "id", "type": "int8"}]),

@@ -3,8 +3,11 @@
 import pytest
 
 from logpersister.manifest.revision import OutputSchema, output_schema_of
+from logpersister.member.listener import Listener
+from logpersister.pipeline.work import WorkError
 from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import CommittedOffset
+from logpersister.ranges import Range
 from logpersister.registry import RegistryError
 from tests.unit.member.fakes import CLICKS, ORDERS, FakeDependencies, FakeSchemas
 from tests.unit.member.test_cycle import begin, commits, cycle_in, turn
@@ -120,6 +123,27 @@ def test_a_topic_without_a_schema_does_not_keep_others_waiting(fakes: FakeDepend
     turn(fakes, cycle)
     assert not promised(fakes, CLICKS)
     assert promised(fakes, ORDERS)
+
+
+def test_what_waits_for_a_registry_is_reported_and_not_asked_for_in_every_turn(
+    fakes: FakeDependencies, schemas: FakeSchemas
+) -> None:
+    class Failures(Listener):
+        def failed(self, range_: Range, error: WorkError) -> None:
+            found.append((range_, error.kind, error.message))
+
+    found: list[tuple[Range, str, str]] = []
+    cycle = cycle_in(fakes, Failures())
+    begin(fakes, cycle, clicks=5)
+    schemas.error = RegistryError("rejected", "field price is one of several types")
+    turn(fakes, cycle)
+    turn(fakes, cycle)
+    assert found == [(Range(CLICKS, 0, 5), "registry", "field price is one of several types")]
+    assert len(schemas.asked) == 1
+    schemas.error = None
+    turn(fakes, cycle, seconds=20)
+    assert promised(fakes)
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("restarted", [False, True])

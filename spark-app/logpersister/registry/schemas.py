@@ -1,0 +1,127 @@
+"""By which schemas rows are made, where the registry declares the columns (docs/design/registry.md)."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest.avro_columns import AvroTextError
+from logpersister.manifest.registry import LATEST, RegistrySpec
+from logpersister.manifest.revision import OutputSchema, resource_with
+from logpersister.manifest.secrets import Secrets
+from logpersister.records.avro_rows import misfit
+from logpersister.registry.avro import self_contained
+from logpersister.registry.client import RegistryClient, SubjectVersion
+from logpersister.registry.connection import Connect, connector
+from logpersister.registry.errors import RegistryError
+
+Answer = TypeVar("Answer")
+
+_REMEDY: Final = "register a version that can, or name the columns in spec.schema.fields"
+
+
+class RegistrySchemas:
+    """The schemas that a registry has of topics. To be closed."""
+
+    def __init__(self, resource: LogPersister, registry: RegistrySpec, connect: Connect) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            resource: the manifest, whose columns are those of the registry.
+            registry: of the manifest.
+            connect: called again when the registry refuses the former client.
+        """
+        self._resource = resource
+        self._registry = registry
+        self._connect = connect
+        self._client = connect()
+        self._resources: dict[OutputSchema, LogPersister] = {}
+        self._problems: dict[tuple[str, OutputSchema, OutputSchema], str | None] = {}
+
+    @property
+    def url(self) -> str:
+        return self._client.url
+
+    def close(self) -> None:
+        self._client.close()
+
+    def current(self, topic: str) -> OutputSchema:
+        """Return the schema by which rows of a topic are made: the latest now, or the one that the manifest names.
+
+        Raises RegistryError, also when its fields cannot be the columns of this manifest.
+        """
+        subject, version = self._registry.subject_of(topic), self._registry.version or LATEST
+
+        def ask(client: RegistryClient) -> SubjectVersion:
+            return client.latest(subject) if version == LATEST else client.version(subject, version)
+
+        found = self._ask(ask)
+        try:
+            schema = OutputSchema(found.version, self_contained(found.schema))
+            self._resource_with(schema)
+        except (AvroTextError, ManifestError) as error:
+            why = f"version {found.version} of subject {subject!r} cannot declare the columns of topic {topic}"
+            told = f"schema registry {self.url}: {why}: {_told(error)}; {_REMEDY}"
+            raise RegistryError("rejected", told) from None
+        return schema
+
+    def resource_of(self, topic: str) -> LogPersister:
+        """Return the manifest with the schema that rows of a topic have now. Raises RegistryError."""
+        return self._resource_with(self.current(topic))
+
+    def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
+        """Return why rows cannot be made by `now` of what was made rows by `before`, or between them; None: they can.
+
+        Raises RegistryError.
+        """
+        key = topic, now, before
+        if key not in self._problems:
+            self._problems[key] = self._compare(topic, now, before)
+        return self._problems[key]
+
+    def _compare(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
+        columns, subject = self._resource_with(now).spec.row_schema, self._registry.subject_of(topic)
+        assert columns is not None
+        first, last = sorted((now.version, before.version))
+        between = [one for one in self._ask(lambda client: client.versions(subject)) if first < one < last]
+        for version in sorted([before.version, *between]):
+            try:
+                text = before.text if version == before.version else self._text(subject, version)
+                problem = misfit(columns, text)
+            except AvroTextError as error:
+                problem = str(error)
+            if problem is not None:
+                return f"of version {version}, {problem}"
+        return None
+
+    def _text(self, subject: str, version: int) -> str:
+        return self_contained(self._ask(lambda client: client.version(subject, version)).schema)
+
+    def _resource_with(self, schema: OutputSchema) -> LogPersister:
+        """Return the manifest with a schema. Raises ManifestError."""
+        if schema not in self._resources:
+            self._resources[schema] = resource_with(self._resource, schema)
+        return self._resources[schema]
+
+    def _ask(self, question: Callable[[RegistryClient], Answer]) -> Answer:
+        try:
+            return question(self._client)
+        except RegistryError as error:
+            if error.kind == "unauthorized":
+                self._client.close()
+                self._client = self._connect()
+            raise
+
+
+def _told(error: AvroTextError | ManifestError) -> str:
+    """Return what is wrong; where in the manifest it would stand does not matter."""
+    if isinstance(error, ManifestError):
+        return "; ".join(f"{one.path.removeprefix('spec.')} {one.expectation}" for one in error.problems)
+    return str(error)
+
+
+def open_schemas(resource: LogPersister, secrets: Secrets) -> RegistrySchemas | None:
+    """Return what asks for columns, not connected yet; None: the manifest declares them. Raises ManifestError."""
+    schema = resource.spec.row_schema
+    if schema is None or schema.registry is None or not schema.asks_registry:
+        return None
+    return RegistrySchemas(resource, schema.registry, connector(schema.registry, secrets))

@@ -1,0 +1,184 @@
+"""Columns from a registry: which version, what cannot be columns, and which versions a new one must be able to read."""
+
+import json
+from typing import Any
+
+import pytest
+
+from logpersister.manifest.revision import (
+    OutputSchema,
+    output_schema_of,
+    resource_of,
+    revision_of,
+    with_output_schema,
+    without_output_schema,
+)
+from logpersister.manifest.secrets import Secrets
+from logpersister.registry import RegistryError, RegistrySchemas, Schema, SubjectVersion, open_schemas
+from logpersister.registry.client import RegistryClient
+from logpersister.registry.errors import RegistryErrorKind, failure
+from tests.unit.manifest.documents import accepted
+
+URL = "http://registry:8081"
+BY_REGISTRY = {"spec.parser": {"type": "avro"}, "spec.schema": {"registry": {"url": URL}}}
+
+
+def record(**types: Any) -> str:
+    fields = [
+        {"name": name, **(type_ if isinstance(type_, dict) else {"type": type_})} for name, type_ in types.items()
+    ]
+    return json.dumps({"type": "record", "name": "Click", "fields": fields})
+
+
+class FakeClient(RegistryClient):
+    """A registry of which a test says which versions it has."""
+
+    def __init__(self, subjects: dict[str, dict[int, Schema]]) -> None:
+        self.subjects = subjects
+        self.error: RegistryErrorKind | None = None
+        self.asked = 0
+        self.closed = 0
+
+    @property
+    def url(self) -> str:
+        return URL
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def latest(self, subject: str) -> SubjectVersion:
+        return self.version(subject, max(self.subjects.get(subject, {0: None})))
+
+    def version(self, subject: str, version: int) -> SubjectVersion:
+        self._count()
+        if version not in self.subjects.get(subject, {}):
+            raise failure(URL, "unknown", "it does not know it", "asking")
+        return SubjectVersion(subject, version, 100 + version, self.subjects[subject][version])
+
+    def versions(self, subject: str) -> tuple[int, ...]:
+        self._count()
+        return tuple(self.subjects[subject])
+
+    def _count(self) -> None:
+        self.asked += 1
+        if self.error is not None:
+            raise failure(URL, self.error, "it fails", "asking")
+
+
+@pytest.fixture
+def client() -> FakeClient:
+    return FakeClient({})
+
+
+def schemas(client: FakeClient, output: dict[str, Any] | None = None, **registry: Any) -> RegistrySchemas:
+    changes = {
+        "spec.parser": {"type": "avro"},
+        "spec.schema": {"registry": {"url": URL, **registry}},
+        "spec.output": {"format": "parquet", **(output or {})},
+    }
+    resource = accepted(changes)
+    assert resource.spec.row_schema is not None
+    assert resource.spec.row_schema.registry is not None
+    return RegistrySchemas(resource, resource.spec.row_schema.registry, lambda: client)
+
+
+def versions(*texts: str) -> dict[int, Schema]:
+    return {number: Schema(text, "AVRO") for number, text in enumerate(texts, 1)}
+
+
+V1, V2 = record(id="long"), record(id="long", at={"type": "long", "default": 0})
+
+
+def test_the_latest_version_or_the_one_that_is_named(client: FakeClient) -> None:
+    client.subjects = {"clicks-value": versions(V1, V2), "all.clicks": versions(V2)}
+    assert schemas(client).current("clicks") == OutputSchema(2, V2)
+    assert schemas(client, version="latest").current("clicks") == OutputSchema(2, V2)
+    assert schemas(client, version=1).current("clicks") == OutputSchema(1, V1)
+    assert schemas(client, subject="all.{topic}").current("clicks") == OutputSchema(1, V2)
+    columns = schemas(client).resource_of("clicks").spec.row_schema
+    assert columns is not None
+    assert [(one.name, one.required, one.default) for one in columns.columns] == [("id", True, None), ("at", True, "0")]
+
+
+def test_its_document_needs_to_ask_nobody_and_differs_from_others_in_the_schema_only(client: FakeClient) -> None:
+    client.subjects = {"clicks-value": versions(V1, V2)}
+    found = schemas(client)
+    own = revision_of(accepted(BY_REGISTRY), "1").document
+    pinned = [with_output_schema(own, OutputSchema(number, text)).document for number, text in ((1, V1), (2, V2))]
+    assert [output_schema_of(one) for one in pinned] == [OutputSchema(1, V1), found.current("clicks")]
+    assert [without_output_schema(one) for one in pinned] == [own, own]
+    assert without_output_schema(own) == own
+    schema = resource_of(pinned[1]).spec.row_schema
+    assert schema is not None
+    assert not schema.asks_registry
+    assert len(schema.columns) == 2
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        (Schema("syntax = 3", "PROTOBUF"), "it is registered as PROTOBUF, not as Avro"),
+        (Schema(record(a=["string", "long"]), "AVRO"), "its field 'a': it is one of several types"),
+        (Schema('"string"', "AVRO"), "is not the JSON of an Avro schema of type record"),
+        (Schema(record(id="int", dt="string"), "AVRO"), "has a field of the name of a folder of output.partitionBy"),
+        (Schema(record(seen="string"), "AVRO"), "cannot name folders: it is no field of spec.schema"),
+    ],
+    ids=lambda one: one.text if isinstance(one, Schema) else None,
+)
+def test_what_cannot_be_the_columns(client: FakeClient, schema: Schema, told: str) -> None:
+    client.subjects = {"clicks-value": {7: schema}}
+    levels = [{"date": {"granularity": "day"}}, {"field": "id"}]
+    with pytest.raises(RegistryError) as caught:
+        schemas(client, {"partitionBy": levels}).current("clicks")
+    assert caught.value.kind == "rejected"
+    assert "version 7 of subject 'clicks-value' cannot declare the columns of topic clicks: " in str(caught.value)
+    assert told in str(caught.value)
+    assert "; register a version that can, or name the columns in spec.schema.fields" in str(caught.value)
+
+
+def test_a_version_must_read_all_since_the_one_before(client: FakeClient) -> None:
+    text, number = record(id="string"), record(id="long")
+    client.subjects = {"clicks-value": versions(number, text, V2)}
+    found = schemas(client)
+    told = "of version 2, id: the writer's schema has string, which cannot become int64"
+    before, now = OutputSchema(1, number), found.current("clicks")
+    assert found.unreadable("clicks", now, before) == told
+    asked = client.asked
+    assert found.unreadable("clicks", now, before) == told
+    assert client.asked == asked, "what was found does not change"
+    assert found.unreadable("clicks", now, OutputSchema(2, text)) == told
+    client.subjects["clicks-value"] = versions(number, number, V2)
+    assert schemas(client).unreadable("clicks", now, before) is None
+    client.subjects["clicks-value"] = versions(number, number, record(id="long", at="long"))
+    found = schemas(client)
+    told = "of version 1, at: it is required, has no default, and is not in the writer's schema"
+    assert found.unreadable("clicks", found.current("clicks"), before) == told
+
+
+def test_an_older_version_must_read_the_newer_ones_that_were_used(client: FakeClient) -> None:
+    client.subjects = {"clicks-value": versions(V1, V2, record(at="long"))}
+    found = schemas(client, version=1)
+    assert found.unreadable("clicks", found.current("clicks"), OutputSchema(2, V2)) is None
+    told = found.unreadable("clicks", found.current("clicks"), OutputSchema(3, record(at="long")))
+    assert told == "of version 3, id: it is required, has no default, and is not in the writer's schema"
+
+
+def test_a_login_is_read_anew_when_it_is_refused(client: FakeClient) -> None:
+    client.subjects = {"clicks-value": versions(V1)}
+    found = schemas(client)
+    client.error = "unauthorized"
+    with pytest.raises(RegistryError):
+        found.current("clicks")
+    assert client.closed == 1
+    client.error = None
+    assert found.current("clicks").version == 1
+
+
+def test_a_manifest_that_declares_its_columns_asks_nobody() -> None:
+    assert open_schemas(accepted({}), Secrets()) is None
+    fields = {"fields": [{"name": "id", "type": "int64"}], "registry": {"url": URL}}
+    assert open_schemas(accepted({"spec.parser": {"type": "avro"}, "spec.schema": fields}), Secrets()) is None
+    opened = open_schemas(accepted(BY_REGISTRY), Secrets())
+    assert opened is not None
+    assert opened.url == URL
+    opened.close()
