@@ -195,6 +195,9 @@ def test_columns_follow_the_registry(
         return scene.manifest(kafka={"topics": [name]}, output=output, parser={"type": "avro"}, schema=schema)
 
     write(scene, name, values(0, 100))
+    assert main(["check", "-f", str(manifest(subject="nobodys"))]) == Exit.OK
+    assert f"warning  registry  {name}: schema registry" in capsys.readouterr().out
+    assert "no-schema" in scene.run_until_current(manifest(subject="nobodys"), code=Exit.HELD).tail()
     assert main(["check", "-f", str(manifest())]) == Exit.OK
     assert f"{name}: 2 columns of version 1" in capsys.readouterr().out
     scene.run_until_current(manifest())

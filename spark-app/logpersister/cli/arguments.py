@@ -17,7 +17,7 @@ exit codes:
   1  started, but failed
   2  the command line or the manifest is wrong
   3  Kafka or the bucket could not be reached or read
-  4  run --until-current: all remaining partitions are held until someone decides
+  4  run --until-current: all remaining partitions are held, or wait for a schema, until someone acts
   5  run: another process has taken this member's name
   6  verify: the promise is broken or cannot be proven
   130, 143  ended by Ctrl-C or SIGTERM; a running member finishes its work and exits with 0

@@ -32,7 +32,8 @@ def all_opened(secrets: Secrets) -> Iterator[Registries]:
 
         def registry_of(resource: LogPersister) -> RegistryWriters | None:
             schema = resource.spec.row_schema
-            named = None if schema is None else schema.registry
+            registry = None if schema is None else schema.registry
+            named = None if registry is None else (registry.url, registry.secret_name)
             if named not in opened:
                 opened[named] = writers = open_writers(resource, secrets)
                 if writers is not None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from logpersister.manifest.types import (
     KAFKA_PREFIX,
+    MOST_COLUMNS,
     MOST_DIGITS,
     MOST_NESTED,
     NAME,
@@ -25,6 +26,8 @@ from logpersister.manifest.types import (
 )
 
 LONGEST_NAME: Final = 64
+MOST_TYPES: Final = 10 * MOST_COLUMNS
+"""Of one column, with unions, lists and the like that are none of their own."""
 _PLAIN: Final[Mapping[str, Type]] = {
     "boolean": Plain("bool"),
     "int": Plain("int32"),
@@ -98,6 +101,7 @@ def _column(types: "_Types", field: Mapping[str, Any], namespace: str) -> AvroCo
     if name.lower().startswith(KAFKA_PREFIX):
         return AvroColumn(name, None, f"{KAFKA_PREFIX} is for Kafka's own fields")
     try:
+        types.begin_column()
         found = types.type(field["type"], namespace, 1, ())
     except _NoColumnError as error:
         return AvroColumn(name, None, str(error))
@@ -130,8 +134,13 @@ class _Types:
 
     def __init__(self, *, as_reader: bool) -> None:
         self._as_reader = as_reader
+        self._made = 0
         self._named: dict[str, tuple[Mapping[str, Any], str]] = {}
         """With the namespace in which each stands."""
+
+    def begin_column(self) -> None:
+        """Count the types of another column."""
+        self._made = 0
 
     def note(self, node: Any, namespace: str) -> None:
         """Note all types that have a name, wherever they stand."""
@@ -164,6 +173,9 @@ class _Types:
         """Return the type of a column. Raises `_NoColumnError`."""
         if depth > MOST_NESTED:
             raise _NoColumnError(f"it is nested more than {MOST_NESTED} deep")
+        self._made += 1
+        if self._made > MOST_TYPES:  # a few records that name each other can stand for any number
+            raise _NoColumnError(f"it has more than {MOST_COLUMNS} columns at all depths together")
         if node == "null" or isinstance(node, list):
             branches = node if isinstance(node, list) else [node]
             return self._union([one for one in branches if one != "null"], namespace, depth, above)

@@ -75,6 +75,8 @@ class OutputRevisions:
         self._retry_at = float("-inf")
         self._retry_topic_at: dict[str, float] = {}
         self._errors: dict[str, RegistryError] = {}
+        self.refused: set[str] = set()
+        """Topics without a schema that can be used: they wait for a person."""
 
     def of(
         self, planned: Ends, ends: Ends, values: Mapping[TopicPartition, CommittedOffset | None]
@@ -122,6 +124,7 @@ class OutputRevisions:
             self._failed(topic, error)
             return None
         self._failures = 0
+        self.refused.discard(topic)
         before = self._answers.get(topic)
         answer = self._answers[topic] = _Answer(schema, self._revision(schema), ends)
         if before is None or before.revision != answer.revision:
@@ -135,6 +138,7 @@ class OutputRevisions:
             self._failures += 1
             self._retry_at = self._clock() + _AGAIN.pause(self._failures)
         else:
+            self.refused.add(topic)
             self._retry_topic_at[topic] = self._clock() + _AGAIN.pause(_LONG)
 
     def _revision(self, schema: OutputSchema) -> str:

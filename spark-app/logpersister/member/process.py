@@ -58,7 +58,7 @@ class ExitCode(IntEnum):
     UNREACHABLE = 3
     """A topic of ``--until-current`` does not exist, cannot be read, or was deleted meanwhile."""
     HELD = 4
-    """``--until-current`` cannot be reached: partitions are held."""
+    """``--until-current`` cannot be reached: partitions are held, or have no schema."""
     FENCED = 5
     """Another process has taken this member's name."""
 
@@ -320,6 +320,7 @@ class Member:
             return ExitCode.DONE
         targets.find_deleted_topics({partition.topic for partition in left}, self._assembly.offsets)
         reasons = {p: "topic-deleted" for p in left if p.topic in targets.deleted}
+        reasons |= {p: "no-schema" for p in left if p.topic in cycle.resolver.output_revisions.refused}
         reasons |= {p: hold.reason for p, hold in cycle.states.held().items() if p in left}
         if reasons.keys() != left.keys():
             return None

@@ -78,6 +78,17 @@ def test_a_type_that_is_named_later_and_names_that_no_column_has() -> None:
     ]
 
 
+def test_a_few_records_that_stand_for_any_number_of_columns() -> None:
+    """Each has the next one ten times: 10^14 columns, which must not be made."""
+    inner: Any = "int"
+    for depth in range(14):
+        fields = [{"name": "f0", "type": inner}, *({"name": f"f{n}", "type": f"R{depth - 1}"} for n in range(1, 10))]
+        fields = fields if depth else fields[:1]
+        inner = {"type": "record", "name": f"R{depth}", "fields": fields}
+    [found] = columns_of(json.dumps(record(inner)), as_reader=True)
+    assert (found.type, found.remark) == (None, "it has more than 1000 columns at all depths together")
+
+
 def test_columns_of_a_reader() -> None:
     """What has no null is required, at every depth; defaults and other names are kept."""
     inner = record("int", ["null", "int"])

@@ -140,10 +140,12 @@ def test_what_waits_for_a_registry_is_reported_and_not_asked_for_in_every_turn(
     turn(fakes, cycle)
     assert found == [(Range(CLICKS, 0, 5), "registry", "field price is one of several types")]
     assert len(schemas.asked) == 1
+    assert cycle.resolver.output_revisions.refused == {"clicks"}
     schemas.error = None
     turn(fakes, cycle, seconds=20)
     assert promised(fakes)
     assert len(found) == 1
+    assert not cycle.resolver.output_revisions.refused
 
 
 @pytest.mark.parametrize("restarted", [False, True])
