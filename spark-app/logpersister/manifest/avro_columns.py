@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from logpersister.manifest.avro_defaults import fits
 from logpersister.manifest.types import (
     KAFKA_PREFIX,
     MOST_COLUMNS,
@@ -103,9 +104,9 @@ def _column(types: "_Types", field: Mapping[str, Any], namespace: str) -> AvroCo
     try:
         types.begin_column()
         found = types.type(field["type"], namespace, 1, ())
+        member = types.member(field, found)
     except _NoColumnError as error:
         return AvroColumn(name, None, str(error))
-    member = types.member(field, found)
     told = _told(field["type"])
     return AvroColumn(name, found, told, member.required, member.default, member.aliases)
 
@@ -158,11 +159,13 @@ class _Types:
                 self.note(node.get(key), inside)
 
     def member(self, field: Mapping[str, Any], type_: Type) -> Member:
-        """Return the field of a record, whose type is known."""
+        """Return the field of a record, whose type is known. Raises `_NoColumnError`."""
         name, required = str(field["name"]), self._required(field["type"])
         if not self._as_reader:
             return Member(name, type_, required)
         default = field.get("default")
+        if default is not None and not fits(default, type_, required=required):
+            raise _NoColumnError(f"the default of {name} does not fit its type")
         aliases = tuple(map(str, field.get("aliases", ())))
         return Member(name, type_, required, None if default is None else json.dumps(default), aliases)
 

@@ -78,6 +78,36 @@ def test_a_type_that_is_named_later_and_names_that_no_column_has() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("written", "good", "bad"),
+    [
+        ("boolean", [True], [0, "true"]),
+        ("int", [0, -(2**31)], [2**31, 1.5, True, "1"]),
+        ("long", [2**63 - 1], [2**63]),
+        ("double", [1, 1.5], ["1", False]),
+        ("string", ["", "\u00e4"], [1, []]),
+        ("bytes", ["\u00ff"], ["\u0100", 1]),
+        (["null", "int"], [None, 1], ["1"]),
+        (logical("bytes", "decimal", precision=2, scale=1), ["\u0063", ""], ["\u0064", 1]),
+        (logical("long", "timestamp-millis"), [5], ["2026-11-24T00:00:00Z"]),
+        ({"type": "array", "items": ["null", "int"]}, [[], [1, None]], [[True], {}, 1]),
+        ({"type": "map", "values": "int"}, [{}, {"a": 1}], [{"a": None}, [1]]),
+        (POINT, [{"x": 1, "y": 2}], [{"x": 1}, {"x": 1, "y": "2"}, []]),
+    ],
+    ids=str,
+)
+def test_a_default_must_fit_its_type(written: Any, good: list[Any], bad: list[Any]) -> None:
+    for defaults, fits in ((good, True), (bad, False)):
+        for default in defaults:
+            schema = record(written)
+            schema["fields"][0]["default"] = default
+            [found] = columns_of(json.dumps(schema), as_reader=True)
+            assert (found.type is not None) == fits, default
+            assert fits or found.remark == "the default of f0 does not fit its type"
+            [found] = columns_of(json.dumps(schema))
+            assert found.type is not None, "it counts only for who reads by the schema"
+
+
 def test_a_few_records_that_stand_for_any_number_of_columns() -> None:
     """Each has the next one ten times: 10^14 columns, which must not be made."""
     inner: Any = "int"
