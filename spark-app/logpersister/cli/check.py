@@ -165,10 +165,12 @@ def _registry(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Fi
 def _columns(schemas: RegistrySchemas, topic: str) -> Finding:
     """Say which columns a topic has; no schema yet is no reason not to start, as no topic yet is none."""
     try:
-        version, columns = schemas.current(topic).version, schemas.resource_of(topic).spec.row_schema
+        schema = schemas.resource_of(topic).spec.row_schema
     except RegistryError as error:
         if error.kind != "unknown":
             raise
         return Finding("registry", "warning", f"{topic}: {error}")
-    assert columns is not None
-    return Finding("registry", "ok", f"{topic}: {plural(len(columns.columns), 'column')} of version {version}")
+    assert schema is not None
+    assert schema.registry is not None
+    columns = plural(len(schema.columns), "column")
+    return Finding("registry", "ok", f"{topic}: {columns} of version {schema.registry.version}")

@@ -28,6 +28,9 @@ from logpersister.manifest.types import (
 MOST_FIELDS = 256
 LONGEST_AVRO = 100_000
 """Characters of an Avro schema."""
+NO_AVRO = "cannot be the columns"
+"""How every refusal of an Avro schema begins."""
+_OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields"
 
 Notation = Literal["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
 
@@ -84,27 +87,22 @@ class Column(Member):
 @lru_cache(maxsize=64)
 def _columns_by(avro: str) -> tuple[Column, ...]:
     """Return the columns that an Avro schema declares. Raises `RefusedError`."""
-    other = "correct it, or name the columns in spec.schema.fields"
     try:
         found = columns_of(avro, as_reader=True)
     except AvroTextError as error:
-        raise refuse(f"{NO_AVRO}: {error}", other) from None
+        raise refuse(f"{NO_AVRO}: {error}", _OTHER_COLUMNS) from None
     columns: list[Column] = []
     for one in found:
         if one.type is None:
-            raise refuse(f"{NO_AVRO}: its field {one.name[:64]!r}: {one.remark}", other)
+            raise refuse(f"{NO_AVRO}: its field {one.name[:64]!r}: {one.remark}", _OTHER_COLUMNS)
         if one.name.lower() in (before.name.lower() for before in columns):
-            raise refuse(f"{NO_AVRO}: it has the field {one.name!r} twice; case does not count", other)
+            raise refuse(f"{NO_AVRO}: it has the field {one.name!r} twice; case does not count", _OTHER_COLUMNS)
         columns.append(Column(one.name, one.type, one.required, one.default, one.aliases))
     if not columns:
-        raise refuse(f"{NO_AVRO}: it has no fields", other)
+        raise refuse(f"{NO_AVRO}: it has no fields", _OTHER_COLUMNS)
     if sum(1 for one in columns for _ in leaves(one.type)) > MOST_COLUMNS:
-        raise refuse(f"{NO_AVRO}: it has more than {MOST_COLUMNS} columns at all depths together", other)
+        raise refuse(f"{NO_AVRO}: it has more than {MOST_COLUMNS} columns at all depths together", _OTHER_COLUMNS)
     return tuple(columns)
-
-
-NO_AVRO = "cannot be the columns"
-"""How every refusal begins."""
 
 
 def _has_columns(avro: str) -> bool:
@@ -123,7 +121,7 @@ AvroText = Annotated[
                 NotInCel("it would have to understand Avro"),
                 _has_columns,
                 NO_AVRO,
-                "correct it, or name the columns in spec.schema.fields",
+                _OTHER_COLUMNS,
             ),
         ),
     ),

@@ -75,8 +75,6 @@ class OutputRevisions:
         self._retry_at = float("-inf")
         self._retry_topic_at: dict[str, float] = {}
         self._errors: dict[str, RegistryError] = {}
-        self.refused: set[str] = set()
-        """Topics without a schema that can be used: they wait for a person."""
 
     def of(
         self, planned: Ends, ends: Ends, values: Mapping[TopicPartition, CommittedOffset | None]
@@ -104,6 +102,11 @@ class OutputRevisions:
         """Return the revision for ranges of a topic that were promised before. Raises RegistryError."""
         return self._own.hash if self._schemas is None else self._revision(self._schemas.current(topic))
 
+    @property
+    def refused(self) -> set[str]:
+        """Topics without a schema that can be used: they wait for a person."""
+        return set(self._retry_topic_at)
+
     def take_errors(self) -> dict[str, RegistryError]:
         """Return by topic what went wrong since the last call."""
         errors, self._errors = self._errors, {}
@@ -124,7 +127,7 @@ class OutputRevisions:
             self._failed(topic, error)
             return None
         self._failures = 0
-        self.refused.discard(topic)
+        self._retry_topic_at.pop(topic, None)
         before = self._answers.get(topic)
         answer = self._answers[topic] = _Answer(schema, self._revision(schema), ends)
         if before is None or before.revision != answer.revision:
@@ -138,7 +141,6 @@ class OutputRevisions:
             self._failures += 1
             self._retry_at = self._clock() + _AGAIN.pause(self._failures)
         else:
-            self.refused.add(topic)
             self._retry_topic_at[topic] = self._clock() + _AGAIN.pause(_LONG)
 
     def _revision(self, schema: OutputSchema) -> str:

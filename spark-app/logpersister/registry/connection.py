@@ -1,18 +1,47 @@
-"""Makes clients of the registry that a manifest names."""
+"""The connection to the registry that a manifest names."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 from logpersister.manifest.registry import RegistrySpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry.access import access
 from logpersister.registry.client import RegistryClient
+from logpersister.registry.errors import RegistryError
+
+Answer = TypeVar("Answer")
 
 ATTEMPTS: Final = 2
 """Of a request; then what needs the answer waits, and is tried again by its member."""
 
 Connect = Callable[[], RegistryClient]
 """Makes a client by the Secret as it is then. Raises ManifestError."""
+
+
+class Connection:
+    """A client, made anew when the registry refuses it: its Secret may have been renewed. To be closed."""
+
+    def __init__(self, connect: Connect) -> None:
+        """Connect to nothing yet."""
+        self._connect = connect
+        self._client = connect()
+
+    @property
+    def url(self) -> str:
+        return self._client.url
+
+    def close(self) -> None:
+        self._client.close()
+
+    def ask(self, question: Callable[[RegistryClient], Answer]) -> Answer:
+        """Return the answer. Raises RegistryError."""
+        try:
+            return question(self._client)
+        except RegistryError as error:
+            if error.kind == "unauthorized":
+                self._client.close()
+                self._client = self._connect()
+            raise
 
 
 def connector(registry: RegistrySpec, secrets: Secrets) -> Connect:

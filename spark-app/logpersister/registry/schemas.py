@@ -1,7 +1,6 @@
 """By which schemas rows are made, where the registry declares the columns (docs/design/registry.md)."""
 
-from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.avro_columns import AvroTextError
@@ -11,10 +10,8 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import misfit
 from logpersister.registry.avro import self_contained
 from logpersister.registry.client import RegistryClient, SubjectVersion
-from logpersister.registry.connection import Connect, connector
+from logpersister.registry.connection import Connect, Connection, connector
 from logpersister.registry.errors import RegistryError
-
-Answer = TypeVar("Answer")
 
 _REMEDY: Final = "register a version that can, or name the columns in spec.schema.fields"
 
@@ -32,17 +29,16 @@ class RegistrySchemas:
         """
         self._resource = resource
         self._registry = registry
-        self._connect = connect
-        self._client = connect()
+        self._connection = Connection(connect)
         self._resources: dict[OutputSchema, LogPersister] = {}
         self._problems: dict[tuple[str, OutputSchema, OutputSchema], str | None] = {}
 
     @property
     def url(self) -> str:
-        return self._client.url
+        return self._connection.url
 
     def close(self) -> None:
-        self._client.close()
+        self._connection.close()
 
     def current(self, topic: str) -> OutputSchema:
         """Return the schema by which rows of a topic are made: the latest now, or the one that the manifest names.
@@ -54,7 +50,7 @@ class RegistrySchemas:
         def ask(client: RegistryClient) -> SubjectVersion:
             return client.latest(subject) if version == LATEST else client.version(subject, version)
 
-        found = self._ask(ask)
+        found = self._connection.ask(ask)
         try:
             schema = OutputSchema(found.version, self_contained(found.schema))
             self._resource_with(schema)
@@ -82,7 +78,7 @@ class RegistrySchemas:
         columns, subject = self._resource_with(now).spec.row_schema, self._registry.subject_of(topic)
         assert columns is not None
         first, last = sorted((now.version, before.version))
-        between = [one for one in self._ask(lambda client: client.versions(subject)) if first < one < last]
+        between = [one for one in self._connection.ask(lambda client: client.versions(subject)) if first < one < last]
         for version in sorted([before.version, *between]):
             try:
                 text = before.text if version == before.version else self._text(subject, version)
@@ -94,22 +90,13 @@ class RegistrySchemas:
         return None
 
     def _text(self, subject: str, version: int) -> str:
-        return self_contained(self._ask(lambda client: client.version(subject, version)).schema)
+        return self_contained(self._connection.ask(lambda client: client.version(subject, version)).schema)
 
     def _resource_with(self, schema: OutputSchema) -> LogPersister:
         """Return the manifest with a schema. Raises ManifestError."""
         if schema not in self._resources:
             self._resources[schema] = resource_with(self._resource, schema)
         return self._resources[schema]
-
-    def _ask(self, question: Callable[[RegistryClient], Answer]) -> Answer:
-        try:
-            return question(self._client)
-        except RegistryError as error:
-            if error.kind == "unauthorized":
-                self._client.close()
-                self._client = self._connect()
-            raise
 
 
 def _told(error: AvroTextError | ManifestError) -> str:

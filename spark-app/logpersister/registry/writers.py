@@ -9,7 +9,8 @@ from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import WriterSchema
 from logpersister.registry.avro import self_contained
-from logpersister.registry.connection import Connect, connector
+from logpersister.registry.client import RegistryClient
+from logpersister.registry.connection import Connect, Connection, connector
 from logpersister.registry.errors import RegistryError
 
 ASKED_AGAIN_SECONDS: Final = 5.0
@@ -36,8 +37,7 @@ class RegistryWriters:
             clock: monotonic seconds.
             sleep: waits so many seconds.
         """
-        self._connect = connect
-        self._client = connect()
+        self._connection = Connection(connect)
         self._sleep = sleep
         self._clock = clock
         self._known: dict[int, WriterSchema] = {}
@@ -55,29 +55,27 @@ class RegistryWriters:
 
     @property
     def url(self) -> str:
-        return self._client.url
+        return self._connection.url
 
     def reach(self) -> None:
         """Ask for what each registry knows. Raises RegistryError."""
-        self._client.types()
+        self._connection.ask(RegistryClient.types)
 
     def close(self) -> None:
-        self._client.close()
+        self._connection.close()
 
     def _ask(self, writer_id: int) -> bool:
         """Learn what an id means; return False when the registry does not know it."""
         if self._failure is not None and self._clock() < self._failed_until:
             raise self._failure
         try:
-            self._known[writer_id] = WriterSchema(self_contained(self._client.schema(writer_id)))
+            schema = self._connection.ask(lambda client: client.schema(writer_id))
+            self._known[writer_id] = WriterSchema(self_contained(schema))
         except AvroTextError as error:
             self._known[writer_id] = WriterSchema(None, f"schema {writer_id} is not Avro: {error}")
         except RegistryError as error:
             if error.kind != "unknown":
                 self._failure, self._failed_until = error, self._clock() + SPARED_SECONDS
-                if error.kind == "unauthorized":
-                    self._client.close()
-                    self._client = self._connect()
                 raise
             return False
         return True
