@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from logpersister.manifest.resource import Spec
+from logpersister.manifest.spec import Spec
 
 SLACK_SECONDS = 60.0
 

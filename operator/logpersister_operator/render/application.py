@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from logpersister.manifest import LogPersister
-from logpersister.manifest.resource import Spec
 from logpersister.manifest.revision import revision_of
+from logpersister.manifest.spec import Spec
 from logpersister_operator.cluster.kinds import Document, Kind
 from logpersister_operator.member_defaults import NO_DEFAULTS, MemberDefaults
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from logpersister.cli.rows import ParquetRows
 from logpersister.cli.shown_record import ShownRecord
-from logpersister.manifest.output import JsonLinesSpec, TextSpec
-from logpersister.manifest.resource import Spec
+from logpersister.manifest.format_settings import JsonLinesSpec, TextSpec
 from logpersister.manifest.revision import RevisionError, resource_of
+from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import QUARANTINE
 from logpersister.report.human import size
 from logpersister.storage import names

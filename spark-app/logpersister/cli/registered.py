@@ -13,9 +13,9 @@ from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister
 from logpersister.manifest.avro_columns import AvroColumn, AvroTextError, columns_of
 from logpersister.manifest.parser import Framing
-from logpersister.manifest.resource import Spec
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
 from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.spec import Spec
 from logpersister.records.avro_rows import ID_BYTES, AvroRows, Writers
 
 _ANY = {"name": "any", "type": "string"}

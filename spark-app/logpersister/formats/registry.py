@@ -16,7 +16,8 @@ from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
-from logpersister.manifest.output import JsonLinesSpec, OutputSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.format_settings import JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns

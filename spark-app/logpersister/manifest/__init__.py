@@ -2,6 +2,7 @@
 
 from logpersister.manifest.load import load, parse, parse_text
 from logpersister.manifest.problems import ManifestError, Problem
-from logpersister.manifest.resource import LogPersister, Spec
+from logpersister.manifest.resource import LogPersister
+from logpersister.manifest.spec import Spec
 
 __all__ = ["LogPersister", "ManifestError", "Problem", "Spec", "load", "parse", "parse_text"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from logpersister.manifest.output import PartitionRule
+from logpersister.manifest.partition_rule import PartitionRule
 from logpersister.manifest.problems import Finding, PathStep
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Plain, Timestamp, Type

@@ -1,30 +1,13 @@
 """The LogPersister resource as a whole: what ``kubectl apply -f`` and ``logpersister run -f`` both take."""
 
-import math
-from collections.abc import Sequence
-from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from logpersister.manifest.accounts import ServiceAccountSpec
-from logpersister.manifest.autoscale import AutoscaleSpec
-from logpersister.manifest.constraint import Duration, Model, String, Text, Whole, compiled, milliseconds
-from logpersister.manifest.folders import NO_FOLDERS, folder_findings
-from logpersister.manifest.kafka import KafkaSpec
-from logpersister.manifest.output import COLUMNAR, OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.pods import PodTemplate
-from logpersister.manifest.problems import Finding, Problem, path_text
-from logpersister.manifest.quantity import format_size
-from logpersister.manifest.repair import RepairSpec
-from logpersister.manifest.rollout import RolloutSpec
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.rule import NotInCel, cel_literal, change_rule, rule, rules_of
-from logpersister.manifest.spark import SparkSpec
-from logpersister.manifest.storage import MAX_PARTS, StorageSpec
-from logpersister.manifest.types import Plain, leaves
-from logpersister.manifest.upload import UploadSpec
+from logpersister.manifest.constraint import Model, String, Text
+from logpersister.manifest.problems import Problem, path_text
+from logpersister.manifest.rule import change_rule, rule, rules_of
+from logpersister.manifest.spec import SHADOW, Spec, no_shadow
 
 API_VERSION = "logpersister.dev/v1alpha1"
 KIND = "LogPersister"
@@ -59,16 +42,6 @@ OBJECT_META = (
 )  # fmt: skip
 """The fields that Kubernetes has in ``metadata``: those that people write come first."""
 
-Image = Annotated[
-    str,
-    Text(
-        r"^[^\s@]+(@sha256:[0-9a-f]{64})?$",
-        "is not the reference of an image",
-        "write for example registry.example.org/data/logpersister:1.2.3",
-        512,
-    ),
-]
-
 
 class Metadata(Model):
     """Kubernetes' own part of the resource. Fields that the API server adds are let through.
@@ -91,277 +64,6 @@ class Metadata(Model):
     annotations: dict[String, String] = Field(default_factory=dict)
     """Annotations for your own use. Only `logpersister.dev/…` has an effect, for example `logpersister.dev/promote`
     ends a pause of a rollout."""
-
-
-def _bytes(field: str) -> str:
-    """Return the CEL of a size as an integer; those within their bounds are exact."""
-    return f"quantity(string({field})).asInteger()"
-
-
-def _no_shadow(spec: str) -> str:
-    """Return the CEL that is true when a spec has no shadow."""
-    return f"!has({spec}.rollout) || !has({spec}.rollout.shadow)"
-
-
-_SHADOW = ("rollout", "shadow")
-_NO_TOPIC = r"^[^/]*[!*'()=]"
-"""A path whose first folder has a character that folders of topics do not have."""
-
-_LARGEST = f"{_bytes('$storage.partSize')} * {MAX_PARTS}"
-"""In CEL: what fits into the parts of one upload."""
-
-
-def _over_every_age(target: str) -> str:
-    """Return the CEL that is true when a duration is longer than each `maxAge`."""
-    target = milliseconds(target)
-    return (
-        f"({target} > {milliseconds('$upload.maxAge')} && (!has(self.upload) || !has(self.upload.overrides)"
-        f" || self.upload.overrides.all(one, !has(one.maxAge) || {target} > {milliseconds('one.maxAge')})))"
-    )
-
-
-class Spec(Model):
-    """What the user wants."""
-
-    generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
-    """Part of every object's name. Raise it when the output changes in a way that readers notice (format, layout):
-    objects of the new generation begin exactly where the old ones end. Never lower it."""
-
-    kafka: KafkaSpec
-    """Where records come from."""
-
-    storage: StorageSpec
-    """Where objects go."""
-
-    output: OutputSpec = OutputSpec()
-    """Content of objects and their folders."""
-
-    parser: ParserSpec = ParserSpec()
-    """What values must be. Records with other values are stored in quarantine."""
-
-    row_schema: SchemaSpec | None = Field(default=None, alias="schema")
-    """The columns that values become; with parser `json` or `avro` (docs/schemas.md)."""
-
-    upload: UploadSpec = UploadSpec()
-    """When records become an object."""
-
-    members: Annotated[int, Whole(1, 1000)] = 1
-    """Number of members, which share the partitions. With two or more, storing continues without a pause when one dies.
-    With `autoscale` it is the initial number. Outside Kubernetes each `logpersister run` is one member, whatever this
-    number is."""
-
-    autoscale: AutoscaleSpec | None = None
-    """The number of members follows the lag, instead of `members`. `logpersister run` ignores it."""
-
-    spark: SparkSpec = SparkSpec()
-    """Where the work runs."""
-
-    shutdown_grace: Annotated[timedelta, Duration("0s", "1h")] = timedelta(seconds=30)
-    """How long running uploads may continue after SIGTERM. The next member repeats uploads that do not finish in time;
-    nothing is lost or stored twice. Longer: less repeated work. Shorter: a faster stop."""
-
-    cycle_interval: Annotated[timedelta, Duration("100ms", "5m")] = timedelta(seconds=5)
-    """Time between two looks of a member for due ranges; adds up to this much to `upload.maxAge`. Shorten it when
-    `maxAge` is a few seconds. Lengthen it for fewer and larger Spark jobs over thousands of slow partitions."""
-
-    target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
-    """Largest acceptable age of the oldest unstored record. Above it, condition `LagWithinTarget` is False and
-    partitions that do not move are reported as stuck. A rollout treats a lag above it as late. `autoscale` uses it
-    unless `autoscale` sets its own; it must then be longer than `upload.maxAge`. Default: twice the `maxAge` of the
-    topic plus a minute. `logpersister run` ignores it."""
-
-    network_policy: Literal["None", "Restricted"] = "None"
-    """Whether a NetworkPolicy protects the pods. `Restricted`: only pods of the same resource may connect to them,
-    except to the port of metrics and probes. Egress is not limited, because brokers and buckets may be anywhere.
-    `logpersister run` ignores it."""
-
-    rollout: RolloutSpec = RolloutSpec()
-    """How members of a new revision replace those of the old one. `logpersister run` ignores it."""
-
-    auto_repair: RepairSpec = RepairSpec()
-    """Restarts of members that have partitions and make no progress. `logpersister run` ignores it."""
-
-    image: Image | None = None
-    """Image of members and executors. Default: the operator's setting. Another image is a new revision. `logpersister
-    run` ignores it."""
-
-    service_account: ServiceAccountSpec = ServiceAccountSpec()
-    """Service account of members and executors, for a cloud's identities. A change is a new revision. `logpersister
-    run` ignores it."""
-
-    pod_template: PodTemplate | None = None
-    """Merged into the members' pods; their container is named `member`. A change replaces the pods without a new
-    revision, so set the image by `image`, not here. `logpersister run` ignores it."""
-
-    @rule(
-        NotInCel("the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"),
-        "sets the image of our container",
-        "remove it, and write spec.image",
-        "podTemplate",
-    )
-    def _members_have_the_image_of_their_revision(self) -> bool:
-        return self.pod_template is None or not self.pod_template.sets_image("member")
-
-    @rule(
-        NotInCel("the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"),
-        "sets the image of our container",
-        "remove it, and write spec.image",
-        *("spark", "executorPodTemplate"),
-    )
-    def _executors_have_the_image_of_their_revision(self) -> bool:
-        template = self.spark.executor_pod_template
-        return template is None or not template.sets_image("executor")
-
-    @rule(
-        "!has(self.schema) || $parser.type != 'bytes'",
-        "is set, and values are not parsed",
-        "set spec.parser.type to json or avro, or remove it",
-        "schema",
-    )
-    def _a_schema_is_for_a_parser(self) -> bool:
-        return self.row_schema is None or self.parser.type != "bytes"
-
-    @rule(
-        "$parser.type != 'avro' || has(self.schema) && has(self.schema.registry)",
-        "is missing, and parser avro has to learn by which schemas values were written",
-        "set spec.schema.registry.url to what producers have as schema.registry.url (docs/schemas.md)",
-        *("schema", "registry"),
-    )
-    def _avro_has_a_registry(self) -> bool:
-        return self.parser.type != "avro" or (self.row_schema is not None and self.row_schema.registry is not None)
-
-    @rule(
-        "!has(self.schema) || !has(self.schema.registry) || $parser.type == 'avro'",
-        "has no meaning without parser avro",
-        "remove it, or set spec.parser.type to avro",
-        *("schema", "registry"),
-    )
-    def _a_registry_is_for_avro(self) -> bool:
-        return self.row_schema is None or self.row_schema.registry is None or self.parser.type == "avro"
-
-    @rule(
-        "!has(self.schema) || !has(self.schema.avro) || $parser.type == 'avro'",
-        "has no meaning without parser avro",
-        "name the columns in spec.schema.fields, or set spec.parser.type to avro",
-        *("schema", "avro"),
-    )
-    def _an_avro_schema_is_for_avro(self) -> bool:
-        return self.row_schema is None or self.row_schema.avro is None or self.parser.type == "avro"
-
-    @rule(
-        NotInCel("it would have to understand the types of the schema"),
-        "has a field of type json, which Avro values do not have",
-        "write the type that the field has in the Avro schema, for example string or struct<a: int32>",
-        *("schema", "fields"),
-    )
-    def _avro_has_no_json(self) -> bool:
-        if self.row_schema is None or self.parser.type != "avro":
-            return True
-        return not any(leaf == Plain("json") for one in self.row_schema.columns for leaf in leaves(one.type))
-
-    @rule(
-        "has(self.schema) || $parser.unknownFields == 'drop'",
-        "has no meaning without a schema",
-        "remove it, or name the known fields in spec.schema",
-        *("parser", "unknownFields"),
-    )
-    def _unknown_fields_are_those_of_a_schema(self) -> bool:
-        return self.row_schema is not None or self.parser.unknown_fields == "drop"
-
-    @rule(
-        NotInCel("the default of a folder's prefix depends on its granularity"),
-        "has a field of the name of a folder of output.partitionBy, which readers take for one column",
-        "set another prefix in spec.output.partitionBy, or leave the field out",
-        "schema",
-    )
-    def _columns_are_no_folders(self) -> bool:
-        if self.row_schema is None or self.output.format not in COLUMNAR:
-            return True
-        folders = {folder.lower() for folder in self.output.folder_columns}
-        return folders.isdisjoint(one.name.lower() for one in self.row_schema.columns)
-
-    @rule(
-        NotInCel("it would have to understand the types of the schema"),
-        NO_FOLDERS,
-        "name another one (docs/schemas.md)",
-        "output",
-        "partitionBy",
-    )
-    def _folders_are_of_fields(self) -> Sequence[Finding]:
-        if self.row_schema is not None and self.row_schema.asks_registry:
-            return []  # told when the registry has said what the fields are
-        found = enumerate(self.output.partition_by)
-        return [one for index, level in found for one in folder_findings(level, index, self.row_schema)]
-
-    @rule(
-        f"{_bytes('$upload.maxBytes')} <= {_LARGEST} && (!has(self.upload) || !has(self.upload.overrides)"
-        f" || self.upload.overrides.all(one, !has(one.maxBytes) || {_bytes('one.maxBytes')} <= {_LARGEST}))",
-        f"has a maxBytes that does not fit into {MAX_PARTS} parts of storage.partSize",
-        "lower it, or raise spec.storage.partSize",
-        "upload",
-    )
-    def _objects_fit_into_their_parts(self) -> Sequence[Finding]:
-        largest = self.storage.part_size * MAX_PARTS
-        return [self._too_large(("upload", *field), size) for field, size in self.upload.sizes() if size > largest]
-
-    def _too_large(self, field: tuple[str | int, ...], size: int) -> Finding:
-        part = format_size(math.ceil(size / (MAX_PARTS * 2**20)) * 2**20)
-        return Finding(
-            f"does not fit into {MAX_PARTS} parts of storage.partSize {format_size(self.storage.part_size)}",
-            f"lower it, or set spec.storage.partSize to {part} or more",
-            field,
-            f'"{format_size(size)}"',
-        )
-
-    @rule(
-        f"!has(self.autoscale) || !has(self.autoscale.targetLag) || {_over_every_age('self.autoscale.targetLag')}",
-        "is not longer than upload.maxAge, which records wait with any number of members",
-        "raise it, or lower spec.upload.maxAge",
-        "autoscale",
-        "targetLag",
-    )
-    def _members_can_reach_the_target(self) -> bool:
-        target = None if self.autoscale is None else self.autoscale.target_lag
-        return target is None or all(target > age for age in self.upload.ages())
-
-    @rule(
-        "!has(self.autoscale) || has(self.autoscale.targetLag) || !has(self.targetLag)"
-        f" || {_over_every_age('self.targetLag')}",
-        "is not longer than upload.maxAge, and autoscale uses it",
-        "raise it, or set spec.autoscale.targetLag",
-        "targetLag",
-    )
-    def _members_can_reach_the_target_of_the_group(self) -> bool:
-        if self.autoscale is None or self.autoscale.target_lag is not None or self.target_lag is None:
-            return True
-        return all(self.target_lag > age for age in self.upload.ages())
-
-    @rule(
-        f"{_no_shadow('self')} || $storage.prefix == ''"
-        " || (!(self.rollout.shadow.prefix + '/').startsWith($storage.prefix + '/')"
-        " && !($storage.prefix + '/').startsWith(self.rollout.shadow.prefix + '/'))",
-        "is, or is in, or has in it, spec.storage.prefix",
-        "name a folder that only shadows use, beside the other",
-        *_SHADOW,
-        "prefix",
-    )
-    def _a_shadow_writes_elsewhere(self) -> bool:
-        shadow, prefix = self.rollout.shadow, f"{self.storage.prefix}/"
-        if shadow is None or prefix == "/":
-            return True
-        return not f"{shadow.prefix}/".startswith(prefix) and not prefix.startswith(f"{shadow.prefix}/")
-
-    @rule(
-        f"{_no_shadow('self')} || $storage.prefix != ''"
-        f" || self.rollout.shadow.prefix.matches({cel_literal(_NO_TOPIC)})",
-        "could be the folder of a topic, because spec.storage.prefix is empty",
-        "write its first folder with a character that no topic has, for example kind=shadow",
-        *_SHADOW,
-        "prefix",
-    )
-    def _a_shadow_is_no_topic(self) -> bool:
-        shadow = self.rollout.shadow
-        return shadow is None or self.storage.prefix != "" or compiled(_NO_TOPIC).search(shadow.prefix) is not None
 
 
 def _group(version: str) -> str:
@@ -405,11 +107,11 @@ class LogPersister(Model):
         ]
 
     @rule(
-        f"{_no_shadow('self.spec')} || !({_group('self')} + '.').startsWith(self.spec.rollout.shadow.groupId + '.')",
+        f"{no_shadow('self.spec')} || !({_group('self')} + '.').startsWith(self.spec.rollout.shadow.groupId + '.')",
         "is the group of the resource itself, or could be",
         "name a group that only shadows use",
         "spec",
-        *_SHADOW,
+        *SHADOW,
         "groupId",
     )
     def _a_shadow_is_another_group(self) -> bool:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from logpersister.manifest.output import PartitionRule
+from logpersister.manifest.partition_rule import PartitionRule
 from logpersister.records.escaping import escape
 from logpersister.records.murmur3 import hash_bytes, hash_numbers
 from logpersister.records.schema import ROW

@@ -11,7 +11,8 @@ from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
 
-from logpersister.manifest.output import COLUMNAR, JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.format_settings import JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.output import COLUMNAR
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.verify.jsonl import JsonLinesContent

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from logpersister.manifest.output import DateRule, PartitionRule
+from logpersister.manifest.partition_rule import DateRule, PartitionRule
 from logpersister.manifest.types import Timestamp
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.parsers import Refused

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from logpersister.manifest.resource import Spec
+from logpersister.manifest.spec import Spec
 from logpersister_operator.render.application import secret_names
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource

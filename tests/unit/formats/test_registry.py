@@ -11,7 +11,8 @@ from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
-from logpersister.manifest.output import COMPRESSIONS, OutputSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.format_settings import SequenceFileSpec, TextSpec
+from logpersister.manifest.output import COMPRESSIONS, OutputSpec
 from tests.unit.formats.samples import batch, encode, many_records, with_headers
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister.manifest import parse
 from logpersister.manifest.repair import RepairSpec
-from logpersister.manifest.resource import Spec
+from logpersister.manifest.spec import Spec
 from logpersister.ranges import TopicPartition
 from logpersister.report.document import rfc3339
 from logpersister.storage.connection import ATTEMPTS, CONNECT_TIMEOUT, READ_TIMEOUT

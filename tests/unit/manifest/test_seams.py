@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.registry import make_format
+from logpersister.manifest.format_settings import TextSpec
 from logpersister.manifest.kafka import KafkaSpec
-from logpersister.manifest.output import COMPRESSIONS, DateRule, PartitionRule, TextSpec
+from logpersister.manifest.output import COMPRESSIONS
+from logpersister.manifest.partition_rule import DateRule, PartitionRule
 from logpersister.manifest.storage import StorageSpec
 from logpersister.records.paths import make_layout
 from logpersister.storage.names import object_key, parse_object_key, revision_key

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from logpersister.manifest.output import PartitionRule
+from logpersister.manifest.partition_rule import PartitionRule
 from logpersister.records.escaping import is_safe_path
 from logpersister.records.paths import FIRST_UNUSABLE_MS, Assignment, DateLevel, DateStep, Granularity, make_layout
 from logpersister.records.zones import load_zone

@@ -12,7 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from logpersister.manifest.repair import RepairSpec
-from logpersister.manifest.resource import Spec
+from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration, instant, plural
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import MOST_RESTARTS, Restart

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from logpersister.manifest.resource import Spec
+from logpersister.manifest.spec import Spec
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import instant, plural
 from logpersister_operator.cluster.kinds import Document, owners

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from logpersister.manifest.resource import Spec
+from logpersister.manifest.spec import Spec
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.decide.health import quarantined_records
 from logpersister_operator.decide.health.observed_fleets import pods_by_revision

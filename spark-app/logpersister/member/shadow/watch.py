@@ -10,8 +10,8 @@ import structlog
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister, Spec
-from logpersister.manifest.output import PartitionRule
 from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.partition_rule import PartitionRule
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.storage import StorageSpec

@@ -1,0 +1,102 @@
+"""``spec.output.text`` and its neighbours: the settings that each format has of its own."""
+
+import re
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field
+
+from logpersister.manifest.constraint import Condition, Model, Size, Text, Unique
+from logpersister.manifest.rule import rule
+
+KafkaColumn = Literal["topic", "partition", "offset", "timestamp", "key", "headers"]
+Delimiter = Annotated[
+    str,
+    Text(
+        r"^[\s\S]+$",
+        "is not 1 to 16 bytes long",
+        'write for example "\\n" in double quotes',
+        16,
+        conditions=(
+            Condition(
+                "bytes(self).size() <= 16",
+                lambda text: len(text.encode()) <= 16,
+                "is not 1 to 16 bytes long",
+                'write for example "\\n" in double quotes',
+            ),
+        ),
+    ),
+]
+
+
+class TextSpec(Model):
+    """Settings of format ``text``: one record after another, each value followed by the delimiter."""
+
+    delimiter: Delimiter = "\n"
+    """Written after each value. If values contain line breaks, set it for example to `"\\u001e"`."""
+
+    delimiter_in_value: Literal["keep", "escape"] = "keep"
+    """Treatment of a delimiter inside a value. `keep` stores the value unchanged, so a reader sees two lines; `escape`
+    makes one record one line (docs/formats.md)."""
+
+    tombstones: Literal["skip", "empty"] = "skip"
+    """Treatment of a record whose value is null. `skip` leaves it out; `empty` writes an empty line, like an empty
+    value."""
+
+    @rule(
+        r"$delimiterInValue != 'escape' || !$delimiter.matches('[A-Za-z0-9\\\\]')",
+        "has a letter, digit or backslash, which escapes themselves contain",
+        "choose another, or set delimiterInValue to keep",
+        "delimiter",
+    )
+    def _escapes_are_unambiguous(self) -> bool:
+        return self.delimiter_in_value != "escape" or re.search(r"[A-Za-z0-9\\]", self.delimiter) is None
+
+
+class SequenceFileSpec(Model):
+    """Settings of format ``sequencefile``: Hadoop's container of keys and values."""
+
+    key: Literal["longwritable", "messagepack"] = "longwritable"
+    """What the key of an entry contains. `longwritable`: the offset. `messagepack`: a map of offset, timestamp and the
+    record's key (docs/formats.md)."""
+
+    compression_type: Literal["record", "block"] = "block"
+    """Unit of compression: one value (`record`) or many records (`block`). `block` is much smaller; `record` is for
+    readers that need it. Only with a compression."""
+
+    tombstones: Literal["skip", "empty"] = "empty"
+    """Treatment of a record whose value is null. `skip` leaves it out; `empty` writes an empty value."""
+
+
+class ParquetSpec(Model):
+    """Settings of format ``parquet``: columns of `spec.schema`, or each value as it is in the column `value`."""
+
+    kafka_columns: Annotated[tuple[KafkaColumn, ...], Field(max_length=6), Unique()] = ()
+    """Kafka's own fields that become columns, named `kafka_topic`, `kafka_offset` and so on, after the other columns.
+    Files in quarantine always have topic, partition, offset, timestamp and key."""
+
+    row_group_bytes: Annotated[int, Size("64Ki", "1Gi")] = 32 * 2**20
+    """Size of a row group in bytes of keys and values, as Kafka has them. Larger: smaller files, faster scans. Smaller:
+    less memory, and more large folders of a range in one pass (docs/formats.md)."""
+
+    tombstones: Literal["skip", "null"] = "skip"
+    """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all columns of the
+    value are null, so none of these columns is required in the files."""
+
+
+class JsonLinesSpec(Model):
+    """Settings of format ``jsonl``: a JSON object per record, of the fields of `spec.schema` or of the value itself."""
+
+    kafka_columns: Annotated[tuple[KafkaColumn, ...], Field(max_length=6), Unique()] | None = None
+    """Kafka's own fields that each line has, named `kafka_topic`, `kafka_offset` and so on, after the value. Default:
+    all without `spec.schema`, none with one. Lines in quarantine always have topic, partition, offset, timestamp and
+    key."""
+
+    tombstones: Literal["skip", "null"] = "skip"
+    """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a line in which the value, or each
+    column of it, is null."""
+
+    def columns_of_kafka(self, *, has_schema: bool) -> tuple[KafkaColumn, ...]:
+        """Return Kafka's own fields that each line has."""
+        if self.kafka_columns is not None:
+            return self.kafka_columns
+        return () if has_schema else get_args(KafkaColumn)

@@ -1,0 +1,185 @@
+"""One level of ``spec.output.partitionBy``: by what records are laid out in folders."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Annotated, Literal
+
+from logpersister.manifest.constraint import Condition, Model, Text, Whole
+from logpersister.manifest.rule import NotInCel, rule
+from logpersister.manifest.types import NAME
+
+
+@cache
+def _timezones() -> frozenset[str]:
+    """Return the names that the pinned tzdata knows: never the machine's own files, which differ between machines."""
+    return frozenset(resources.files("tzdata").joinpath("zones").read_text().split())
+
+
+TimeZone = Annotated[
+    str,
+    Text(
+        r"^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
+        "is not a time zone",
+        "write UTC, or a name of the IANA database such as Europe/Berlin",
+        64,
+        conditions=(
+            Condition(
+                NotInCel("there are 600 names, and more with each edition of the database"),
+                lambda name: name in _timezones(),
+                "is no time zone of the IANA database",
+                "write UTC, or a name of the IANA database such as Europe/Berlin",
+            ),
+        ),
+    ),
+]
+_FOLDER_PREFIXES: Mapping[str, str] = {"day": "dt=", "hour": "hr=", "minute": "min="}
+FolderPrefix = Annotated[
+    str,
+    Text(
+        r"^([A-Za-z0-9][A-Za-z0-9_.-]*=?)?$",
+        "cannot begin a folder's name",
+        "write for example dt= (letters, digits, -, ., _, and = at the end)",
+        64,
+    ),
+]
+ValuePrefix = Annotated[
+    str,
+    Text(
+        r"^[A-Za-z0-9][A-Za-z0-9_.-]*=$",
+        "cannot begin a folder's name",
+        "write for example country= (letters, digits, -, ., _, and = at the end)",
+        64,
+    ),
+]
+FieldPath = Annotated[
+    str,
+    Text(
+        rf"^{NAME}(\.{NAME})*$",
+        "is not the path of a field",
+        "write names of spec.schema with dots between them, for example geo.country",
+        253,
+    ),
+]
+_KINDS = ("date", "offset", "field", "lower", "truncate", "bucket")
+
+
+class DateRule(Model):
+    """A folder by the record's timestamp, or by a timestamp of its value."""
+
+    granularity: Literal["day", "hour", "minute"]
+    """Time span of one folder. Finer: a query reads less. Coarser: fewer and larger objects. Each level adds what the
+    levels above it leave open: `day` gives `dt=2026-11-21`, `day` then `hour` gives `dt=2026-11-21/hr=05`, `hour` alone
+    gives `hr=2026-11-21-05`."""
+
+    timezone: TimeZone = "UTC"
+    """IANA time zone in which days and hours begin."""
+
+    field: FieldPath | None = None
+    """Timestamp of `spec.schema` that counts instead of the record's, for example `at` or `event.at`."""
+
+    prefix: FolderPrefix | None = None
+    """Text before the value in the folder's name. Default: `dt=` for a day, `hr=` for an hour, `min=` for a minute."""
+
+    @property
+    def folder_prefix(self) -> str:
+        """What precedes the value."""
+        return _FOLDER_PREFIXES[self.granularity] if self.prefix is None else self.prefix
+
+
+class OffsetRule(Model):
+    """A folder by the record's offset."""
+
+    every: Annotated[int, Whole(1, 2**53)]
+    """Number of offsets per folder, which is named after the first: `offset=20000000`."""
+
+
+class TruncateRule(Model):
+    """A folder by the begin of a value."""
+
+    field: FieldPath
+    """Text or whole number of `spec.schema`."""
+
+    width: Annotated[int, Whole(1, 2**31 - 1)]
+    """Of text the number of characters that are kept. Numbers are rounded down to a multiple of it. As Iceberg's
+    `truncate`."""
+
+
+class BucketRule(Model):
+    """A folder by the hash of a value."""
+
+    field: FieldPath
+    """Text or whole number of `spec.schema`."""
+
+    count: Annotated[int, Whole(2, 10_000)]
+    """Number of buckets: folders `0` to `count` - 1. As Iceberg's `bucket`."""
+
+
+class PartitionRule(Model):
+    """One level of folders; exactly one of date, offset, field, lower, truncate and bucket is set."""
+
+    date: DateRule | None = None
+    """A folder by the record's timestamp (`unknown` for records without a usable one)."""
+
+    offset: OffsetRule | None = None
+    """A folder by the record's offset."""
+
+    field: FieldPath | None = None
+    """A folder by a field of `spec.schema` (text, whole number or bool), for example `country` or `geo.country`."""
+
+    lower: FieldPath | None = None
+    """The same with the letters A to Z in lower case; of text only."""
+
+    truncate: TruncateRule | None = None
+    """A folder by the begin of a field."""
+
+    bucket: BucketRule | None = None
+    """A folder by the hash of a field."""
+
+    prefix: ValuePrefix | None = None
+    """Text before the value in the folder's name. Default: the last name of the field, such as `country=`; with
+    truncate and bucket `country_trunc=` and `country_bucket=`. Only with a field."""
+
+    @property
+    def source(self) -> str | None:
+        """The path of the field that it is about, times aside; None: none."""
+        of_rule = self.truncate or self.bucket
+        return of_rule.field if of_rule else self.field or self.lower
+
+    @property
+    def folder_prefix(self) -> str:
+        """What precedes the value."""
+        if self.date is not None:
+            return self.date.folder_prefix
+        if self.source is None:
+            return "offset="
+        kind = "_trunc" if self.truncate else "_bucket" if self.bucket else ""
+        return f"{self.source.rsplit('.', 1)[-1]}{kind}=" if self.prefix is None else self.prefix
+
+    @rule(
+        f"[{', '.join(f'has(self.{kind})' for kind in _KINDS)}].filter(one, one).size() == 1",
+        f"is not exactly one of {', '.join(_KINDS[:-1])} and {_KINDS[-1]}",
+        "write one entry of the list for each",
+    )
+    def _exactly_one(self) -> bool:
+        return sum(getattr(self, kind) is not None for kind in _KINDS) == 1
+
+    @rule(
+        "!has(self.prefix) || !has(self.date) && !has(self.offset)",
+        "is only for levels by a field",
+        "remove it; a date has a prefix of its own",
+        "prefix",
+    )
+    def _a_prefix_is_for_fields(self) -> bool:
+        return self.prefix is None or (self.date is None and self.offset is None)
+
+
+SAME_LEVEL = """
+has(one.date) && has(other.date)
+&& one.date.granularity == other.date.granularity
+&& (has(one.date.timezone) ? one.date.timezone : 'UTC') == (has(other.date.timezone) ? other.date.timezone : 'UTC')
+&& (has(one.date.field) ? has(other.date.field) && one.date.field == other.date.field : !has(other.date.field))
+&& (has(one.date.prefix) ? has(other.date.prefix) && one.date.prefix == other.date.prefix : !has(other.date.prefix))
+|| has(one.offset) && has(other.offset) && one.offset.every == other.offset.every
+""".strip().replace("\n", " ")
+"""In CEL: whether two levels are equal. (One with neither, or both, is told so by a rule of its own.)"""
