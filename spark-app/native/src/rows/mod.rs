@@ -6,6 +6,7 @@
 mod avro;
 pub mod base64;
 mod column;
+mod fill;
 mod kind;
 mod nested;
 mod number;
@@ -14,18 +15,16 @@ mod reason;
 mod row;
 mod time;
 
-use arrow_array::{Array, BinaryArray, RecordBatch, StringArray, UInt8Array};
-use arrow_buffer::NullBufferBuilder;
+use arrow_array::{BinaryArray, RecordBatch, StringArray, UInt8Array};
 use arrow_schema::{ArrowError, SchemaRef};
 
 use crate::json::{check_grammar, check_nesting};
 pub use avro::{AvroParser, Framing, avro_fingerprint};
-use column::{Bytes, Filled};
+use fill::{ReadRow, Steps};
 pub use kind::{NOTATION, per_second};
+use nested::StructColumn;
 use reader::{MOST_NESTED, Reader};
-use reason::path;
 pub use reason::{REASONS, Refusal};
-use row::Space;
 
 /// What becomes of a field that the schema does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,49 +60,29 @@ impl RowParser {
 
     /// Reads all values. Total: any bytes give an answer, on a stack of bounded size.
     pub fn parse(&self, values: &BinaryArray) -> Result<Rows, ArrowError> {
-        let fields = self.schema.fields();
-        let mut columns = kind::columns(fields, values.len()).map_err(ArrowError::SchemaError)?;
-        let mut space = Space::default();
-        let mut reasons = vec![0; values.len()];
-        let mut paths = Bytes::with_capacity(values.len());
-        let mut has_path = NullBufferBuilder::new(values.len());
-        let mut rows = 0;
-        for (reason, value) in reasons.iter_mut().zip(values) {
-            space.steps.clear();
-            match self.read(value, rows, &mut columns, &mut space) {
-                Ok(()) => rows += 1,
-                Err(refusal) => {
-                    columns.truncate(rows);
-                    *reason = refusal as u8;
-                    paths.data.extend(path(fields, &space.steps).bytes());
-                }
-            }
-            has_path.append(!space.steps.is_empty());
-            paths.end();
-        }
-        let batch = columns.into_batch(&self.schema, rows)?;
-        Ok(Rows { batch, reasons: reasons.into(), paths: paths.strings(has_path.finish())? })
+        let refuse_unknown = self.unknown_fields == UnknownFields::Refuse;
+        fill::rows(&self.schema, values, &mut JsonReader { refuse_unknown, space: Vec::new() })
     }
+}
 
+struct JsonReader {
+    refuse_unknown: bool,
+    /// A string whose escapes are resolved; kept for its memory.
+    space: Vec<u8>,
+}
+
+impl ReadRow for JsonReader {
     #[inline]
-    fn read(
-        &self,
-        value: Option<&[u8]>,
-        row: usize,
-        columns: &mut nested::StructColumn,
-        space: &mut Space,
-    ) -> Result<(), Refusal> {
-        let text = value.ok_or(Refusal::Null)?;
+    fn read(&mut self, text: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
         // Most texts are ASCII, and that is seen faster.
         if !text.is_ascii() && std::str::from_utf8(text).is_err() {
             return Err(Refusal::NotUtf8);
         }
-        row::read(text, row, columns, self.unknown_fields == UnknownFields::Refuse, space).map_err(|refusal| {
-            judge_whole(text).map_or(refusal, |whole| {
-                space.steps.clear();
-                whole
-            })
-        })
+        row::read(text, row, columns, self.refuse_unknown, &mut self.space, steps)
+    }
+
+    fn judge_whole(&self, text: &[u8]) -> Option<Refusal> {
+        judge_whole(text)
     }
 }
 

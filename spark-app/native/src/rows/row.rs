@@ -9,26 +9,17 @@ use super::reader::{Reader, compact};
 use super::reason::{Refusal, Step};
 use super::time;
 
-/// Memory that is kept from row to row.
-#[derive(Default)]
-pub struct Space {
-    /// A string whose escapes are resolved.
-    text: Vec<u8>,
-    /// Where the first fault of a row is, the innermost field first.
-    pub steps: Vec<Step>,
-}
-
-/// Appends the object that `text` is, as row number `row`. After an error the columns must be cut back, and
-/// [`Space::steps`] says where it is.
+/// Appends the object that `text` is, as row number `row`. After an error the columns must be cut back, and `steps` says
+/// where it is. `space` is for strings whose escapes are resolved, kept for its memory.
 pub fn read(
     text: &[u8],
     row: usize,
     columns: &mut StructColumn,
     refuse_unknown: bool,
-    space: &mut Space,
+    space: &mut Vec<u8>,
+    steps: &mut Vec<Step>,
 ) -> Result<(), Refusal> {
-    space.steps.clear();
-    let mut row_reader = RowReader { reader: Reader::new(text), refuse_unknown, space };
+    let mut row_reader = RowReader { reader: Reader::new(text), refuse_unknown, space, steps };
     if row_reader.reader.peek() != Some(b'{') {
         return Err(Refusal::NotAnObject);
     }
@@ -39,7 +30,8 @@ pub fn read(
 struct RowReader<'a, 's> {
     reader: Reader<'a>,
     refuse_unknown: bool,
-    space: &'s mut Space,
+    space: &'s mut Vec<u8>,
+    steps: &'s mut Vec<Step>,
 }
 
 impl<'a> RowReader<'a, '_> {
@@ -87,7 +79,7 @@ impl<'a> RowReader<'a, '_> {
         if columns.expected(expected).is_some_and(|name| self.reader.take(name)) {
             return Ok(Some(expected));
         }
-        let name = self.reader.text(&mut self.space.text)?;
+        let name = self.reader.text(self.space)?;
         Ok(columns.find(name))
     }
 
@@ -189,14 +181,14 @@ impl<'a> RowReader<'a, '_> {
 
     /// Reads a string that is a number; it belongs to the space, not to the text.
     fn number_in_text(&mut self) -> Result<Number<'_>, Refusal> {
-        let text = self.reader.text(&mut self.space.text)?;
+        let text = self.reader.text(self.space)?;
         Number::whole(text).ok_or(Refusal::BadText)
     }
 
     #[inline]
     fn text(&mut self, first: u8) -> Result<&[u8], Refusal> {
         expect(first == b'"')?;
-        self.reader.text(&mut self.space.text)
+        self.reader.text(self.space)
     }
 
     #[inline]
@@ -215,7 +207,7 @@ impl<'a> RowReader<'a, '_> {
 
     #[cold]
     fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
-        self.space.steps.push(step);
+        self.steps.push(step);
         Err(refusal)
     }
 }
