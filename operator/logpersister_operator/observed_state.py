@@ -14,6 +14,7 @@ from logpersister.report.lag import GenerationShare, LagSummary
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, STATEFUL_SET, Document, Kind, Reference, owners
 from logpersister_operator.member_defaults import NO_DEFAULTS, MemberDefaults
 from logpersister_operator.render.application import COMPONENT_LABEL, EXECUTOR, MEMBER, REVISION_LABEL, SHADOW
+from logpersister_operator.render.rendering import RENDERING
 
 Section = TypeVar("Section", bound=Model)
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
@@ -190,6 +191,8 @@ class ObservedState:
     """Other resources that want the same consumer group."""
     defaults: MemberDefaults = NO_DEFAULTS
     """What the administrator gives to pods of members and executors."""
+    rendering: int = RENDERING
+    """The version of the pods that this operator makes."""
     turn: str = ""
     """Why a rollout that the operator's settings cause has to wait, in words; empty when it need not."""
 

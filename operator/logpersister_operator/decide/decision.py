@@ -85,6 +85,7 @@ def application_of(observed: ObservedState, resource: LogPersister) -> Applicati
         image=resource.spec.image or observed.image,
         secrets_digest=observed.secrets.digest,
         defaults=observed.defaults,
+        rendering=observed.rendering,
     )
 
 

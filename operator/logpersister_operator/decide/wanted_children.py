@@ -26,31 +26,34 @@ _OF_MEMBERS = (SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
 
 
 def wanted(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
-    """Return everything that shall be there, in the order in which it is needed, but for what others scale."""
+    """Return everything that shall be there, in the order in which it is needed, but for what is only scaled."""
     lead, members = rollout.lead, rollout.step.members
     joins = rollout.step.record.phase is not Phase.SHADOWING or not rollout.inputs.fleet(lead.revision).is_gone
+    made = joins and not _has_other_pods(observed, lead)
     return [
         *service_accounts(lead),
         *driver_role(lead),
-        *([config_map(lead)] if joins else []),
+        *([config_map(lead)] if made else []),
         headless_service(lead),
         *network_policy(lead),
         disruption_budget(lead),
-        *([stateful_set(lead, members.get(lead.revision, 0))] if joins else []),
+        *([stateful_set(lead, members.get(lead.revision, 0))] if made else []),
         *_restored(observed, rollout),
         *observed_shadow.children(observed, rollout.app, rollout.step.record, rollout.step.shadow),
     ]
 
 
 def scaled(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
-    """Return the StatefulSets of other revisions whose number of members changes.
+    """Return the StatefulSets whose number of members changes, of revisions of which nothing else does.
 
-    Nothing else of them does: an operator that is newer would make other pods, and so replace all that are there.
+    These are all but the leading one, and that one as well if it has pods as another operator makes them: the template
+    of this one would replace all that are there.
     """
     found = []
+    made = None if _has_other_pods(observed, rollout.lead) else rollout.lead.revision
     for revision, one in observed.stateful_sets().items():
         number = rollout.step.members.get(revision)
-        if revision != rollout.lead.revision and number is not None and number != one["spec"]["replicas"]:
+        if revision != made and number is not None and number != one["spec"]["replicas"]:
             found.append({**one, "spec": one["spec"] | {"replicas": number}})
     return found
 
@@ -60,6 +63,8 @@ def surplus(observed: ObservedState, rollout: RolloutPlan, needed: Sequence[Docu
     keep = {Reference.of(child) for child in needed}
     fleets, members = rollout.inputs.fleets, rollout.step.members
     there = {revision for revision, fleet in fleets.items() if not fleet.is_gone or members.get(revision)}
+    if _has_other_pods(observed, rollout.lead):
+        there.add(rollout.lead.revision)
     for revision in there:
         name = f"{rollout.app.name}-{revision}"
         keep |= {Reference(STATEFUL_SET.name, name), Reference(CONFIG_MAP.name, name)}
@@ -67,6 +72,11 @@ def surplus(observed: ObservedState, rollout: RolloutPlan, needed: Sequence[Docu
     kinds = [kind for kind in reversed(CHILDREN) if alone or kind not in _OF_MEMBERS]
     ours = (child for kind in kinds for child in observed.of_kind(kind))
     return [child for child in ours if Reference.of(child) not in keep]
+
+
+def _has_other_pods(observed: ObservedState, app: Application) -> bool:
+    """Whether an operator has made the pods of a revision that made others than this one."""
+    return app.rendering != observed.rendering and app.revision in observed.stateful_sets()
 
 
 def _restored(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:

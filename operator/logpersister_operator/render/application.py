@@ -9,6 +9,7 @@ from logpersister.manifest.revision import revision_of
 from logpersister.manifest.spec import Spec
 from logpersister_operator.cluster.kinds import Document, Kind
 from logpersister_operator.member_defaults import NO_DEFAULTS, MemberDefaults
+from logpersister_operator.render.rendering import RENDERING, with_rendering
 
 RESOURCE_LABEL: Final = "logpersister.dev/resource"
 REVISION_LABEL: Final = "logpersister.dev/revision"
@@ -31,11 +32,13 @@ class Application:
     """Of the resource: its children are owned by that very one, not by another of the same name."""
     image: str
     revision: str
-    """12 hexadecimal digits over the spec as far as it defines what is written, the image, and `defaults`."""
+    """12 hexadecimal digits over the spec as far as it defines what is written, the image, `defaults`, `rendering`."""
     secrets_digest: str = ""
     """Changes when a Secret that the resource names changes."""
     defaults: MemberDefaults = NO_DEFAULTS
     """What the administrator gives to pods."""
+    rendering: int = RENDERING
+    """The version of the operator's own part of its pods."""
     component: str = MEMBER
     """What its members are called: `MEMBER`, or `SHADOW` when they have a group of their own."""
 
@@ -49,10 +52,12 @@ class Application:
         image: str,
         secrets_digest: str,
         defaults: MemberDefaults = NO_DEFAULTS,
+        rendering: int = RENDERING,
     ) -> Self:
-        """Return the application that a resource is with an image, and with what the administrator gives to pods."""
-        revision = revision_of(resource, defaults.code_version(image)).hash
-        return cls(resource, namespace, uid, image, revision, secrets_digest, defaults)
+        """Return the application that a resource is with an image, and with what administrator and operator add."""
+        code_version = with_rendering(defaults.code_version(image), rendering)
+        revision = revision_of(resource, code_version).hash
+        return cls(resource, namespace, uid, image, revision, secrets_digest, defaults, rendering)
 
     @property
     def name(self) -> str:
@@ -69,7 +74,8 @@ class Application:
         return f"{self.name}-{self.revision}"
 
     @property
-    def service_name(self) -> str:
+    def members_name(self) -> str:
+        """Name of what concerns all members: a plain name of the resource is often taken by the team's own objects."""
         return f"{self.name}-members"
 
     @property

@@ -16,7 +16,7 @@ def headless_service(app: Application) -> Document:
     """Return the Service that gives members their DNS names; also what a scrape configuration selects."""
     return app.child(
         SERVICE,
-        app.service_name,
+        app.members_name,
         {
             "spec": {
                 "clusterIP": "None",
@@ -41,4 +41,4 @@ def network_policy(app: Application) -> list[Document]:
             {"ports": [{"port": "http", "protocol": "TCP"}]},
         ],
     }
-    return [app.child(NETWORK_POLICY, app.name, {"spec": spec})]
+    return [app.child(NETWORK_POLICY, app.members_name, {"spec": spec})]

@@ -1,10 +1,13 @@
 """What runs: the ConfigMap, the StatefulSet and the PodDisruptionBudget."""
 
 import json
+from dataclasses import dataclass
 from typing import Final
 
 from logpersister.manifest.sparse import sparse
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD_DISRUPTION_BUDGET, STATEFUL_SET, Document
+from logpersister_operator.member_defaults import DefaultsError, MemberDefaults, parse_defaults
+from logpersister_operator.render import rendering
 from logpersister_operator.render.application import COMPONENT_LABEL, MEMBER, REVISION_LABEL, Application
 from logpersister_operator.render.pod import EXECUTOR_KEY, MANIFEST_KEY, executor_pod, member_template
 
@@ -15,6 +18,29 @@ IMAGE_ANNOTATION: Final = "logpersister.dev/image"
 
 DEFAULTS_ANNOTATION: Final = "logpersister.dev/member-defaults"
 """The same of what the administrator gave to its pods; not there when that was nothing."""
+
+RENDERING_ANNOTATION: Final = "logpersister.dev/rendering"
+"""The same of the version of the operator's own part of its pods; not there when that is the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSettings:
+    """What a revision was made with beside its manifest."""
+
+    image: str
+    defaults: MemberDefaults
+    rendering: int
+
+
+def settings_of(config_map: Document) -> WrittenSettings | None:
+    """Return what the ConfigMap of a revision says; None when another version wrote it, or somebody changed it."""
+    annotations = config_map["metadata"].get("annotations") or {}
+    version = rendering.read(annotations.get(RENDERING_ANNOTATION, ""))
+    try:
+        defaults = parse_defaults(annotations.get(DEFAULTS_ANNOTATION, ""))
+    except DefaultsError:
+        return None
+    return None if version is None else WrittenSettings(annotations.get(IMAGE_ANNOTATION, ""), defaults, version)
 
 
 def config_map(app: Application) -> Document:
@@ -30,7 +56,12 @@ def config_map(app: Application) -> Document:
     if app.has_executors:
         data[EXECUTOR_KEY] = _text(executor_pod(app))
     labels = {COMPONENT_LABEL: app.component, REVISION_LABEL: app.revision}
-    written = {IMAGE_ANNOTATION: app.image, SPEC_IMAGE_ANNOTATION: image or "", DEFAULTS_ANNOTATION: app.defaults.text}
+    written = {
+        IMAGE_ANNOTATION: app.image,
+        SPEC_IMAGE_ANNOTATION: image or "",
+        DEFAULTS_ANNOTATION: app.defaults.text,
+        RENDERING_ANNOTATION: rendering.written(app.rendering),
+    }
     annotations = {name: value for name, value in written.items() if value}
     return app.child(CONFIG_MAP, app.revision_name, {"data": data}, labels=labels, annotations=annotations)
 
@@ -44,7 +75,7 @@ def stateful_set(app: Application, members: int) -> Document:
     labels = {COMPONENT_LABEL: app.component, REVISION_LABEL: app.revision}
     spec = {
         "replicas": members,
-        "serviceName": app.service_name,
+        "serviceName": app.members_name,
         "podManagementPolicy": "Parallel",
         "updateStrategy": {"type": "RollingUpdate"},
         "revisionHistoryLimit": 1,
@@ -64,7 +95,7 @@ def disruption_budget(app: Application) -> Document:
         "unhealthyPodEvictionPolicy": "AlwaysAllow",
         "selector": {"matchLabels": app.selector | {COMPONENT_LABEL: MEMBER}},
     }
-    return app.child(POD_DISRUPTION_BUDGET, app.name, {"spec": spec})
+    return app.child(POD_DISRUPTION_BUDGET, app.members_name, {"spec": spec})
 
 
 def _text(document: object) -> str:

@@ -53,7 +53,7 @@ def test_the_life_of_a_resource(resource: Resource, operator: OperatorProcess) -
     assert resource.status()["observedGeneration"] == 1
     assert resource.status()["summary"]["members"] == "2/2"
     assert resource.children("api/v1", "configmaps").keys() == {first}
-    assert resource.children("apis/policy/v1", "poddisruptionbudgets").keys() == {"clicks"}
+    assert resource.children("apis/policy/v1", "poddisruptionbudgets").keys() == {"clicks-members"}
 
     resource.apply(spec(members=2, output={"compression": "zstd"}))
     both = resource.wait_stateful_sets(2)
@@ -316,7 +316,7 @@ def test_members_that_are_not_ready_do_not_keep_their_node_from_being_drained(
     resource.apply(spec())
     (name,) = resource.wait_stateful_sets(1)
     pod = one_that_is_not_ready(api, namespace, f"{name}-0", resource.stateful_sets()[name])
-    budgets = f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets/clicks"
+    budgets = f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets/clicks-members"
     budget = api.get(budgets)
     counted = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 1}
     status = counted | {"observedGeneration": budget["metadata"]["generation"]}  # what its controller would say

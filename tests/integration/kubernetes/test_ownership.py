@@ -27,7 +27,7 @@ OTHERS: dict[str, Document] = {
     "roles": {"apiVersion": _RBAC, "kind": "Role", "rules": []},
     "services": {"apiVersion": "v1", "kind": "Service", "spec": {"ports": [{"port": 80}]}},
 }
-NAMES = {"roles": "clicks-member", "services": "clicks-members"}
+NAMES = {"roles": "clicks-member"}
 
 
 def folder(namespace: str, plural: str) -> str:
@@ -42,7 +42,7 @@ def folder(namespace: str, plural: str) -> str:
 def test_an_object_of_somebody_else_is_named_and_never_touched(
     resource: Resource, api: Client, namespace: str, plural: str, labelled: bool
 ) -> None:
-    name = NAMES.get(plural, "clicks")
+    name = NAMES.get(plural, "clicks-members")
     labels = {"logpersister.dev/resource": "clicks"} if labelled else {}
     metadata = {"name": name, "namespace": namespace, "labels": labels}
     path = folder(namespace, plural)

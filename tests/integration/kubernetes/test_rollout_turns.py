@@ -1,14 +1,18 @@
-"""A new default image on a real API server: one resource after the other, as the operator's settings say."""
+"""What operators change on a real API server: one resource after the other, as their settings say."""
 
 import contextlib
+import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.integration.kubernetes.kubelet import Kubelet
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
 from tests.integration.kubernetes.test_rollouts import SPEC, members
+from tests.stack.artifacts import ROOT
 from tests.stack.kubernetes import ApiServer, Client
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
@@ -72,6 +76,61 @@ def test_a_new_default_image_reaches_one_resource_after_the_other(
             for container in stateful_set["spec"]["template"]["spec"]["containers"]
         }
         assert images == {NEW_IMAGE}
+
+
+def test_other_pods_of_a_later_operator_are_tried_like_an_image(
+    api_server: ApiServer, tmp_path: Path, namespace: str, api: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = SPEC["rollout"] | {"steps": [{"members": 1, "pause": {}}]}
+    both = [Resource(api, namespace, name, lambda: "") for name in NAMES[:2]]
+    with contextlib.ExitStack() as stack:
+        for one in both:
+            theirs = stack.enter_context(api_server.client())
+            stack.enter_context(Kubelet(theirs, Resource(theirs, namespace, one.name, lambda: "")))
+        with OperatorProcess(api_server, tmp_path, namespace):
+            for one in both:
+                one.apply(SMALL | {"rollout": steps})
+            for one in both:
+                one.wait("Ready", "True", "MembersReady")
+        before = {one.name: _templates(one) for one in both}
+        monkeypatch.setenv("PYTHONPATH", str(later_operator(tmp_path / "later")))
+        with OperatorProcess(api_server, tmp_path, namespace, MAX_CONCURRENT_ROLLOUTS="1"):
+            (turn,) = both[0].eventually("one resource waits for promotion", _promotable(both))
+            (other,) = (one for one in both if one is not turn)
+            other.eventually("the other waits for it", _waits_for(other, f"{namespace}/{turn.name}"))
+            assert _templates(other) == before[other.name]
+            now, (old,) = _templates(turn), before[turn.name]
+            assert now.pop(old) == before[turn.name][old], "no member is restarted"
+            assert [_probe(one)["failureThreshold"] for one in now.values()] == [5]
+            turn.apply(
+                SMALL | {"rollout": steps}, **{"logpersister.dev/promote": turn.status()["rollout"]["candidate"]}
+            )
+            turn.wait("Reconciling", "False", "UpToDate")
+            other.eventually("then it is the other's turn", _promotable([other]))
+
+
+def later_operator(folder: Path) -> Path:
+    """Return where there is an operator that asks for other probes, and says so."""
+    package = folder / "logpersister_operator"
+    shutil.copytree(ROOT / "operator" / "logpersister_operator", package)
+    changes = {
+        "rendering.py": (r"RENDERING: Final = \d+", "RENDERING: Final = 1000"),
+        "pod.py": (r'"livenessProbe": (.*)failureThreshold=3', r'"livenessProbe": \1failureThreshold=5'),
+    }
+    for name, (old, new) in changes.items():
+        text, count = re.subn(old, new, (package / "render" / name).read_text())
+        assert count == 1, name
+        (package / "render" / name).write_text(text)
+    return folder
+
+
+def _templates(resource: Resource) -> dict[str, Any]:
+    """Return what the pods of each revision that has some are made of."""
+    return {name: one["spec"]["template"] for name, one in resource.stateful_sets().items() if one["spec"]["replicas"]}
+
+
+def _probe(template: Any) -> Any:
+    return template["spec"]["containers"][0]["livenessProbe"]
 
 
 def _promotable(resources: list[Resource]) -> Callable[[], list[Resource]]:

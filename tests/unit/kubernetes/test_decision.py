@@ -162,10 +162,10 @@ def test_pause_and_resume() -> None:
 def test_a_policy_that_is_no_longer_wanted_goes() -> None:
     life = Life(resource(networkPolicy="Restricted"))
     life.step()
-    assert Reference("NetworkPolicy", "clicks-backup") in life.children
+    assert Reference("NetworkPolicy", "clicks-backup-members") in life.children
     life.change(networkPolicy="None")
     life.step()
-    assert Reference("NetworkPolicy", "clicks-backup") not in life.children
+    assert Reference("NetworkPolicy", "clicks-backup-members") not in life.children
 
 
 def test_what_only_has_our_label_is_left_alone() -> None:

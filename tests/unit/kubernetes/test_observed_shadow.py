@@ -127,7 +127,7 @@ def test_its_pods_are_seen_by_no_selector_of_members() -> None:
         if selector is not None:
             seen[reference.kind, reference.name] = matches(selector.get("matchLabels", selector), labels)
     assert {name for name, does in seen.items() if does} == {
-        ("NetworkPolicy", "clicks-backup"),
+        ("NetworkPolicy", "clicks-backup-members"),
         ("StatefulSet", f"clicks-backup-{shadowed.new}-shadow"),
     }
     assert len(seen) == 5

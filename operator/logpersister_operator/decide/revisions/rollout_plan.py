@@ -23,12 +23,11 @@ from logpersister_operator.decide.revisions.observed_evidence import evidence, g
 from logpersister_operator.decide.scaling import member_count
 from logpersister_operator.decide.scaling.autoscaler import AutoscaleDecision
 from logpersister_operator.decide.validity import manifest_of
-from logpersister_operator.member_defaults import DefaultsError, parse_defaults
 from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.plan import Event
 from logpersister_operator.render.application import REVISION_LABEL, Application, secret_names
 from logpersister_operator.render.pod import SECRETS_ANNOTATION
-from logpersister_operator.render.workload import DEFAULTS_ANNOTATION, IMAGE_ANNOTATION
+from logpersister_operator.render.workload import settings_of
 from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.policy import Policy
@@ -171,18 +170,17 @@ def stored(observed: ObservedState, app: Application, revision: str | None) -> A
         for name in ("auto_repair", "autoscale", "members", "network_policy", "rollout", "target_lag")
     }
     spec = manifest.spec.model_copy(update=kept)
-    annotations = config_map["metadata"].get("annotations") or {}
-    try:
-        defaults = parse_defaults(annotations.get(DEFAULTS_ANNOTATION, ""))
-    except DefaultsError:  # of another version of the operator, or changed by hand
+    settings = settings_of(config_map)
+    if settings is None:
         return None
     same_secrets = secret_names(spec) == secret_names(now)
     found = Application.of(
         manifest.model_copy(update={"spec": spec}),
         namespace=app.namespace,
         uid=app.uid,
-        image=annotations.get(IMAGE_ANNOTATION, ""),
-        defaults=defaults,
+        image=settings.image,
+        defaults=settings.defaults,
+        rendering=settings.rendering,
         secrets_digest=app.secrets_digest if same_secrets else _secrets_digest(observed, revision or ""),
     )
     return found if found.revision == revision else None

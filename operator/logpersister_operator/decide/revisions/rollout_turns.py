@@ -1,6 +1,7 @@
 """Whether a rollout that the operator's own settings cause may begin: only so many resources roll out at once. Pure.
 
-A new default image is a new revision of every resource. A user's own change neither waits nor counts.
+A new default image is a new revision of every resource, and so are other pods that a new operator makes. A user's own
+change neither waits nor counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +11,9 @@ from typing import Final
 
 from logpersister.report.human import plural
 from logpersister_operator.crd.status_rollout import record_of
-from logpersister_operator.member_defaults import DefaultsError, parse_defaults
 from logpersister_operator.observed_state import ObservedState, ResourceKey
 from logpersister_operator.render.application import Application
-from logpersister_operator.render.workload import DEFAULTS_ANNOTATION, IMAGE_ANNOTATION
+from logpersister_operator.render.workload import settings_of
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 
 MOST_NAMED: Final = 3
@@ -59,18 +59,17 @@ def as_before(observed: ObservedState, app: Application) -> Application | None:
     config_map = None if record is None else observed.config_maps().get(record.stable or "")
     if record is None or config_map is None or app.revision == record.stable:
         return None
-    annotations = config_map["metadata"].get("annotations") or {}
-    try:
-        defaults = parse_defaults(annotations.get(DEFAULTS_ANNOTATION, ""))
-    except DefaultsError:  # of another version of the operator, or changed by hand
+    settings = settings_of(config_map)
+    if settings is None:
         return None
     before = Application.of(
         app.resource,
         namespace=app.namespace,
         uid=app.uid,
-        image=app.resource.spec.image or annotations.get(IMAGE_ANNOTATION, ""),
+        image=app.resource.spec.image or settings.image,
         secrets_digest=app.secrets_digest,
-        defaults=defaults,
+        defaults=settings.defaults,
+        rendering=settings.rendering,
     )
     return before if before.revision == record.stable else None
 
