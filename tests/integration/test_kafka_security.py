@@ -248,8 +248,10 @@ def test_rights_that_are_missing(broker: KafkaBroker, secrets: Secrets) -> None:
 
 
 def test_missing_topics_are_reported_and_not_made(broker: KafkaBroker, secrets: Secrets) -> None:
-    report = check_broker(spec(broker, "PLAINTEXT - -", TOPIC, "later"), secrets, "readers")
-    assert report.missing_topics == ("later",)
+    misspelt = f"{TOPIC}x"
+    report = check_broker(spec(broker, "PLAINTEXT - -", TOPIC, "later", misspelt), secrets, "readers")
+    assert report.missing_topics == ("later", misspelt)
+    assert report.similar_topics == (TOPIC,)
     assert report.topics == {TOPIC: 1}
     with KafkaAdminClient(bootstrap_servers=broker.bootstrap) as admin:
         assert "later" not in admin.list_topics()

@@ -122,11 +122,9 @@ def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator
         yield Finding("topics", "ok", _topics(report.topics))
     if report.missing_topics:
         names = ", ".join(report.missing_topics)
-        yield Finding(
-            "topics",
-            "warning",
-            f"spec.kafka.topics: {names}: the topic does not exist; it is stored as soon as it exists",
-        )
+        meant = f"; did you mean {' and '.join(report.similar_topics)}?" if report.similar_topics else ""
+        message = f"spec.kafka.topics: {names}: the topic does not exist; it is stored as soon as it exists{meant}"
+        yield Finding("topics", "warning", message)
     elif not report.topics:
         pattern = resource.spec.kafka.topic_pattern
         message = f'spec.kafka.topicPattern: "{pattern}" matches no topic yet; topics that match join by themselves'

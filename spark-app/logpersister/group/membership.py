@@ -22,6 +22,7 @@ from logpersister.group.assignor import TruthfulAssignor, counts_digest
 from logpersister.group.coverage import Advice, AssignmentCoverage
 from logpersister.group.ownership import Ownership
 from logpersister.group.register import COMMIT_SECONDS, GroupRegister
+from logpersister.kafka_client.causes import in_words
 from logpersister.ranges import TopicPartition
 
 log = structlog.get_logger(__name__)
@@ -118,7 +119,7 @@ class Membership:
         try:
             self._consumer.close(autocommit=False, timeout_ms=int(COMMIT_SECONDS * 1000))
         except Exception as error:  # the group notices by the session timeout; the process must end all the same
-            log.warning("group.leave_failed", error=repr(error))
+            log.warning("group.leave_failed", error=in_words(error))
         self._ownership.lose(set(self._ownership.tokens()))
 
     def raise_if_fatal(self) -> None:
@@ -192,7 +193,7 @@ class Membership:
                 self._end_fenced()
                 return
             except Exception as error:
-                log.warning("group.poll_failed", error=repr(error), retry_seconds=pause)
+                log.warning("group.poll_failed", error=in_words(error), retry_seconds=pause)
                 self._stopping.wait(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from logpersister.group.answers import Answer, Registered
 from logpersister.group.oldest import Found, Milliseconds, oldest_timestamps
+from logpersister.kafka_client.causes import in_words
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.plan.intents import CommittedOffset, Intent, UnknownMetadataError
 from logpersister.ranges import Offset, TopicPartition
@@ -151,6 +152,6 @@ class _Observer:
         return {partition: max(0.0, self._now - timestamp / 1000) for partition, timestamp in oldest.items()}
 
     def _known(self, answer: Any) -> dict[TopicPartition, Any]:
-        self._errors |= {topic: str(error) or type(error).__name__ for topic, error in answer.errors.items()}
+        self._errors |= {topic: in_words(error) for topic, error in answer.errors.items()}
         values: dict[TopicPartition, Any] = answer.values
         return values

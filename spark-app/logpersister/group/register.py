@@ -24,6 +24,7 @@ from kafka.structs import OffsetAndMetadata
 from logpersister.group import internals
 from logpersister.group.answers import CommitOutcome, Registered
 from logpersister.group.ownership import Ownership
+from logpersister.kafka_client.causes import in_words
 from logpersister.plan.intents import UnknownMetadataError, parse
 from logpersister.plan.partitions import Commit
 from logpersister.ranges import TopicPartition
@@ -83,7 +84,7 @@ class GroupRegister:
             if isinstance(error, _OF_THE_GROUP) or not isinstance(error, kafka.errors.KafkaError):
                 raise
             if len(topics) == 1:
-                log.warning("offsets.not_read", topic=topics[0], error=repr(error))
+                log.warning("offsets.not_read", topic=topics[0], error=in_words(error))
                 return {}
             return {p: it for part in _halves(topics) for p, it in self._read(_of(part, asked)).items()}
         return {partition: _parsed(found.get(_kafka(partition))) for partition in asked}

@@ -97,6 +97,23 @@ def explain_inquiry(error: Exception, security: SecuritySpec) -> Failure:
     return failure
 
 
+def in_words(error: Exception) -> str:
+    """Say what an error of the running member is, for its log and its status: Kafka's names, and no library's.
+
+    For what nobody has to correct at once; `explain_inquiry` has remedies.
+    """
+    match error:
+        case errors.NodeNotReadyError() | errors.NoBrokersAvailable():
+            return "no broker is connected yet"
+        case errors.KafkaConnectionError():
+            return f"the connection to a broker broke, or none came about ({_message(error)})"
+        case errors.KafkaTimeoutError() | TimeoutError():
+            return f"no broker has answered within the time ({_message(error)})"
+        case errors.BrokerResponseError() if error.message:
+            return f"the broker answers {error.message}"
+    return repr(error)
+
+
 _CHECK_PROTOCOL = "set spec.kafka.security.protocol to what this listener speaks"
 
 

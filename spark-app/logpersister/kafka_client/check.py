@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from kafka import errors
@@ -28,6 +29,7 @@ from logpersister.manifest.secrets import Secrets
 _SERVERS = "spec.kafka.bootstrapServers"
 _READ = 3
 """The bit of READ in authorized operations (AclOperation of Kafka)."""
+_UNKNOWN_TOPIC = errors.UnknownTopicOrPartitionError.errno
 _MOST_PROBED_BROKERS = 50
 
 
@@ -56,6 +58,8 @@ class BrokerReport:
     """Topics that the manifest names and that do not exist (yet)."""
     unreachable: tuple[Problem, ...]
     """Bootstrap servers that failed while another answered: worth a warning."""
+    similar_topics: tuple[str, ...] = ()
+    """Topics whose names are close to those of missing ones."""
 
 
 def check_broker(kafka: KafkaSpec, secrets: Secrets, group_id: str, *, seconds: float = 15.0) -> BrokerReport:
@@ -106,6 +110,7 @@ class _Answers:
 
     metadata: Any
     coordinator_error: int
+    similar_topics: tuple[str, ...] = ()
 
 
 def _inquire(kafka: KafkaSpec, group_id: str, address: Address, config: dict[str, Any], deadline: float) -> _Answers:
@@ -115,7 +120,15 @@ def _inquire(kafka: KafkaSpec, group_id: str, address: Address, config: dict[str
     metadata = MetadataRequest(topics=topics, allow_auto_topic_creation=False, include_topic_authorized_operations=True)
     coordinator = FindCoordinatorRequest(key=group_id, key_type=0, max_version=3)
     with _silence(), _connection(config, address, deadline) as ask:
-        return _Answers(ask(metadata), ask(coordinator).error_code)
+        found, coordinator_error = ask(metadata), ask(coordinator).error_code
+        unknown = [topic.name for topic in found.topics if topic.error_code == _UNKNOWN_TOPIC]
+        every = ask(MetadataRequest(topics=None, allow_auto_topic_creation=False)).topics if unknown else ()
+        return _Answers(found, coordinator_error, _similar(unknown, [topic.name for topic in every]))
+
+
+def _similar(unknown: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    close = {match for name in unknown for match in get_close_matches(name, names, n=1, cutoff=0.75)}
+    return tuple(sorted(close))
 
 
 def _report(answers: _Answers, kafka: KafkaSpec, address: Address, unreachable: tuple[Problem, ...]) -> BrokerReport:
@@ -125,7 +138,8 @@ def _report(answers: _Answers, kafka: KafkaSpec, address: Address, unreachable: 
         if topic.error_code == 0 and kafka.selects(topic.name)
     }
     missing = tuple(name for name in kafka.topics or () if name not in topics)
-    return BrokerReport(str(address), len(answers.metadata.brokers), topics, missing, unreachable)
+    brokers = len(answers.metadata.brokers)
+    return BrokerReport(str(address), brokers, topics, missing, unreachable, answers.similar_topics)
 
 
 def _authorization_problems(answers: _Answers, kafka: KafkaSpec) -> Iterator[Problem]:

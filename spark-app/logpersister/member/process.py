@@ -15,6 +15,7 @@ import structlog
 from logpersister import __version__
 from logpersister.group.membership import FencedError
 from logpersister.kafka_client import client_config
+from logpersister.kafka_client.causes import in_words
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
@@ -268,8 +269,8 @@ class Member:
         except Exception as error:  # Kafka or S3 is away; nothing was decided, so the next turn may try again
             away = next(iter(self._outages.values()), None)
             if away is None:  # else it is logged already, and in better words
-                log.warning("cycle.failed", error=repr(error), retry_seconds=RETRY_SECONDS)
-            self._board.lag_unknown(f"{type(error).__name__}: {error}" if away is None else str(away))
+                log.warning("cycle.failed", error=in_words(error), retry_seconds=RETRY_SECONDS)
+            self._board.lag_unknown(in_words(error) if away is None else str(away))
             self._metrics.lag_unknown()
             time.sleep(RETRY_SECONDS)
         else:

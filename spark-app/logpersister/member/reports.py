@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import structlog
 
+from logpersister.kafka_client.causes import in_words
 from logpersister.member.cycle import Cycle
 from logpersister.member.listener import Listener
 from logpersister.member.summary import Summary
@@ -196,7 +197,7 @@ def _quarantined(range_: Range, quarantined: Quarantined) -> Mapping[str, object
 def _unseen_topics(cycle: Cycle) -> dict[str, str]:
     """Return, by topic, why the lag of some of its partitions is not known."""
     unresolved = {partition.topic: "its positions are not known yet" for partition in cycle.states.unresolved()}
-    return unresolved | {topic: str(error) or repr(error) for topic, error in cycle.end_offsets.unreadable.items()}
+    return unresolved | {topic: in_words(error) for topic, error in cycle.end_offsets.unreadable.items()}
 
 
 def _and_more(topics: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 
 from logpersister.group.answers import Registered, TopicDescription
+from logpersister.kafka_client.causes import in_words
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
 from logpersister.member.output_revisions import OutputRevisions
@@ -79,7 +80,7 @@ class Resolver:
         try:
             self._resolve(unresolved)
         except Exception as error:  # Kafka or S3 does not answer; nothing is decided without them
-            self._try_later(unresolved, repr(error))
+            self._try_later(unresolved, in_words(error))
             return False
         left = self._states.unresolved()
         if left:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import structlog
 
+from logpersister.kafka_client.causes import in_words
 from logpersister.manifest.upload import UploadSpec
 from logpersister.member.ports import Sampler
 from logpersister.plan.sizes import Sizes
@@ -42,7 +43,7 @@ class Sizing:
         try:
             sample = self._sampler.sample(partition, position)
         except Exception as error:  # without a sample the first ranges are only sized less well
-            log.warning("topic.not_sampled", topic=topic, error=repr(error))
+            log.warning("topic.not_sampled", topic=topic, error=in_words(error))
             return
         if sample is not None:
             offsets, stored_bytes = sample

@@ -6,6 +6,7 @@ from typing import Any
 
 import structlog
 
+from logpersister.kafka_client.causes import in_words
 from logpersister.member.listener import Listener
 from logpersister.member.ports import Register, StateStore
 from logpersister.member.topic_bindings import TopicBindings
@@ -89,6 +90,6 @@ class Writer:
         for partition in sent.committed:
             self._states.acknowledged(partition, commits[partition])
         for partition, error in sent.failed.items():
-            log.warning("commit.failed", topic=partition.topic, partition=partition.partition, error=repr(error))
+            log.warning("commit.failed", topic=partition.topic, partition=partition.partition, error=in_words(error))
             self._states.step(partition, Unanswered(commits[partition].committed))
         return sent.committed

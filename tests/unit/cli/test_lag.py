@@ -102,7 +102,7 @@ def test_a_topic_that_cannot_be_asked_hides_no_other_and_is_not_counted(offsets:
     found = document(lag, every=False)
     assert found["complete"] is False
     assert [topic["topic"] for topic in found["topics"]] == ["clicks"]
-    assert found["errors"] == [{"topic": "orders", "message": "no leader"}]
+    assert found["errors"] == [{"topic": "orders", "message": "no broker has answered within the time (no leader)"}]
     out = io.StringIO()
     _show_tables(lag, out, every=False)
     assert "(without 1 topic that could not be read)" in out.getvalue()

@@ -13,7 +13,7 @@ import pytest
 from kafka import errors
 
 from logpersister.kafka_client import KafkaCheckError, check_broker
-from logpersister.kafka_client.causes import SILENT, explain_connection, explain_inquiry
+from logpersister.kafka_client.causes import SILENT, explain_connection, explain_inquiry, in_words
 from logpersister.kafka_client.check import _advertised_problems, _Answers, _authorization_problems
 from logpersister.kafka_client.oauth import TokenError
 from logpersister.kafka_client.probe import API_VERSIONS, probe
@@ -187,6 +187,20 @@ def test_an_expired_certificate() -> None:
 def test_failures_of_inquiries(error: Exception, expected: str) -> None:
     failure = explain_inquiry(error, SecuritySpec(protocol="SASL_SSL", mechanism="SCRAM-SHA-512", secret_name="k"))
     assert f"{failure.cause}; {failure.remedy}".startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (errors.NodeNotReadyError("No node_id provided"), "no broker is connected yet"),
+        (errors.KafkaConnectionError("111 ECONNREFUSED"), "the connection to a broker broke, or none came about"),
+        (errors.KafkaTimeoutError("after 10 s"), "no broker has answered within the time (after 10 s)"),
+        (errors.NotCoordinatorError(), "the broker answers NOT_COORDINATOR"),
+        (OSError(5, "Input/output error"), "OSError(5, 'Input/output error')"),
+    ],
+)
+def test_a_running_member_tells_errors_in_words_of_kafka(error: Exception, words: str) -> None:
+    assert in_words(error).startswith(words)
 
 
 def test_all_addresses_are_named() -> None:

@@ -59,6 +59,8 @@ def test_kinds(cause: Exception, kind: str, retriable: bool) -> None:
 def test_the_deepest_reason_is_the_one_to_read() -> None:
     refused = ConnectionRefusedError(111, "Connection refused")
     assert classify(nested(aws.EndpointConnectionError, refused))[2] == "it cannot be reached (connection refused)"
+    told = "it cannot be reached (the server there takes the connection and gives no answer of S3)"
+    assert classify(nested(aws.ConnectionClosedError, OSError()))[2] == told
 
 
 def test_no_secret_is_shown_even_when_the_server_repeats_it() -> None:
