@@ -59,7 +59,7 @@ def test_each_step_is_a_line_and_the_end_shows_files_records_and_lag(output: str
 
 
 def test_the_recording_in_the_readme_is_true(output: str, directory: Path) -> None:
-    """But for numbers, and for how many lines of one kind there are."""
+    """Except for numbers, and for how many lines of one kind there are."""
     recorded = _RECORDING.search((ROOT / "README.md").read_text())
     assert recorded
     there = str(PLACE.relative_to(ROOT))

@@ -29,7 +29,7 @@ class Drain:
     """Deletes the members of a resource, waits until their pods are gone, and takes their names out of the group.
 
     What is left after the time is up, the garbage collector of Kubernetes removes with the resource, and the group
-    forgets members when their sessions end. Steps are short but for the last one, which asks Kafka.
+    forgets members when their sessions end. Steps are short except for the last one, which asks Kafka.
     """
 
     def __init__(

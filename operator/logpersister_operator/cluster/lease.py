@@ -57,7 +57,7 @@ def passed_seconds() -> float:
 
 
 class Candidate:
-    """One who wants the Lease. Used by one thread at a time, but for `until` and `attempted`."""
+    """One who wants the Lease. Used by one thread at a time, except for `until` and `attempted`."""
 
     def __init__(
         self,

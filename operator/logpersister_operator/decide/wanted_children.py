@@ -26,7 +26,7 @@ _OF_MEMBERS = (SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
 
 
 def wanted(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
-    """Return everything that shall be there, in the order in which it is needed, but for what is only scaled."""
+    """Return everything that shall be there, in the order in which it is needed, except for what is only scaled."""
     lead, members = rollout.lead, rollout.step.members
     joins = rollout.step.record.phase is not Phase.SHADOWING or not rollout.inputs.fleet(lead.revision).is_gone
     made = joins and not _has_other_pods(observed, lead)

@@ -33,7 +33,7 @@ class _Still:
 
 
 class NoProgress:
-    """Since when each committed offset has not moved although records wait. Pure, but for its memory."""
+    """Since when each committed offset has not moved although records wait. Pure, except for its memory."""
 
     def __init__(self) -> None:
         self._since: dict[TopicPartition, _Still] = {}

@@ -64,7 +64,7 @@ class MemberReader:
 
 
 class UnansweredSince:
-    """Since when members have not answered. Pure, but for its memory."""
+    """Since when members have not answered. Pure, except for its memory."""
 
     def __init__(self) -> None:
         self._since: dict[str, datetime] = {}

@@ -47,7 +47,7 @@ class _Process:
 
 
 class UploadTally:
-    """Adds up what the members of one resource say. Pure, but for its memory.
+    """Adds up what the members of one resource say. Pure, except for its memory.
 
     What members stored that ended before this began is in the status: the total there, without what members that
     live say themselves. So a new operator goes on where the last one ended, and misses only what members stored

@@ -10,7 +10,7 @@ class Fleet:
     wanted: int = 0
     """Replicas of its StatefulSet."""
     pods: frozenset[int] = frozenset()
-    """Ordinals of pods that exist, those on their way out too, but for those whose node does not answer any more."""
+    """Ordinals of pods that exist, those on their way out too, except for those whose node does not answer any more."""
     ready: int = 0
     sick: str = ""
     """Why one of them does not run and will not by itself, in words; empty when nothing is known to be wrong."""

@@ -103,7 +103,7 @@ def in_words(error: Exception) -> str:
     For what nobody has to correct at once; `explain_inquiry` has remedies.
     """
     match error:
-        case errors.NodeNotReadyError() | errors.NoBrokersAvailable():
+        case errors.NodeNotReadyError():
             return "no broker is connected yet"
         case errors.KafkaConnectionError():
             return f"the connection to a broker broke, or none came about ({_message(error)})"

@@ -34,7 +34,7 @@ Indices = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class FieldStep:
-    """One level of folders by a field; a `records.paths.Step`, but for the shape of its answer."""
+    """One level of folders by a field; a `records.paths.Step`, except for the shape of its answer."""
 
     path: tuple[str, ...]
     prefix: str

@@ -27,7 +27,7 @@ Int64s = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
 
 RULES = 1
-"""Raise it when a record gets another path than before (but for rules of time zones, which tell of themselves)."""
+"""Raise it when a record gets another path than before (except for rules of time zones, which tell of themselves)."""
 
 UNKNOWN = "unknown"
 """The value of a path for records without a usable timestamp."""
@@ -191,7 +191,7 @@ class PathLayout:
 def local_milliseconds(timestamps: Int64s, timezone: str) -> Int64s:
     """Return what a clock on the wall in `timezone` shows, as milliseconds since its 1970-01-01T00:00.
 
-    `timestamps` are milliseconds since the epoch, at least one, all usable. The offset of a zone is constant but for
+    `timestamps` are milliseconds since the epoch, at least one, all usable. The offset of a zone is constant except for
     a few instants a year, so it is looked up once for each UTC day that occurs, not for each row.
     """
     first, last = int(timestamps.min()) // _DAY_MS, int(timestamps.max()) // _DAY_MS

@@ -15,7 +15,7 @@ def log_each(log: Any, event: str, facts: Sequence[Mapping[str, object]], level:
     """Log (to a structlog logger) a line of this level for each fact, but of a crowd only the first ones.
 
     The rest is logged at level debug and summed up as ``<event>.more``: how many lines, and the sums of their whole
-    numbers but for offsets and partitions, which cannot be added. A member of thousands of slow partitions would
+    numbers except for offsets and partitions, which cannot be added. A member of thousands of slow partitions would
     otherwise fill its log with what its metrics count anyway.
     """
     for one in facts[:MOST_LINES]:

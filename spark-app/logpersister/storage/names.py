@@ -234,7 +234,7 @@ def head(prefix: str) -> str:
 
 
 def _joined(prefix: str, *segments: str) -> str:
-    """Join the segments below the prefix; empty ones vanish, but for a last one, which leaves a slash at the end."""
+    """Join the segments below the prefix; empty ones vanish, except for a last one, which leaves a slash at the end."""
     *inner, last = segments
     return _checked(head(prefix) + "/".join([*filter(None, inner), last]))
 

@@ -158,7 +158,7 @@ def plan_rollout(observed: ObservedState, app: Application, *, paused: bool) -> 
 def stored(observed: ObservedState, app: Application, revision: str | None) -> Application | None:
     """Rebuild another revision from its ConfigMap; None when that does not give the same revision.
 
-    What makes no revision and only we read is as in the present spec, but for its pods: those have proven themselves.
+    Fields that make no revision are taken from the present spec, except pods: those have proven themselves.
     """
     config_map = observed.config_maps().get(revision or "")
     manifest = None if config_map is None else manifest_of(config_map)

@@ -139,7 +139,7 @@ def seconds_between(resource: LogPersister) -> float:
 
 
 def _layout(spec: Spec) -> tuple[tuple[PartitionRule, ...], ParserSpec, SchemaSpec | None]:
-    """Return all that the partition path of a record depends on, but for the record."""
+    """Return all that the partition path of a record depends on, except for the record."""
     return spec.output.partition_by, spec.parser, spec.row_schema
 
 
