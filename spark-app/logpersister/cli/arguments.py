@@ -279,7 +279,9 @@ def _head(command: argparse.ArgumentParser) -> None:
 
 def _quarantine(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     command = commands.add_parser(
-        "quarantine", help="show the records that the parser refused", description="Records that the parser refused."
+        "quarantine",
+        help="show and replay the records that the parser refused",
+        description="Records that the parser refused.",
     )
     actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
     _refused(_command(actions, "ls", "count them by reason, as the parser of the manifest judges them now"))
@@ -288,6 +290,15 @@ def _quarantine(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     show.add_argument("--reason", metavar="REASON", help="this reason only, for example wrong_type")
     show.add_argument(
         "-n", "--records", type=count, default=10, metavar="N", help="how many records to show (default: 10)"
+    )
+
+    replay = _command(actions, "replay", "store those that the manifest accepts now where they belong")
+    _refused(replay)
+    replay.add_argument("--dry-run", action="store_true", help="only count them; writes nothing")
+    replay.add_argument(
+        "--without-kafka",
+        action="store_true",
+        help="do not ask Kafka whether their ranges are committed: for groups that have no members any more",
     )
 
 

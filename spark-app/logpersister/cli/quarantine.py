@@ -1,4 +1,4 @@
-"""``logpersister quarantine ls`` and ``show``: the records that the parser refused, and why.
+"""``logpersister quarantine``: with ``ls`` and ``show`` the records that the parser refused, and why.
 
 Reasons are those of the parser of the manifest: what a changed schema would accept is seen before it is applied.
 """
@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, TextIO
 
-from logpersister.cli import bucket, context, registry
+from logpersister.cli import bucket, context, registry, replaying
 from logpersister.cli.exits import Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.refused import ACCEPTED, RefusedRecord, Unreadable, refused_records
@@ -36,7 +36,9 @@ COLUMNS = [Column("TOPIC"), Column("RECORDS", right=True), Column("REASON"), Col
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Count or show; objects that cannot be read are told, and make the command fail."""
+    """Count, show or replay; objects that cannot be read are told, and make the command fail."""
+    if arguments.action == "replay":
+        return replaying.run(arguments)
     logs.configure(level="error")
     resource = context.manifest(arguments.file)
     secrets = context.secrets(arguments, logs.redactor)
@@ -140,8 +142,8 @@ def _write_table(resource: LogPersister, walk: Walk, summary: Summary, out: Text
     out.write(f"{plural(total, 'record')} in {plural(walk.objects, 'object')}, {size(walk.bytes)}\n")
     if summary.accepted:
         out.write(
-            f"the parser of {printable(resource.name)} accepts {number(summary.accepted)} of them now; how to store "
-            "them in their folders: docs/operations.md#replay\n"
+            f"the parser of {printable(resource.name)} accepts {number(summary.accepted)} of them now; "
+            "logpersister quarantine replay stores them in their folders\n"
         )
 
 

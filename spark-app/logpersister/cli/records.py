@@ -123,7 +123,8 @@ def _lines(bound: _Bound, compression: str, text: TextSpec) -> Iterator[ShownRec
 def _written(store: ObjectStore, key: str, peeked: Peeked) -> tuple[Spec | None, str]:
     """Return the spec of the revision that has written the object; None, and perhaps why, when that is not known."""
     metadata = peeked.metadata
-    topic, group, revision = (metadata.get(name) for name in ("topic", "group", "revision"))
+    topic, group = metadata.get("topic"), metadata.get("group")
+    revision = metadata.get("rules") or metadata.get("revision")
     if not (topic and group and revision):
         return None, "not written by logpersister: read as its first bytes look"
     why = "is not in the bucket"

@@ -26,6 +26,7 @@ from logpersister.report import logs
 from logpersister.report.human import number, plural, size
 from logpersister.storage.errors import StorageError
 from logpersister.storage.losses import list_losses
+from logpersister.storage.replays import list_replays
 from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
 from logpersister.verify.deep import DeepVerification
@@ -61,6 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
             lambda topic: _stored(store, topic),
             list(list_losses(store, resource.group_id)),
             _deep(resource, store, reader, registries) if arguments.deep else None,
+            lambda topic: list_replays(store, resource.group_id, topic),
+            store.prefix,
         )
         if not topics:
             pattern = resource.spec.kafka.topic_pattern

@@ -1,6 +1,7 @@
 """Names of objects: where everything of a group stands in the bucket. Pure; the layout is in docs/design/objects.md.
 
 ``<prefix>/<topic>/<partition path…>/<generation>_<partition>_<start, 20 digits><extension>``  records
+``<prefix>/<topic>/<partition path…>/<generation>_<partition>_<start>.r<12 digits><extension>``  those out of quarantine
 ``<prefix>/_logpersister/<group>/…``                                                          what the group remembers
 
 Every function that makes a name raises ValueError rather than return one that is not below the prefix, that S3 would
@@ -36,6 +37,8 @@ _EXTENSION = re.compile(r"(?:\.[A-Za-z0-9]+)*", re.ASCII)
 _ATTEMPT = re.compile(r"[0-9a-f]{16}|[0-9a-f]{8}", re.ASCII)
 """Sixteen digits by chance; earlier releases had eight, of a digest."""
 _HASH = re.compile(r"[0-9a-f]{6,64}", re.ASCII)
+_REPLAY = re.compile(r"\.r([0-9a-f]{12})((?:\.[A-Za-z0-9]+)*)", re.ASCII)
+"""How an extension begins where records came out of quarantine. To earlier releases it is an extension like others."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,6 +58,12 @@ class ObjectName:
     @property
     def topic_partition(self) -> TopicPartition:
         return TopicPartition(self.topic, self.partition)
+
+    @property
+    def replay(self) -> str | None:
+        """Which replay of quarantine wrote the object (`replay_extension`); None: a member did."""
+        found = _REPLAY.fullmatch(self.extension)
+        return found[1] if found else None
 
 
 def object_key(
@@ -87,6 +96,17 @@ def parse_object_key(prefix: str, key: str) -> ObjectName | None:
         return None
     generation, partition, start, extension = file.groups()
     return ObjectName(topic, int(partition), int(generation), int(start), path, extension)
+
+
+def replay_extension(replay: str, extension: str) -> str:
+    """Return what the names of the objects of a replay end with, which no other replay and no member gives.
+
+    The rest of the name is that of the range whose records they are: they stand for it like its other objects.
+    """
+    whole = f".r{replay}{extension}"
+    if not _REPLAY.fullmatch(whole):
+        raise ValueError(f"{replay!r} does not name a replay, or {extension!r} is no extension")
+    return whole
 
 
 def range_prefix(prefix: str, topic: str, path: str, generation: int, partition: int, start: Offset) -> str:
@@ -155,6 +175,19 @@ def loss_key(prefix: str, group: str, lost: Range, topic_id: str | None) -> str:
     if topic_id is not None:
         file += f"_{escape(topic_id)}"
     return _checked(losses_prefix(prefix, group) + f"{_topic_segment(lost.partition.topic)}/{file}.json")
+
+
+def replays_prefix(prefix: str, group: str, topic: str) -> str:
+    """Return what the names of all notes of replays of a topic's quarantine begin with; ends with a slash."""
+    return _checked(own_prefix(prefix, group) + f"replays/{_topic_segment(topic)}/")
+
+
+def replay_key(prefix: str, group: str, key: str) -> str:
+    """Return the name of the note that the object `key` in quarantine is replayed, or was."""
+    relative = relative_key(prefix, key)
+    if relative is None or relative.startswith(f"{OWN}/"):
+        raise ValueError(f"{key!r} is not an object of records below {prefix!r}")
+    return _checked(own_prefix(prefix, group) + f"replays/{relative}.json")
 
 
 def topic_key(prefix: str, group: str, topic: str, generation: int) -> str:

@@ -11,12 +11,16 @@ import pyarrow as pa
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.paths import Layout
 from logpersister.storage.facts import ObjectFacts
+from logpersister.storage.names import parse_object_key
 from logpersister.verify.comparison import ExactComparison, OwnFacts, PartialComparison, Tally
 from logpersister.verify.content import Content, Items, content_of
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.missing_offsets import Reader
+from logpersister.verify.replays import NotedReplay
 from logpersister.verify.spans import common
 from logpersister.verify.tiling import Examination, Tile
 from logpersister.verify.writing import Writing
@@ -34,6 +38,8 @@ ReadObject = Callable[[str], Generator[bytes, None, None]]
 """Streams the bytes of an object; raises `verify.streams.ContentError` when it is gone."""
 Known = tuple[StoredObject, ObjectFacts]
 
+
+Records = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 WritingOf = Callable[[str], Writing | str]
 """Returns how a revision writes, or why that is not known."""
@@ -63,17 +69,18 @@ class DeepVerification:
         for tile in examination.tiles:
             in_kafka = common([tile.span], [(readable.start, readable.end)]) if readable else []
             wanted = Range(examination.evidence.partition, *in_kafka[0]) if in_kafka else None
-            by_revision: defaultdict[str, list[Known]] = defaultdict(list)
+            by_writer: defaultdict[tuple[str | None, str], list[Known]] = defaultdict(list)
             for one in tile.objects:
                 if one.facts is not None:
-                    by_revision[one.facts.rules or one.facts.revision].append((one, one.facts))
-            for revision, objects in by_revision.items():
-                writing = self._writing_of(revision)
-                if isinstance(writing, str):
-                    result.findings += [finding(Kind.UNREADABLE, tile, one, writing) for one, _ in objects]
+                    by_writer[one.name.replay, one.facts.rules or one.facts.revision].append((one, one.facts))
+            for (replay, revision), objects in by_writer.items():
+                writing, part = self._writing_of(revision), self._part(tile, replay, examination)
+                if isinstance(writing, str) or isinstance(part, str):
+                    message = writing if isinstance(writing, str) else str(part)
+                    result.findings += [finding(Kind.UNREADABLE, tile, one, message) for one, _ in objects]
                     continue
-                comparison = _TileComparison(self, tile, objects, writing, wanted)
-                comparison.complete = len(objects) == len(tile.objects) and not _may_be_pending(tile, examination)
+                comparison = _TileComparison(self, tile, objects, writing, wanted, part)
+                comparison.complete = len(objects) == part.objects and not _may_be_pending(tile, examination)
                 try:
                     result.findings += (_judged(one, writing) for one in comparison.findings())
                 except RangeReadError as error:
@@ -81,6 +88,34 @@ class DeepVerification:
                     result.findings.append(finding(Kind.UNREADABLE, tile, objects[0][0], message))
                 result.compared += comparison.compared
         return result
+
+    def _part(self, tile: Tile, replay: str | None, examination: Examination) -> "Part | str":
+        """Return the part of the records of a range that a member, or a replay, has written; or why it is not known."""
+        replays = examination.replays
+        if replay is None:
+            own = replays.of_member(tile.span, tile.objects[0].name.generation)
+            objects = sum(one.name.replay is None for one in tile.objects)
+            return Part(_all_records, objects, own is not None and replays.is_settled(own))
+        noted = replays.by_id(replay)
+        if noted is None:
+            return "there is no note of its replay, so it is not known which records it should hold"
+        refused = self._refused(noted, examination)
+        if isinstance(refused, str):
+            return refused
+        replaced = [key for key in noted.keys if replays.is_replaced(key)]
+        return Part(refused, len(noted.keys) - len(replaced), bool(replaced))
+
+    def _refused(self, noted: NotedReplay, examination: Examination) -> "Records | str":
+        """Return what gives the records that an object in quarantine had, of those of its range."""
+        source = noted.replay.source
+        writing, name = self._writing_of(source.revision), parse_object_key("", source.path)
+        if isinstance(writing, str):
+            return writing
+        before: Records | str = _all_records
+        if name is not None and name.replay is not None:
+            origin = examination.replays.by_id(name.replay)
+            before = "there is no note of the replay before" if origin is None else self._refused(origin, examination)
+        return before if isinstance(before, str) else Refused(writing.layout, before)
 
     def records(self, wanted: Range | None, estimate: int) -> Iterator[pa.RecordBatch]:
         """Read records; each call reads them anew."""
@@ -94,12 +129,51 @@ class DeepVerification:
             yield from content.stored(pieces)
 
 
+def _all_records(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Those of some records that a layout puts in quarantine."""
+
+    layout: Layout
+    of: Records
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows = self.of(batch)
+        if rows.num_rows:
+            for path, some in by_path(rows, self.layout.assign(rows)):
+                if path == QUARANTINE:
+                    return some.select(batch.schema.names)
+        return rows.slice(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What of a range a member has written, or a replay of its quarantine."""
+
+    records: Records
+    """Gives those of a batch."""
+    objects: int
+    """How many there should be that are live."""
+    is_replayed: bool
+    """Whether its quarantine was replayed, so that another part has these records."""
+
+
 class _TileComparison:
     """The objects of one range and one revision, against the records of the range."""
 
     def __init__(
-        self, deep: DeepVerification, tile: Tile, objects: Sequence[Known], writing: Writing, wanted: Range | None
+        self,
+        deep: DeepVerification,
+        tile: Tile,
+        objects: Sequence[Known],
+        writing: Writing,
+        wanted: Range | None,
+        part: Part,
     ) -> None:
+        self._part = part
         self._deep = deep
         self._tile = tile
         self._objects = objects
@@ -137,7 +211,7 @@ class _TileComparison:
         beside = self._objects[0][0]
         paths = {one.name.path for one, _ in self._objects}
         for path, tally in sorted(tallies.items()):
-            if path not in paths:
+            if path not in paths and not (path == QUARANTINE and self._part.is_replayed):
                 message = (
                     f"Kafka has {tally.records} records for {path or 'no path'}, the first at offset {tally.first}, "
                     "and the range has no such object"
@@ -168,7 +242,9 @@ class _TileComparison:
         comparisons_of: defaultdict[str, list[_Comparison]] = defaultdict(list)
         for one, comparison in zip(objects, comparisons, strict=True):
             comparisons_of[one.name.path].append(comparison)
-        for batch in self._deep.records(self._wanted, self._estimate):
+        for batch in map(self._part.records, self._deep.records(self._wanted, self._estimate)):
+            if not batch.num_rows:
+                continue
             for path, rows in by_path(batch, self._layout.assign(batch)):
                 if tallies is not None:
                     tallies[path].add(rows)

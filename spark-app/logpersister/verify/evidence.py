@@ -8,6 +8,7 @@ from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.losses import Loss
 from logpersister.storage.names import ObjectName
+from logpersister.verify.replays import NotedReplay
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class PartitionEvidence:
     """The committed offset after the bucket was listed: what is in the listing was promised by then."""
     objects: Sequence[StoredObject]
     losses: Sequence[Loss] = ()
+    replays: Sequence[NotedReplay] = ()
+    """Of quarantine."""
     kafka: KafkaView | None = None
     """None: Kafka does not have the partition (any more)."""
     from_earliest: bool = False

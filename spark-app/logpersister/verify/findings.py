@@ -41,6 +41,8 @@ class Kind(StrEnum):
     """Offsets that a member has recorded as deleted by Kafka before they were stored."""
     SKIPPED = "skipped"
     """Offsets that a member has recorded as skipped: somebody had set the group's offset forward."""
+    REPLAY = "replay"
+    """An object in quarantine whose records were replayed, or one of a replay that is not finished."""
     NOT_BEGUN = "not-begun"
     """Kafka has records, and the group has neither committed nor stored anything."""
     UNCOMMITTED = "uncommitted"

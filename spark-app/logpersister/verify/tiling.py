@@ -17,6 +17,7 @@ from logpersister.storage.facts import ANY_BYTES, ObjectFacts
 from logpersister.storage.names import ObjectName
 from logpersister.verify.evidence import PartitionEvidence, StoredObject
 from logpersister.verify.findings import Finding, Kind
+from logpersister.verify.replays import Replays
 from logpersister.verify.spans import Span, common, minus, union
 
 _CHECKSUM = re.compile(r"crc32:[0-9a-f]{8}(-[0-9a-f]{8}){3}")
@@ -40,6 +41,7 @@ class Tile:
 
     span: Span
     objects: tuple[StoredObject, ...]
+    """Those that are live: not what was replayed since."""
 
 
 @dataclass(slots=True)
@@ -51,6 +53,7 @@ class Examination:
     missing: list[MissingOffsets] = field(default_factory=list)
     tiles: list[Tile] = field(default_factory=list)
     """Of all generations, with whole facts: what the deep form reads."""
+    replays: Replays = field(default_factory=lambda: Replays((), ()))
 
     def add(
         self, kind: Kind, span: Span, message: str, one: StoredObject | None = None, *, generation: int | None = None
@@ -71,9 +74,12 @@ class Examination:
 def examine(evidence: PartitionEvidence) -> Examination:
     """Judge one partition as far as that is possible without reading records."""
     result = Examination(evidence)
+    noted = [one for one in evidence.replays if same_topic(one.replay.source.topic_id, evidence.topic_id)]
+    result.replays = Replays(noted, (one.key for one in evidence.objects))
+    _check_replays(result)
     by_generation: defaultdict[int, list[StoredObject]] = defaultdict(list)
     for one in evidence.objects:
-        if _is_own(one, result):
+        if _is_own(one, result) and _is_live(one, result):
             by_generation[one.name.generation].append(one)
     tiles = {number: _tiles(objects) for number, objects in sorted(by_generation.items())}
     for generation in tiles.values():
@@ -124,6 +130,44 @@ def _is_own(one: StoredObject, result: Examination) -> bool:
     return True
 
 
+def _is_live(one: StoredObject, result: Examination) -> bool:
+    """Whether the records of an object are its own, and not those of another one by the note of a replay."""
+    span, replays = (one.name.start, one.claimed_end), result.replays
+    noted = None if one.name.replay is None else replays.by_id(one.name.replay)
+    if one.name.replay is not None and noted is None:
+        message = "a replay of quarantine wrote it, of which there is no note: it was deleted, or not copied with it"
+        result.add(Kind.WRONG_FACTS, span, message, one)
+        return True
+    if noted is not None and not replays.is_settled(noted):
+        message = f"of a replay of {noted.source_key} that is not finished, which has its records until then"
+        result.add(Kind.REPLAY, span, f"{message}; run logpersister quarantine replay", one)
+        return False
+    if replays.is_replaced(one.key):
+        message = "its records were replayed and are in other objects; the next replay deletes it"
+        result.add(Kind.REPLAY, span, message, one)
+        return False
+    return True
+
+
+def _check_replays(result: Examination) -> None:
+    """Check that what a replay has taken out of quarantine stands where its note says."""
+    facts = {one.key: one.facts for one in result.evidence.objects}
+    for noted in result.replays.noted:
+        source = noted.replay.source
+        span = (source.range.start, source.range.end)
+        if result.replays.lost(noted):
+            message = f"{noted.source_key} was deleted while its replay was under way: {source.records} records"
+            result.add(Kind.MISSING, span, message, generation=source.generation)
+        for key in result.replays.missing(noted):
+            message = f"the replay of {noted.source_key} has stored {noted.keys[key]} records in {key}, which has gone"
+            result.add(Kind.MISSING, span, message, generation=source.generation)
+        for key, records in noted.keys.items():
+            said = facts.get(key)
+            if said is not None and said.records != records:
+                message = f"{key} has {said.records} records, and the note of its replay says {records}"
+                result.add(Kind.WRONG_FACTS, span, message, generation=source.generation)
+
+
 def _implausible(name: ObjectName, facts: ObjectFacts) -> str | None:
     """Return what cannot be true of an object, whatever its records are."""
     if name.path == QUARANTINE and facts.parser == ANY_BYTES:
@@ -154,12 +198,12 @@ def _check_tile(tile: Tile, result: Examination) -> None:
     """Check that several objects of one range fit together: one for each path, each record in one of them."""
     if len(tile.objects) == 1:
         return
-    by_path: dict[str, StoredObject] = {}
+    by_path: dict[tuple[str, str | None], StoredObject] = {}
     for one in tile.objects:
-        other = by_path.setdefault(one.name.path, one)
+        other = by_path.setdefault((one.name.path, one.name.replay), one)
         if other is not one:
             result.add(Kind.OVERLAP, tile.span, f"the same records are also in {other.key}", one)
-    layouts = [one for one in tile.objects if one.name.path != QUARANTINE]
+    layouts = [one for one in tile.objects if one.name.path != QUARANTINE and one.name.replay is None]
     for one in layouts:
         if bool(one.name.path) != bool(layouts[0].name.path):
             result.add(Kind.OVERLAP, tile.span, f"the same range is also in {layouts[0].key}", one)

@@ -9,11 +9,13 @@ from logpersister.group.answers import Answer, TopicDescription
 from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.storage.losses import Loss
+from logpersister.storage.replays import Replay
 from logpersister.verify import missing_offsets
 from logpersister.verify.deep import DeepVerification
 from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.missing_offsets import Reader
+from logpersister.verify.replays import NotedReplay
 from logpersister.verify.tiling import Examination, examine
 
 Commits = Mapping[TopicPartition, CommittedOffset | UnknownMetadataError | None]
@@ -76,13 +78,18 @@ class Verification:
         stored: Callable[[str], Iterable[StoredObject]],
         losses: Sequence[Loss],
         deep: DeepVerification | None = None,
+        replays: Callable[[str], Iterable[Replay]] = lambda _: (),
+        prefix: str = "",
     ) -> None:
         """Begin.
 
         Args:
             stored: lists the objects of a topic; it is asked when the committed offsets are known.
             deep: compares objects with records, if that is wanted.
+            replays: lists the notes of the replays of a topic; it is asked before and after `stored`.
+            prefix: below which their objects are.
         """
+        self._replays, self._prefix = replays, prefix
         self._deep = deep
         self._group = group
         self._offsets = offsets
@@ -116,11 +123,14 @@ class Verification:
     def _examinations(self, topic: str, partitions: int, result: TopicResult) -> Iterator[Examination]:
         in_kafka = [TopicPartition(topic, number) for number in range(partitions)]
         # What was committed before the listing must be in it; what is in it was promised before the second look.
-        before = self._offsets.committed(in_kafka)
+        before, replays_before = self._offsets.committed(in_kafka), list(self._replays(topic))
         objects: defaultdict[TopicPartition, list[StoredObject]] = defaultdict(list)
         for one in self._stored(topic):
             objects[one.name.topic_partition].append(one)
         after = self._offsets.committed(in_kafka)
+        replays: defaultdict[TopicPartition, list[NotedReplay]] = defaultdict(list)
+        for noted in NotedReplay.of(self._prefix, replays_before, self._replays(topic)):
+            replays[noted.replay.source.range.partition].append(noted)
         views = self._views(topic, in_kafka, result)
         for partition in sorted({*in_kafka, *objects}):
             unreadable = [entry for entry in (before.get(partition), after.get(partition)) if _unknown(entry)]
@@ -138,6 +148,7 @@ class Verification:
                     after=_known(after.get(partition)),
                     objects=objects[partition],
                     losses=self._losses[partition],
+                    replays=replays[partition],
                     kafka=views.get(partition),
                     from_earliest=self._group.from_earliest,
                 )

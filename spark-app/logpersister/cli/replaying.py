@@ -1,0 +1,238 @@
+"""``logpersister quarantine replay``: what was refused and is good now goes to its folders, the rest stays.
+
+One process, one object after the other: quarantine is the exception, and its objects are as small as a range. What
+limits a replay is what limits the writing of one range. Memory: that of the writing of one range.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TextIO
+
+from logpersister import __version__
+from logpersister.cli import brokers, bucket, context, registry
+from logpersister.cli.exits import Exit
+from logpersister.cli.progress import counted
+from logpersister.cli.stored import Entry, entries
+from logpersister.cli.tables import Column, printable, table
+from logpersister.group.offsets import OffsetReader
+from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest.revision import (
+    RevisionError,
+    reached_like,
+    resource_of,
+    revision_of,
+    revision_of_document,
+)
+from logpersister.manifest.secrets import Secrets
+from logpersister.pipeline.rules import other_rules, rules_of
+from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
+from logpersister.ranges import TopicPartition
+from logpersister.records.escaping import QUARANTINE
+from logpersister.replay.execution import Judgement, Replayer
+from logpersister.replay.output import TopicOutput
+from logpersister.replay.source import SourceError
+from logpersister.report import logs
+from logpersister.report.human import number, plural
+from logpersister.storage.errors import StorageError
+from logpersister.storage.replays import Replay
+from logpersister.storage.revisions import get_revision, put_revision
+from logpersister.storage.store import ObjectStore
+
+Document = dict[str, Any]
+Commits = Mapping[TopicPartition, CommittedOffset | UnknownMetadataError | None]
+
+COLUMNS = [Column("TOPIC"), *(Column(name, right=True) for name in ("OBJECTS", "RECORDS", "ACCEPTED", "REFUSED"))]
+_WAITS = "a member or another replay is at work on it; replay it later"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of one object, or would."""
+
+    entry: Entry
+    judgement: Judgement
+    replay: Replay | None = None
+    waits: bool = False
+    error: str | None = None
+
+    @property
+    def key(self) -> str:
+        return self.entry.listed.key
+
+    @property
+    def state(self) -> str:
+        """A word for documents."""
+        if self.error is not None:
+            return "failed"
+        if self.waits:
+            return "waits"
+        if self.replay is not None:
+            return "replayed"
+        return "accepted" if self.judgement.accepted else "refused"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Replay, or judge, and show what came out; objects that cannot be replayed make the command fail."""
+    logs.configure(level="error")
+    resource = context.manifest(arguments.file)
+    secrets = context.secrets(arguments, logs.redactor)
+    with (
+        bucket.opened(resource, secrets) as store,
+        registry.all_opened(secrets) as registries,
+        registry.resources(resource, secrets) as resource_with_columns,
+    ):
+        found = _in_quarantine(store, resource, arguments.topic)
+        commits: Commits | None = None
+        if found and not arguments.without_kafka:
+            commits = _commits(resource, secrets, arguments.timeout, {one.name.topic_partition for one in found})
+        outputs = Outputs(resource, store, registries, resource_with_columns)
+        replayer = Replayer(store, resource.group_id, outputs.now, outputs.under, outputs.put)
+        told = list(_told(replayer, found, commits, dry_run=arguments.dry_run))
+    if arguments.json:
+        print(json.dumps(document(resource, told, dry_run=arguments.dry_run)))
+    else:
+        show(told, sys.stdout, dry_run=arguments.dry_run)
+    for one in told:
+        if one.error is not None:
+            print(f"{printable(one.key)}: cannot be replayed: {printable(one.error)}", file=sys.stderr)
+    return Exit.FAILED if any(one.error is not None for one in told) else Exit.OK
+
+
+class Outputs:
+    """How revisions of a group write: that of the manifest, and those that have begun a replay."""
+
+    def __init__(
+        self,
+        resource: LogPersister,
+        store: ObjectStore,
+        registries: registry.Registries,
+        resource_with_columns: Any,
+    ) -> None:
+        self._resource = resource
+        self._store = store
+        self._registries = registries
+        self._with_columns = resource_with_columns
+        self.now = lru_cache(self._now)
+        self.under = lru_cache(self._under)
+
+    def put(self, revision: str, document: Mapping[str, Any]) -> None:
+        """Store the snapshot of a revision."""
+        put_revision(self._store, self._resource.group_id, revision, document)
+
+    def _now(self, topic: str) -> TopicOutput:
+        resource: LogPersister = self._with_columns(topic)
+        revision = revision_of(resource, __version__, rules_of(resource))
+        return TopicOutput.of(revision, resource, self._registries(resource))
+
+    def _under(self, revision: str) -> TopicOutput:
+        snapshot = get_revision(self._store, self._resource.group_id, revision)
+        if snapshot is None:
+            raise SourceError(
+                f"its replay was begun under revision {revision}, whose snapshot is not in the bucket; restore it"
+            )
+        try:
+            own = revision_of(self._resource, __version__).document
+            resource = resource_of(reached_like(snapshot, own))
+        except (RevisionError, ManifestError) as error:
+            raise SourceError(f"its replay was begun under revision {revision}: {error}") from None
+        others = other_rules(snapshot, resource)
+        if others:
+            raise SourceError(f"its replay was begun by {others}; finish it with that build")
+        return TopicOutput.of(revision_of_document(snapshot), resource, self._registries(resource))
+
+
+def _in_quarantine(store: ObjectStore, resource: LogPersister, topic: str | None) -> list[Entry]:
+    """Return the objects in quarantine that there are now: a replay adds some, of what it has refused."""
+    kafka = resource.spec.kafka
+    listed = entries(store, [topic] if topic is not None else kafka.topics, kafka.selects)
+    return [entry for entry in listed if entry.name.path == QUARANTINE]
+
+
+def _commits(resource: LogPersister, secrets: Secrets, seconds: float, partitions: Iterable[TopicPartition]) -> Commits:
+    config = brokers.config(resource, secrets, seconds, brokers.reach(resource, secrets, seconds))
+    read_committed = resource.spec.kafka.isolation_level == "read_committed"
+
+    def ask() -> Commits:
+        with closing(OffsetReader(config, resource.group_id, read_committed=read_committed)) as offsets:
+            return offsets.committed(partitions)
+
+    return brokers.patiently("the committed offsets could not be read", seconds, ask)
+
+
+def _told(replayer: Replayer, found: Sequence[Entry], commits: Commits | None, *, dry_run: bool) -> Iterator[Told]:
+    for entry in counted(iter(found), "objects replayed"):
+        key, name = entry.listed.key, entry.name
+        committed = None if commits is None else commits.get(name.topic_partition)
+        try:
+            if isinstance(committed, UnknownMetadataError):
+                error = f"the committed offset of {name.topic_partition} cannot be read ({committed})"
+                yield Told(entry, Judgement(), error=error)
+            elif replayer.may_be_written(key, name, committed):
+                yield Told(entry, Judgement(), waits=True)
+            elif dry_run:
+                yield Told(entry, replayer.judge(key, name))
+            else:
+                result = replayer.replay(key, name)
+                yield Told(entry, result.judgement, result.replay, waits=result.waits)
+        except SourceError as error:
+            yield Told(entry, Judgement(), error=str(error))
+        except StorageError as error:
+            if error.kind != "damaged":
+                raise
+            yield Told(entry, Judgement(), error=str(error))
+
+
+def document(resource: LogPersister, told: Sequence[Told], *, dry_run: bool) -> Document:
+    """Return the JSON document; docs/commands.md describes it."""
+    return {
+        "group": resource.group_id,
+        "dryRun": dry_run,
+        "objects": [
+            {
+                "object": one.key,
+                "state": one.state,
+                "records": one.judgement.records,
+                "accepted": one.judgement.accepted,
+                "refused": one.judgement.refused,
+                "revision": one.replay.revision if one.replay is not None else None,
+                "to": sorted(one.replay.objects or {}) if one.replay is not None else [],
+                "message": _WAITS if one.waits else one.error,
+            }
+            for one in told
+        ],
+        "totals": {
+            "objects": len(told),
+            "records": sum(one.judgement.records for one in told),
+            "accepted": sum(one.judgement.accepted for one in told),
+            "refused": sum(one.judgement.refused for one in told),
+        },
+    }
+
+
+def show(told: Sequence[Told], out: TextIO, *, dry_run: bool) -> None:
+    """Write a line for each topic, and what was done."""
+    topics: dict[str, list[Told]] = {}
+    for one in told:
+        topics.setdefault(one.entry.name.topic, []).append(one)
+    rows = []
+    for topic, some in sorted(topics.items()):
+        counts = [
+            (one.judgement.records, one.judgement.accepted, one.judgement.refused) for one in some if one.error is None
+        ]
+        rows.append([topic, number(len(some)), *(number(sum(column)) for column in zip(*counts, strict=True))][:5])
+    if rows:
+        table(COLUMNS, [row + ["-"] * (5 - len(row)) for row in rows], out)
+        out.write("\n")
+    accepted = sum(one.judgement.accepted for one in told)
+    if dry_run:
+        out.write(f"{plural(accepted, 'record')} would be replayed; nothing was written\n")
+    else:
+        out.write(f"{plural(accepted, 'record')} replayed\n")
+    waiting = sum(one.waits for one in told)
+    if waiting:
+        out.write(f"{plural(waiting, 'object')} left for later: {_WAITS}\n")

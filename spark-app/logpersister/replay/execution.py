@@ -1,0 +1,258 @@
+"""Replays objects in quarantine, step by step (`replay.protocol`), with what members write ranges with."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from logpersister.formats.base import Format
+from logpersister.pipeline.persist import RangeWriter, Upload
+from logpersister.pipeline.work import RangeWork
+from logpersister.plan.intents import CommittedOffset
+from logpersister.records.escaping import QUARANTINE
+from logpersister.replay.output import TopicOutput
+from logpersister.replay.protocol import Step, may_be_written, next_step
+from logpersister.replay.source import EXTENSION, SourceError, SourceRecords
+from logpersister.storage import names
+from logpersister.storage.errors import StorageError
+from logpersister.storage.facts import ForeignObjectError, ObjectFacts
+from logpersister.storage.names import ObjectName
+from logpersister.storage.replays import Replay, Source, begin_replay, get_replay, settle_replay
+from logpersister.storage.store import ObjectStore
+
+_AS_ITS_SOURCE: Final = ("group", "generation", "revision", "topic", "topic-id", "partition", "start", "end", "parser")
+"""What an object of a replay says as its source does: it is one of the range, which that revision had promised."""
+_ORIGIN: Final = "replay-of"
+"""The same, of its source: the extension, by which alone their names differ when both are in quarantine."""
+
+_ENDS: Final = {
+    Step.LOST: "it was deleted while its replay was under way, by somebody else: restore it (bucket versions, backup), "
+    "then replay it again",
+    Step.CHANGED: "it has other records than when its replay began: it was written anew since. Nothing was deleted; "
+    "logpersister verify --deep tells what is where",
+}
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What a revision says of the records of an object."""
+
+    records: int = 0
+    accepted: int = 0
+
+    @property
+    def refused(self) -> int:
+        return self.records - self.accepted
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of an object in quarantine."""
+
+    judgement: Judgement
+    replay: Replay | None = None
+    """Its replay, settled; None: it stays as it is."""
+    waits: bool = False
+    """Whether it stays because the replay that has refused its records is not settled yet."""
+
+
+class Replayer:
+    """Replays the objects of one group. Every method may be repeated after a crash."""
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        group: str,
+        output_of: Callable[[str], TopicOutput],
+        output_under: Callable[[str], TopicOutput],
+        put_revision: Callable[[str, Mapping[str, Any]], None],
+    ) -> None:
+        """Begin.
+
+        Args:
+            store: where the objects are.
+            group: whose they are.
+            output_of: how the manifest writes a topic now.
+            output_under: how a revision does that has begun a replay. Raises SourceError.
+            put_revision: stores the snapshot of a revision, before the first note names it.
+        """
+        self._store = store
+        self._group = group
+        self._output_of = output_of
+        self._output_under = output_under
+        self._put_revision = put_revision
+
+    def may_be_written(self, key: str, name: ObjectName, committed: CommittedOffset | None) -> bool:
+        """Return whether a member may still be at work on the range of an object. Raises SourceError, StorageError."""
+        source, _ = self._look(key, name)
+        return source is not None and may_be_written(source, committed)
+
+    def judge(self, key: str, name: ObjectName) -> Judgement:
+        """Return what the manifest says of an object; writes nothing. Raises SourceError, StorageError."""
+        source, _ = self._look(key, name)
+        return Judgement() if source is None else self._judged(key, source, self._output_of(name.topic))
+
+    def replay(self, key: str, name: ObjectName) -> Result:
+        """Replay an object, if any of its records is good now. Raises SourceError, StorageError."""
+        while True:
+            is_live = self._is_live(key, name)
+            source, note = self._look(key, name)
+            step = next_step(source, note, is_live=is_live)
+            if step is Step.DONE:
+                return Result(_of(note), note) if note is not None else Result(Judgement())
+            if step is Step.WAIT:
+                return Result(Judgement(), waits=True)
+            if step in _ENDS:
+                raise SourceError(_ENDS[step])
+            try:
+                refused = self._take(step, key, name, source, note)
+            except (SourceError, StorageError):
+                if (source, note) == self._look(key, name):
+                    raise
+                continue  # another replay was faster, and has deleted what was being read
+            if refused is not None:
+                return Result(refused)
+
+    def _take(
+        self, step: Step, key: str, name: ObjectName, source: Source | None, note: Replay | None
+    ) -> Judgement | None:
+        """Take a step; return what is said of the source if none of its records is good, so that it stays."""
+        if step is Step.DELETE:
+            self._store.delete(key)
+        elif note is not None:
+            settle_replay(self._store, self._group, self._written(key, name, note))
+        elif source is not None:
+            output = self._output_of(name.topic)
+            judgement = self._judged(key, source, output)
+            if not judgement.accepted:
+                return judgement
+            self._put_revision(output.revision, output.document)
+            begin_replay(self._store, self._group, Replay(source, output.revision))
+        return None
+
+    def _look(self, key: str, name: ObjectName) -> tuple[Source | None, Replay | None]:
+        """Return the source, looked at first, and the note of its replay."""
+        facts = self._facts(key)
+        if facts is not None:
+            if facts.group != self._group:
+                raise SourceError(f"group {facts.group} has written it")
+            if not name.extension.endswith(EXTENSION):
+                raise SourceError(
+                    f"objects {name.extension or 'without extension'} do not keep all of a record; while Kafka has "
+                    "its range, store it again in a higher generation. Set spec.parser.quarantine.format to parquet "
+                    "for those to come"
+                )
+        source = None if facts is None else Source.of(self._store.prefix, key, facts)
+        return source, get_replay(self._store, self._group, key)
+
+    def _is_live(self, key: str, name: ObjectName) -> bool:
+        """Return False for an object of a replay that is not settled."""
+        if name.replay is None:
+            return True
+        metadata = self._store.metadata(key)
+        if metadata is None:
+            return True  # it has gone, and nothing rests on this
+        origin = names.object_key(
+            self._store.prefix,
+            name.topic,
+            name.path,
+            name.generation,
+            name.partition,
+            name.start,
+            metadata.get(_ORIGIN, ""),
+        )
+        note = get_replay(self._store, self._group, origin)
+        return note is not None and note.settled and note.id == name.replay
+
+    def _facts(self, key: str) -> ObjectFacts | None:
+        try:
+            return self._store.facts(key)
+        except ForeignObjectError as error:
+            raise SourceError(str(error)) from None
+
+    @contextmanager
+    def _reading(self, key: str, source: Source, output: TopicOutput) -> Iterator[SourceRecords]:
+        with SourceRecords.read(source, self._store.read(key), output.most_rows) as records:
+            if output.file_format.wants_headers and not records.has_headers:
+                raise SourceError(
+                    "it has no headers, and spec.output stores them; leave them out of the columns of Kafka, or store "
+                    "its range again in a higher generation while Kafka has it"
+                )
+            yield records
+
+    def _judged(self, key: str, source: Source, output: TopicOutput) -> Judgement:
+        judgement = Judgement()
+        with self._reading(key, source, output) as records:
+            for batch in records.batches():
+                refused = None if output.parser is None else output.parser.parse(batch).refused
+                judgement.records += batch.num_rows
+                judgement.accepted += batch.num_rows - (0 if refused is None else len(refused.rows))
+        return judgement
+
+    def _written(self, key: str, name: ObjectName, note: Replay) -> Replay:
+        """Write all objects of a replay; return it settled."""
+        output = self._output_under(note.revision)
+        source = note.source
+        work = RangeWork(source.range, source.topic_id, name.generation, 0, source.range.start, again=True)
+        objects = _Objects(self._store, self._source_metadata(key), name, note, output.file_format)
+        writer = RangeWriter(work, output.layout, output.file_format, objects.open, output.room)
+        try:
+            with self._reading(key, source, output) as records:
+                while True:
+                    for batch in records.batches():
+                        writer.write(batch)
+                    if not writer.end_pass():
+                        break
+            written = writer.objects()
+        except BaseException:
+            writer.abort()
+            raise
+        found = {one.key[len(names.head(self._store.prefix)) :]: one.records for one in written}
+        if sum(found.values()) != source.records:
+            raise SourceError(f"{sum(found.values())} of its {source.records} records were written: a bug, report it")
+        return replace(note, objects=found)
+
+    def _source_metadata(self, key: str) -> Mapping[str, str]:
+        metadata = self._store.metadata(key)
+        if metadata is None:
+            raise SourceError("it was deleted meanwhile, perhaps by another replay; replay again")
+        return metadata
+
+
+def _of(note: Replay) -> Judgement:
+    """Return what a settled replay has made of its records."""
+    refused = f"/{QUARANTINE}/"
+    objects = note.objects or {}
+    return Judgement(note.source.records, sum(count for path, count in objects.items() if refused not in f"/{path}"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Objects:
+    """The objects of a replay in the bucket."""
+
+    store: ObjectStore
+    of_source: Mapping[str, str]
+    """Metadata of the source."""
+    name: ObjectName
+    note: Replay
+    file_format: Format
+
+    def open(self, work: RangeWork, path: str) -> Upload:
+        of, extension = work.range.partition, self.file_format.extension
+        metadata = {key: self.of_source[key] for key in _AS_ITS_SOURCE}
+        metadata |= {"rules": self.note.revision, _ORIGIN: self.name.extension}
+        return self.store.writer(
+            names.object_key(
+                self.store.prefix,
+                of.topic,
+                path,
+                self.name.generation,
+                of.partition,
+                work.range.start,
+                names.replay_extension(self.note.id, extension),
+            ),
+            metadata,
+            content_type=self.file_format.content_type,
+            content_encoding=self.file_format.content_encoding,
+            sweep=True,
+        )

@@ -1,0 +1,166 @@
+"""Notes of replays: which object in quarantine is replayed, under which revision, and what has become of its records.
+
+One note for each object. It is written before the first object of the replay and never removed: the range may be
+executed again much later (`plan.recovery`), and whoever finds its quarantine once more sees that the records stand
+elsewhere.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, Self
+
+from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.storage.asking import ask_each
+from logpersister.storage.errors import StorageError
+from logpersister.storage.facts import ObjectFacts
+from logpersister.storage.names import head, relative_key, replay_key, replays_prefix
+from logpersister.storage.store import ObjectStore
+
+REPLAY_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An object in quarantine, by what identifies its records."""
+
+    path: str
+    """Its name below the prefix: notes may be copied with the objects to another bucket or prefix."""
+    range: Range
+    topic_id: str | None
+    generation: int
+    first: Offset
+    last: Offset
+    records: int
+    checksum: str
+    revision: str
+    """That has refused the records."""
+
+    @classmethod
+    def of(cls, prefix: str, key: str, facts: ObjectFacts) -> Self:
+        """Return the object `key` below a prefix as a source."""
+        path = relative_key(prefix, key)
+        if path is None:
+            raise ValueError(f"{key!r} is not below {prefix!r}")
+        return cls(
+            path,
+            facts.range,
+            facts.topic_id,
+            facts.generation,
+            facts.first,
+            facts.last,
+            facts.records,
+            facts.checksum,
+            facts.rules or facts.revision,
+        )
+
+    def covers(self, other: "Source") -> bool:
+        """Whether another object of this name can have no record that this one has not.
+
+        A range that is executed again gives the same object, or one with fewer records: Kafka's compaction took some.
+        """
+        same = replace(other, first=self.first, last=self.last, records=self.records, checksum=self.checksum) == self
+        is_within = self.first <= other.first and other.last <= self.last and other.records <= self.records
+        return same and is_within
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "object": self.path,
+            "topic": self.range.partition.topic,
+            "partition": self.range.partition.partition,
+            "start": self.range.start,
+            "end": self.range.end,
+            "topicId": self.topic_id,
+            "generation": self.generation,
+            "first": self.first,
+            "last": self.last,
+            "records": self.records,
+            "checksum": self.checksum,
+            "revision": self.revision,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A replay of one object: `settled` once its records stand in the `objects`, all of them."""
+
+    source: Source
+    revision: str
+    """Whose parser and output the objects are made by, whoever makes them."""
+    objects: Mapping[str, int] | None = None
+    """Their names below the prefix, and how many records each has; None: not all of them are there yet."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether the records are in the objects of the replay, and no longer in the source."""
+        return self.objects is not None
+
+    @property
+    def id(self) -> str:
+        """What its objects have in their names: another source, other records, or another revision have another."""
+        said = f"{self.source.path}\n{self.source.checksum}\n{self.revision}"
+        return sha256(said.encode()).hexdigest()[:REPLAY_DIGITS]
+
+    def keys(self, prefix: str) -> dict[str, int]:
+        """Return the names of its objects, and how many records each has."""
+        return {head(prefix) + path: records for path, records in (self.objects or {}).items()}
+
+    def document(self) -> dict[str, Any]:
+        objects = None if self.objects is None else dict(self.objects)
+        return {"source": self.source.document(), "revision": self.revision, "objects": objects}
+
+
+def begin_replay(store: ObjectStore, group: str, replay: Replay) -> None:
+    """Note that an object is replayed, unless that was noted before. Raises StorageError."""
+    store.put_json(_key(store, group, replay.source), replay.document(), if_absent=True)
+
+
+def settle_replay(store: ObjectStore, group: str, replay: Replay) -> None:
+    """Note that all objects of a replay are there; the same note again replaces itself. Raises StorageError."""
+    if not replay.settled:
+        raise ValueError(f"the replay of {replay.source.path} has no objects yet")
+    store.put_json(_key(store, group, replay.source), replay.document())
+
+
+def get_replay(store: ObjectStore, group: str, key: str) -> Replay | None:
+    """Return the replay of an object in quarantine, None when there is none. Raises StorageError."""
+    noted = replay_key(store.prefix, group, key)
+    document = store.get_json(noted)
+    return None if document is None else _parsed(noted, document)
+
+
+def list_replays(store: ObjectStore, group: str, topic: str) -> Iterator[Replay]:
+    """Yield all replays of a topic. Raises StorageError."""
+    keys = (listed.key for listed in store.list_objects(replays_prefix(store.prefix, group, topic)))
+    for key, document in ask_each(lambda key: (key, store.get_json(key)), keys):
+        if document is not None:
+            yield _parsed(key, document)
+
+
+def _key(store: ObjectStore, group: str, source: Source) -> str:
+    return replay_key(store.prefix, group, head(store.prefix) + source.path)
+
+
+def _parsed(key: str, document: Mapping[str, Any]) -> Replay:
+    try:
+        source, objects = document["source"], document["objects"]
+        partition = TopicPartition(str(source["topic"]), int(source["partition"]))
+        return Replay(
+            Source(
+                path=str(source["object"]),
+                range=Range(partition, int(source["start"]), int(source["end"])),
+                topic_id=None if source["topicId"] is None else str(source["topicId"]),
+                generation=int(source["generation"]),
+                first=int(source["first"]),
+                last=int(source["last"]),
+                records=int(source["records"]),
+                checksum=str(source["checksum"]),
+                revision=str(source["revision"]),
+            ),
+            str(document["revision"]),
+            None if objects is None else {str(path): int(records) for path, records in objects.items()},
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise StorageError(
+            "damaged", f"object {key!r} is not a note of a replay ({error!r}); see who changed it"
+        ) from None

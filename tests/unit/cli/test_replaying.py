@@ -1,0 +1,109 @@
+"""``quarantine replay``: what it does, what it says, and that ``--dry-run`` does nothing."""
+
+import argparse
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any
+
+import pytest
+
+from logpersister.cli import quarantine, replaying
+from logpersister.cli.exits import Exit
+from logpersister.manifest import LogPersister
+from logpersister.plan.intents import UnknownMetadataError
+from tests.unit.replay.bucket import CLICKS, Bucket, store_range
+from tests.unit.replay.samples import NUMBERS, RECORDS, TEXTS, resource
+from tests.unit.verify.samples import committed
+
+
+@pytest.fixture
+def bucket() -> Bucket:
+    bucket = Bucket()
+    store_range(bucket, NUMBERS, RECORDS)
+    return bucket
+
+
+def run(
+    monkeypatch: pytest.MonkeyPatch, bucket: Bucket, manifest: LogPersister, commits: Any = None, **options: Any
+) -> tuple[int, str, str]:
+    @contextmanager
+    def opened(*_: Any) -> Iterator[Bucket]:
+        yield bucket
+
+    monkeypatch.setattr("logpersister.cli.bucket.opened", opened)
+    monkeypatch.setattr("logpersister.cli.context.manifest", lambda _: manifest)
+    monkeypatch.setattr("logpersister.cli.context.secrets", lambda *_: None)
+    monkeypatch.setattr(replaying, "_commits", lambda *_: commits)
+    given = {"file": "-", "topic": None, "json": False, "dry_run": False, "without_kafka": commits is None}
+    arguments = argparse.Namespace(action="replay", timeout=1.0, **(given | options))
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = quarantine.run(arguments)
+    return code, out.getvalue(), err.getvalue()
+
+
+def test_a_dry_run_and_a_replay(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:
+    before = dict(bucket.objects)
+    row = "TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED\nclicks        1        4         2        2\n\n"
+    dry = run(monkeypatch, bucket, TEXTS, dry_run=True)
+    assert dry == (Exit.OK, f"{row}2 records would be replayed; nothing was written\n", "")
+    assert bucket.objects == before
+
+    code, out, _ = run(monkeypatch, bucket, TEXTS, {CLICKS: committed(200, topic_id="id")}, json=True)
+    document = json.loads(out)
+    (one,) = document["objects"]
+    assert code == Exit.OK
+    assert document["totals"] == {"objects": 1, "records": 4, "accepted": 2, "refused": 2}
+    assert (one["state"], one["object"] in bucket.objects) == ("replayed", False)
+    assert {"raw/" + key for key in one["to"]} <= bucket.objects.keys()
+    assert [key.split("/")[1] for key in one["to"]] == ["_quarantine", "dt=1970-01-02", "dt=1970-01-05"]
+
+    assert run(monkeypatch, bucket, TEXTS)[1].endswith("0 records replayed\n")
+
+
+def test_what_is_not_committed_waits(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:
+    before = dict(bucket.objects)
+    code, out, _ = run(monkeypatch, bucket, TEXTS, {CLICKS: committed(100, topic_id="id")})
+    assert code == Exit.OK
+    assert "1 object left for later: a member or another replay is at work on it" in out
+    code, _, err = run(monkeypatch, bucket, TEXTS, {CLICKS: UnknownMetadataError("lp9")})
+    assert (code, "cannot be read (lp9)" in err) == (Exit.FAILED, True)
+    assert bucket.objects == before
+
+
+def test_what_cannot_be_replayed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    bucket = Bucket()
+    store_range(bucket, resource("int64", format="jsonl"), RECORDS)
+    code, out, err = run(monkeypatch, bucket, TEXTS)
+    assert code == Exit.FAILED
+    assert out.startswith("TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED\nclicks        1        -")
+    assert err.startswith(
+        "raw/clicks/_quarantine/1_0_00000000000000000100.jsonl.gz: cannot be replayed: objects .jsonl"
+    )
+
+
+def test_a_replay_that_another_build_has_begun(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:
+    """The revision of a note is asked for in the bucket: here it is gone, or by other rules."""
+    run(monkeypatch, bucket, TEXTS)
+    (noted,) = (key for key in bucket.objects if "/replays/" in key)
+    note = json.loads(bucket.objects[noted][0])
+    snapshot = next(key for key in bucket.objects if note["revision"] in key)
+    bucket.objects[noted] = json.dumps(note | {"objects": None}).encode(), {}
+    store_range(bucket, NUMBERS, RECORDS)
+
+    document = json.loads(bucket.objects[snapshot][0])
+    changed = document | {"rules": document["rules"] | {"rows:json": 99}}
+    for found, message in (
+        (changed, "under other rules: rows:json (there 99, here"),
+        (document | {"spec": document["spec"] | {"novelty": 1}}, "this version cannot execute it"),
+    ):
+        bucket.objects[snapshot] = json.dumps(found).encode(), {}
+        assert message in run(monkeypatch, bucket, NUMBERS)[2]
+    content = bucket.objects.pop(snapshot)
+    assert "whose snapshot is not in the bucket" in run(monkeypatch, bucket, NUMBERS)[2]
+
+    bucket.objects[snapshot] = json.dumps(document).encode(), content[1]
+    code, out, err = run(monkeypatch, bucket, NUMBERS)
+    assert (code, err) == (Exit.OK, "")
+    assert "2 records replayed" in out

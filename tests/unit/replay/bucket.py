@@ -1,0 +1,168 @@
+"""A bucket in memory, whose every request may be the last one of the process that sends it."""
+
+import json
+from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from logpersister.formats.base import Bytes
+from logpersister.formats.registry import make_format
+from logpersister.manifest import LogPersister
+from logpersister.manifest.revision import revision_of
+from logpersister.pipeline.persist import RangeWriter
+from logpersister.pipeline.rules import rules_of
+from logpersister.pipeline.work import RangeWork
+from logpersister.ranges import Range, TopicPartition
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.quarantine import layout_of
+from logpersister.replay.execution import Replayer
+from logpersister.replay.output import TopicOutput
+from logpersister.storage import names
+from logpersister.storage.errors import StorageError
+from logpersister.storage.facts import ObjectFacts, parse_facts
+from logpersister.storage.names import ObjectName
+from logpersister.storage.object_requests import StoredObject
+from logpersister.storage.store import ListedObject, ObjectStore
+from tests.unit.formats.samples import Record, batch, with_headers
+
+GROUP = "clicks-backup"
+CLICKS = TopicPartition("clicks", 0)
+RANGE = Range(CLICKS, 100, 200)
+
+
+class KilledError(BaseException):
+    """The process is gone: nothing catches it."""
+
+
+@dataclass
+class Bucket:
+    """Objects with their metadata, and documents."""
+
+    objects: dict[str, tuple[bytes, Mapping[str, str]]] = field(default_factory=dict)
+    requests: int = 0
+    dies_at: tuple[int, bool] | None = None
+    """At which request the process dies, and whether the bucket has still done what it asked for."""
+    prefix: str = "raw"
+
+    @property
+    def store(self) -> ObjectStore:
+        return cast("ObjectStore", self)
+
+    def _request(self, *, done: bool) -> None:
+        self.requests += not done
+        if self.dies_at == (self.requests, done):
+            raise KilledError
+
+    def put(self, key: str, content: bytes, metadata: Mapping[str, str]) -> None:
+        self._request(done=False)
+        self.objects[key] = content, metadata
+        self._request(done=True)
+
+    def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> None:
+        if not (if_absent and key in self.objects):
+            self.put(key, json.dumps(document, sort_keys=True).encode(), {})
+
+    def get_json(self, key: str) -> dict[str, Any] | None:
+        self._request(done=False)
+        document: dict[str, Any] | None = json.loads(self.objects[key][0]) if key in self.objects else None
+        return document
+
+    def delete(self, key: str) -> None:
+        self._request(done=False)
+        self.objects.pop(key, None)
+        self._request(done=True)
+
+    def metadata(self, key: str) -> Mapping[str, str] | None:
+        self._request(done=False)
+        return self.objects[key][1] if key in self.objects else None
+
+    def facts(self, key: str) -> ObjectFacts | None:
+        metadata = self.metadata(key)
+        return None if metadata is None else parse_facts(key, metadata, None)
+
+    def read(self, key: str) -> Generator[bytes, None, None]:
+        self._request(done=False)
+        if key not in self.objects:
+            raise StorageError("other", "NoSuchKey", code="NoSuchKey")
+        yield self.objects[key][0]
+
+    def writer(self, key: str, metadata: Mapping[str, str], **_: Any) -> "Upload":
+        return Upload(self, key, metadata)
+
+    def list_objects(self, prefix: str) -> Iterator[ListedObject]:
+        for key, (content, _) in sorted(self.objects.items()):
+            if key.startswith(prefix):
+                yield ListedObject(key, len(content), datetime(2026, 11, 24, tzinfo=UTC))
+
+    def inventory(self, topic: str) -> Iterator[tuple[ObjectName, ListedObject]]:
+        for listed in self.list_objects(names.topic_prefix(self.prefix, topic)):
+            name = names.parse_object_key(self.prefix, listed.key)
+            if name is not None:
+                yield name, listed
+
+    def quarantined(self) -> list[tuple[str, ObjectName]]:
+        return [(listed.key, name) for name, listed in self.inventory("clicks") if name.path == QUARANTINE]
+
+
+@dataclass
+class Upload:
+    bucket: Bucket
+    key: str
+    metadata: Mapping[str, str]
+    content: bytearray = field(default_factory=bytearray)
+
+    def write(self, data: Bytes) -> None:
+        self.content += memoryview(data)
+
+    def finish_async(self, facts: Mapping[str, str]) -> Future[StoredObject]:
+        self.bucket.put(self.key, bytes(self.content), {**self.metadata, **facts})
+        future: Future[StoredObject] = Future()
+        future.set_result(StoredObject(self.key, len(self.content)))
+        return future
+
+    def abort(self) -> None:
+        """Leave nothing behind."""
+
+
+def output_of(resource: LogPersister) -> TopicOutput:
+    return TopicOutput.of(revision_of(resource, "1", rules_of(resource)), resource, None)
+
+
+def store_range(bucket: Bucket, resource: LogPersister, records: list[Record]) -> None:
+    """Store a range as a member does."""
+    output, spec = output_of(resource), resource.spec
+    bucket.objects[names.revision_key("raw", GROUP, output.revision)] = json.dumps(output.document).encode(), {}
+    metadata = {
+        "group": GROUP,
+        "generation": "1",
+        "revision": output.revision,
+        "topic": "clicks",
+        "topic-id": "id",
+        "partition": "0",
+        "start": str(RANGE.start),
+        "end": str(RANGE.end),
+        "parser": spec.parser.type,
+    }
+    made = make_format(spec.output, spec.parser, spec.row_schema)
+
+    def opened(_: RangeWork, path: str) -> Upload:
+        return Upload(bucket, names.object_key("raw", "clicks", path, 1, 0, RANGE.start, made.extension), metadata)
+
+    layout = layout_of(spec.output, spec.parser, spec.row_schema)
+    writer = RangeWriter(RangeWork(RANGE, "id", 1, 0, RANGE.start), layout, made, opened, output.room)
+    rows = batch(records)
+    writer.write(with_headers(rows, [[(b"trace", b"1")]]) if made.wants_headers else rows)
+    assert not writer.end_pass()
+
+
+def replayer(bucket: Bucket, *resources: LogPersister) -> Replayer:
+    """Return a replayer under the first resource, which can go on under all of them."""
+    outputs = {output.revision: output for output in map(output_of, resources)}
+    now = output_of(resources[0])
+    return Replayer(bucket.store, GROUP, lambda _: now, outputs.__getitem__, _put_revision(bucket))
+
+
+def _put_revision(bucket: Bucket) -> Any:
+    return lambda revision, document: bucket.put_json(names.revision_key("raw", GROUP, revision), document)

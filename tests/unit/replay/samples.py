@@ -1,0 +1,43 @@
+"""A range with records that one schema refuses, and other schemas accept."""
+
+from typing import Any
+
+from logpersister.manifest import LogPersister
+from logpersister.storage.replays import Replay, list_replays
+from tests.unit.formats.samples import Record
+from tests.unit.manifest.documents import accepted
+from tests.unit.replay.bucket import GROUP, Bucket, replayer
+
+DAY = 86_400_000
+VALUES = [b'{"id": 1}', b'{"id": "2"}', b"{", b'{"id": 3}', b'{"id": "4"}', b'{"n": 5}']
+RECORDS = [Record(100 + place, DAY * place, b"k", value) for place, value in enumerate(VALUES)]
+GOOD = {"dt=1970-01-01": 100, "dt=1970-01-04": 103}
+_BY_DAY = [{"date": {"granularity": "day"}}]
+
+
+def resource(type_: str, *, required: bool = True, **output: Any) -> LogPersister:
+    fields = [{"name": "id", "type": type_, "required": required}]
+    output = {"format": "parquet", "partitionBy": _BY_DAY} | output
+    return accepted({"spec.output": output, "spec.parser": {"type": "json"}, "spec.schema": {"fields": fields}})
+
+
+NUMBERS = resource("int64")
+"""Refuses the offsets 101, 102, 104 and 105."""
+TEXTS = resource("string")
+"""Accepts 101 and 104 of them."""
+TEXTS_OR_NONE = resource("string", required=False)
+"""Accepts 105, too."""
+NO_PARSER = accepted(
+    {"spec.output": {"format": "jsonl", "jsonl": {"kafkaColumns": ["offset"]}, "partitionBy": _BY_DAY}}
+)
+
+
+def replay(bucket: Bucket, *resources: LogPersister) -> list[tuple[int, int]]:
+    """Replay all; return how many of the records of each object were accepted and refused."""
+    runs = replayer(bucket, *resources)
+    found = [runs.replay(key, name).judgement for key, name in bucket.quarantined()]
+    return [(one.accepted, one.refused) for one in found]
+
+
+def noted(bucket: Bucket) -> list[Replay]:
+    return list(list_replays(bucket.store, GROUP, "clicks"))

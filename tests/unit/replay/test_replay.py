@@ -1,0 +1,213 @@
+"""Replays of quarantine: what becomes of the records, and a death at every request of one."""
+
+import contextlib
+import io
+import json
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from logpersister.manifest import LogPersister
+from logpersister.ranges import Offset
+from logpersister.replay.execution import Judgement
+from logpersister.replay.protocol import Step, may_be_written, next_step
+from logpersister.replay.source import SourceError
+from logpersister.storage.replays import Replay, Source, get_replay
+from tests.unit.formats.samples import Record
+from tests.unit.replay.bucket import CLICKS, GROUP, RANGE, Bucket, KilledError, replayer, store_range
+from tests.unit.replay.samples import GOOD, NO_PARSER, NUMBERS, RECORDS, TEXTS, TEXTS_OR_NONE, noted, replay, resource
+from tests.unit.verify.samples import committed, pending
+
+
+@pytest.fixture
+def bucket() -> Bucket:
+    bucket = Bucket()
+    store_range(bucket, NUMBERS, RECORDS)
+    return bucket
+
+
+def places(bucket: Bucket, kind: str = "") -> dict[str, list[Offset]]:
+    """Return the offsets in each folder with Parquet files, of objects whose extension begins so."""
+    found: dict[str, list[Offset]] = {}
+    for name, listed in bucket.inventory("clicks"):
+        if name.extension.startswith(kind) and name.extension.endswith(".parquet"):
+            rows = pq.read_table(io.BytesIO(bucket.objects[listed.key][0]))
+            facts = bucket.facts(listed.key)
+            assert facts is not None
+            assert (facts.range, facts.records) == (RANGE, rows.num_rows)
+            offsets: list[Any] = rows["kafka_offset"].to_pylist() if name.path == "_quarantine" else [facts.first]
+            found.setdefault(name.path, []).extend(offsets)
+    return found
+
+
+def test_good_records_go_to_their_folders_and_the_others_stay(bucket: Bucket) -> None:
+    before = dict(bucket.objects)
+    (source,) = bucket.quarantined()
+    assert places(bucket)["_quarantine"] == [101, 102, 104, 105]
+
+    assert replay(bucket, TEXTS) == [(2, 2)]
+
+    assert places(bucket, ".r") == {"dt=1970-01-02": [101], "dt=1970-01-05": [104], "_quarantine": [102, 105]}
+    assert places(bucket, ".parquet") == {path: [offset] for path, offset in GOOD.items()}
+    note = get_replay(bucket.store, GROUP, source[0])
+    assert note is not None
+    assert [note] == noted(bucket)
+    assert set(bucket.objects) == {*before, *note.keys("raw")} - {source[0]} | documents(bucket)
+    for key in note.keys("raw"):
+        facts = bucket.facts(key)
+        assert facts is not None
+        assert (facts.parser, facts.rules) == ("json", note.revision) != ("json", facts.revision)
+    assert replay(bucket, TEXTS) == [(0, 2)], "nothing more is good"
+    assert len(noted(bucket)) == 1
+
+    assert replay(bucket, TEXTS_OR_NONE) == [(1, 1)]
+    assert places(bucket, ".r")["_quarantine"] == [102]
+    assert replay(bucket, NO_PARSER) == [(1, 0)]
+    assert "_quarantine" not in places(bucket)
+    (last,) = [key for key in bucket.objects if key.endswith(".jsonl.gz")]
+    assert "dt=1970-01-03" in last
+
+
+def documents(bucket: Bucket) -> set[str]:
+    return {key for key in bucket.objects if "/_logpersister/" in f"/{key}"}
+
+
+def test_what_is_refused_all_the_same_is_left_alone(bucket: Bucket) -> None:
+    before = dict(bucket.objects)
+    assert replay(bucket, NUMBERS) == [(0, 4)]
+    key, name = bucket.quarantined()[0]
+    assert replayer(bucket, TEXTS).judge(key, name) == Judgement(4, 2)
+    assert bucket.objects == before
+
+
+def test_a_death_at_any_request_and_another_replay(bucket: Bucket) -> None:
+    """Whoever goes on gets to the same objects, also under another revision: the note says under which."""
+    initial = dict(bucket.objects)
+    replay(bucket, TEXTS)
+    expected = dict(bucket.objects)
+    for number in range(1, bucket.requests + 1):
+        for is_done in (False, True):
+            dying = Bucket(dict(initial), dies_at=(number, is_done))
+            with contextlib.suppress(KilledError):
+                replay(dying, TEXTS)
+            dying.dies_at = None
+            assert {102, 105} <= set(places(dying)["_quarantine"]), "the records are somewhere at every moment"
+            again, under_another = Bucket(dict(dying.objects)), Bucket(dict(dying.objects))
+            replay(again, TEXTS)
+            assert again.objects == expected
+
+            replay(under_another, TEXTS_OR_NONE, TEXTS)
+            if any("/replays/" in key for key in dying.objects):
+                stored, other = {*expected}, {*under_another.objects}
+                assert all("/_quarantine/" in key for key in stored - other), "what was refused may be replayed at once"
+                assert all(under_another.objects[key] == expected[key] for key in stored & other)
+            else:
+                assert places(under_another, ".r")["_quarantine"] == [102]
+
+
+def test_a_member_stores_the_range_again(bucket: Bucket) -> None:
+    """A zombie, or a recovery: the note tells that the records are elsewhere."""
+    initial = dict(bucket.objects)
+    replay(bucket, TEXTS)
+    expected = dict(bucket.objects)
+    store_range(bucket, NUMBERS, RECORDS)
+    assert len(bucket.quarantined()) == 2
+    assert sorted(replay(bucket, TEXTS)) == [(0, 2), (2, 2)]
+    assert bucket.objects == expected
+
+    store_range(bucket, NUMBERS, [record for record in RECORDS if record.offset != 105])  # compaction took one
+    replay(bucket, TEXTS)
+    assert {key: bucket.objects[key] for key in expected if key not in initial} == {
+        key: value for key, value in expected.items() if key not in initial
+    }
+
+    store_range(bucket, NUMBERS, [*RECORDS, Record(150, 0, b"k", b"{")])  # nobody knows how
+    with pytest.raises(SourceError, match="it has other records than when its replay began"):
+        replay(bucket, TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("member", "replaying", "message"),
+    [
+        (resource("int64", format="jsonl"), TEXTS, r"objects \.jsonl\.gz do not keep all of a record"),
+        (NUMBERS, resource("string", parquet={"kafkaColumns": ["headers"]}), "it has no headers, and spec.output"),
+    ],
+)
+def test_what_cannot_be_replayed(member: LogPersister, replaying: LogPersister, message: str) -> None:
+    bucket = Bucket()
+    store_range(bucket, member, RECORDS)
+    before = dict(bucket.objects)
+    with pytest.raises(SourceError, match=message):
+        replay(bucket, replaying)
+    assert bucket.objects == before
+
+
+def test_damage_is_found_before_anything_is_deleted(bucket: Bucket) -> None:
+    (key, name), *_ = bucket.quarantined()
+    content, metadata = bucket.objects[key]
+    runs = replayer(bucket, TEXTS)
+    for damaged, said, message in (
+        (content[:-9], {}, "no whole Parquet file"),
+        (content, {"checksum": "crc32:00000000-0-0-0"}, "checksum"),
+        (content, {"records": "3"}, "where 3 from 101 on"),
+        (content, {"group": "other"}, "group other has written it"),
+    ):
+        bucket.objects[key] = damaged, {**metadata, **said}
+        with pytest.raises(SourceError, match=message):
+            runs.replay(key, name)
+        assert not any("/replays/" in one for one in bucket.objects)
+
+
+def test_headers_are_kept() -> None:
+    bucket = Bucket()
+    kafka = ["offset", "headers"]
+    store_range(bucket, resource("int64", parquet={"kafkaColumns": kafka}), [Record(101, 1, b"k", b'{"id": "2"}')])
+    replay(bucket, resource("string", parquet={"kafkaColumns": kafka}))
+    ((_, listed),) = bucket.inventory("clicks")
+    rows = pq.read_table(io.BytesIO(bucket.objects[listed.key][0])).to_pylist()
+    assert rows == [{"id": "2", "kafka_offset": 101, "kafka_headers": [{"key": b"trace", "value": b"1"}]}]
+
+
+SOURCE = Source("clicks/_quarantine/1_0_x.parquet", RANGE, "topic-id", 1, 101, 105, 4, "crc32:1", "0")
+LESS = Source("clicks/_quarantine/1_0_x.parquet", RANGE, "topic-id", 1, 102, 105, 3, "crc32:2", "0")
+BEGUN = Replay(SOURCE, "abcdef123456")
+SETTLED = Replay(SOURCE, "abcdef123456", {"clicks/1_0_x.r0.parquet": 4})
+
+
+@pytest.mark.parametrize(
+    ("source", "note", "step"),
+    [
+        (None, None, Step.DONE),
+        (SOURCE, None, Step.BEGIN),
+        (SOURCE, BEGUN, Step.WRITE),
+        (LESS, BEGUN, Step.CHANGED),
+        (None, BEGUN, Step.LOST),
+        (SOURCE, SETTLED, Step.DELETE),
+        (LESS, SETTLED, Step.DELETE),
+        (None, SETTLED, Step.DONE),
+        (SOURCE, Replay(LESS, "abcdef123456", {}), Step.CHANGED),
+    ],
+)
+def test_steps(source: Source | None, note: Replay | None, step: Step) -> None:
+    assert next_step(source, note) is step
+    assert next_step(source, note, is_live=False) is Step.WAIT
+
+
+def test_only_committed_ranges_are_replayed() -> None:
+    assert not may_be_written(SOURCE, None)
+    assert may_be_written(SOURCE, committed(199))
+    assert may_be_written(SOURCE, pending(100, 200))
+    assert may_be_written(SOURCE, pending(100, 200, generation=0))
+    assert not may_be_written(SOURCE, committed(200))
+    assert not may_be_written(SOURCE, pending(200, 300))
+    assert not may_be_written(SOURCE, pending(0, 100, generation=2))
+    assert not may_be_written(SOURCE, committed(0, topic_id="another"))
+
+
+def test_notes_are_read_as_they_were_written() -> None:
+    for note in (BEGUN, SETTLED):
+        bucket = Bucket({"raw/_logpersister/g/replays/k.json": (json.dumps(note.document()).encode(), {})})
+        assert get_replay(bucket.store, "g", "raw/k") == note
+    assert len({BEGUN.id, Replay(LESS, BEGUN.revision).id, Replay(SOURCE, "0").id}) == 3
+    assert BEGUN.source.range.partition == CLICKS
