@@ -1,12 +1,20 @@
 """Values that are no JSON, under ``spec.parser: {type: json}``: nothing stops, nothing is lost, each is on its side."""
 
+import io
 import json
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
+from logpersister.cli import main
 from tests.integration.harness.bucket import StoredObject
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
@@ -209,3 +217,58 @@ def test_a_parser_comes_and_goes(scene: Scene, topic: CreateTopic, verify: Verif
     ]
     assert [one.metadata.get("parser") for one in sorted(objects, key=lambda one: one.start)] == ["json", None, "json"]
     assert_verified(verify, manifests[-1], 15)
+
+
+def test_quarantine_is_replayed_and_the_replay_killed_beside_a_member(
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
+) -> None:
+    """A schema was wrong. Its records come back without Kafka, once each, whenever the replay dies."""
+    name = topic()
+    parser, output = {"type": "json"}, {"format": "parquet", "partitionBy": BY_HOUR}
+    storage = {"endpoint": s3_proxy.endpoint}
+
+    def manifest(type_: str, **parts: Any) -> Path:
+        schema = {"fields": [{"name": "id", "type": type_, "required": True}]}
+        return scene.manifest(kafka={"topics": [name]}, output=output, parser=parser, schema=schema, **parts)
+
+    values = [b'{"id": %d}' % number if number % 2 else b'{"id": "%d"}' % number for number in range(60)] + [b"{"]
+    every = [
+        Record(value, b"key", timestamp=MIDNIGHT_MS + hour * HOUR_MS) for hour in range(len(HOURS)) for value in values
+    ]
+    produce(scene.kafka.bootstrap, name, every)
+    old, new = manifest("int64"), manifest("string")
+    member = scene.member(old)
+    scene.group.wait_current(name, explain=member.tail)
+    (source,) = (key for key in scene.bucket.names(name) if f"/{QUARANTINE}/" in key)
+
+    fault = stalled_puts(f"/{HOURS[1]}/")
+    s3_proxy.inject(fault)
+    command = ["quarantine", "replay", "-f", str(manifest("string", storage=storage))]
+    with subprocess.Popen([sys.executable, "-m", "logpersister", *command]) as replaying:
+        member.wait("an object of the replay is on its way", lambda: fault.met)
+        replaying.kill()
+    s3_proxy.clear()
+    assert source in scene.bucket.names(name)
+    document = verify(new, "--deep")
+    assert {kind for kind, _ in kinds(document)} <= {"replay"}
+    assert document["topics"][0]["compared"] == len(every)
+
+    with redirect_stdout(io.StringIO()) as out:
+        assert main([*command, "--json"]) == 0
+    assert json.loads(out.getvalue())["totals"] == {"objects": 1, "records": 93, "accepted": 90, "refused": 3}
+    assert source not in scene.bucket.names(name)
+    found: Counter[tuple[str, int, str]] = Counter()
+    for key in scene.bucket.names(name):
+        content = scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read()
+        path, rows = key.split(f"/{name}/")[1].rpartition("/")[0], pq.read_table(io.BytesIO(content)).to_pylist()
+        found.update((path, *((-1, "{") if path == QUARANTINE else (int(row["id"]), ""))) for row in rows)
+    assert found == {
+        **{(path, number, ""): 1 for path in HOURS for number in range(60)},
+        (QUARANTINE, -1, "{"): len(HOURS),
+    }
+
+    produce(scene.kafka.bootstrap, name, every[:61])  # the member goes on, under the old schema
+    scene.group.wait_current(name, explain=member.tail)
+    document = verify(old, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert document["topics"][0]["compared"] == len(every) + 61
