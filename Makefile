@@ -15,6 +15,8 @@ UNIT_WORKERS := --numprocesses=logical --dist=worksteal
 # Without compiled modules every member and every Spark worker compiles all of them when it starts.
 unexport PYTHONDONTWRITEBYTECODE
 TIMED := $(PYTHON) scripts/timed.py
+BESIDE := $(PYTHON) scripts/beside.py
+PYTEST := $(PYTHON) scripts/again.py $(BIN)/pytest --cov
 # Makes what the named groups of scripts/part.py lack: code, unit, stack, test, bench, soak, cluster or release. Each includes the former.
 PREPARE := @$(PYTHON) scripts/prepare.py
 UV := .cache/uv/uv
@@ -23,7 +25,8 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo stack stack-down stack-status test ci lint types layers rust pytest coverage golden quick unit model chaos soak \
-	image node-programs prepare-cluster-beside release cluster-up cluster-down test-cluster bench format crds lock clean distclean
+	ci-integration ci-prepare-cluster ci-cluster ci-rest ci-rest-in-turn \
+	image node-programs release cluster-up cluster-down test-cluster bench format crds lock clean distclean
 
 help: ## show the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,14 +58,31 @@ test: ## everything that must hold: style, types, layers, Rust, all tests with a
 	@$(TIMED) rust $(MAKE) --no-print-directory rust
 	@$(TIMED) pytest $(MAKE) --no-print-directory pytest
 
-ci: ## what continuous integration runs (.ci/run): set-up, all that must hold, the tests on a real node
+ci: ## what continuous integration runs (.ci/run): all of `make test`, and the tests on a real node
 	@$(TIMED) setup $(MAKE) --no-print-directory setup
-	@$(MAKE) --no-print-directory --jobs=2 test prepare-cluster-beside
+	@$(MAKE) --no-print-directory --jobs=2 ci-integration ci-prepare-cluster
+	@$(MAKE) --no-print-directory --jobs=2 ci-cluster ci-rest
+
+# Tests of real parts leave a third of two cores idle. What only computes takes that and no more: first what is compiled
+# for the node, then all that needs no server.
+ci-integration:
+	@$(TIMED) lint $(MAKE) --no-print-directory lint
+	@$(TIMED) types $(MAKE) --no-print-directory types
+	@$(TIMED) layers $(MAKE) --no-print-directory layers
+	@$(TIMED) integration $(PYTEST) --cov-report= --cov-fail-under=0 $(WORKERS) tests/integration
+
+ci-prepare-cluster:
+	@$(BESIDE) $(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
+
+ci-cluster:
 	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)
 
-# Tests leave a third of two cores idle. What compiles for the node takes that and no more.
-prepare-cluster-beside:
-	@$(TIMED) prepare-cluster nice -n 19 $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
+ci-rest:
+	@$(BESIDE) $(MAKE) --no-print-directory ci-rest-in-turn
+
+ci-rest-in-turn:
+	@$(TIMED) rust $(MAKE) --no-print-directory rust
+	@$(TIMED) pure $(PYTEST) --cov-append --cov-report=html $(UNIT_WORKERS) --ignore=tests/integration
 
 lint: ## style of Python
 	$(PREPARE) code
@@ -85,7 +105,7 @@ rust: ## style, lints and tests of the native decoder
 
 pytest: ## all Python tests, with coverage of their own processes in htmlcov/ (ARGS='-k name' for some)
 	$(PREPARE) test
-	@$(PYTHON) scripts/again.py $(BIN)/pytest --cov --cov-report=html $(WORKERS) $(ARGS)
+	@$(PYTEST) --cov-report=html $(WORKERS) $(ARGS)
 
 coverage: ## the same, and what members run in processes of their own counts too: slower, and a higher floor
 	@COVERAGE_OF=subprocess $(MAKE) --no-print-directory pytest ARGS='--cov-fail-under=95 $(ARGS)'
@@ -159,6 +179,7 @@ lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproje
 	@$(COMPILE) --no-annotate $(ARGS) --output-file requirements-uv.lock requirements-uv.in
 	@$(COMPILE) --no-annotate $(ARGS) --output-file tests/stack/seaweedfs.lock tests/stack/seaweedfs.in
 	@$(COMPILE) --no-annotate $(ARGS) --output-file tests/stack/registry.lock tests/stack/registry.in
+	@$(COMPILE) --no-annotate --no-deps $(ARGS) --output-file tests/stack/kubernetes/layer.lock tests/stack/kubernetes/layer.in
 	@$(COMPILE) $(ARGS) --extra operator --group dev --output-file requirements.lock pyproject.toml
 	@$(COMPILE) --constraint requirements.lock --output-file images/spark-app.lock pyproject.toml
 	@$(COMPILE) --constraint requirements.lock --output-file images/operator.lock images/operator.in

@@ -17,8 +17,10 @@ LIMITS = {
     "layers": 60,
     "rust": 400,
     "pytest": 3300,
+    "integration": 2600,
     "prepare-cluster": 3300,
     "cluster": 2000,
+    "pure": 2600,
     "all": 5300,
 }
 """Seconds. About twice what a quiet machine with two cores takes, with all caches empty: machines have slow hours.

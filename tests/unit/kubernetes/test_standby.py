@@ -18,11 +18,11 @@ def test_it_is_alive_as_long_as_the_block_runs_and_then_frees_the_port() -> None
     for failure in (None, "the Lease has not been requested for 60 s"):
         with standby.alive(port, lambda failure=failure: failure):  # type: ignore[misc]
             if failure is None:
-                with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/healthz", timeout=5) as answer:
+                with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/healthz", timeout=60) as answer:
                     assert answer.status == 200
             else:
                 with pytest.raises(urllib.error.HTTPError, match="503"):
-                    urllib.request.urlopen(f"http://{LOOPBACK}:{port}/healthz", timeout=5)
+                    urllib.request.urlopen(f"http://{LOOPBACK}:{port}/healthz", timeout=60)
 
 
 class Discovery:

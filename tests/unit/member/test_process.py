@@ -44,7 +44,7 @@ class StartedError(Exception):
 
 def status(address: str, path: str) -> int:
     try:
-        with urllib.request.urlopen(f"http://{address}{path}", timeout=5) as response:
+        with urllib.request.urlopen(f"http://{address}{path}", timeout=60) as response:
             return int(response.status)
     except urllib.error.HTTPError as error:
         return error.code
