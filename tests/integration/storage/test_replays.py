@@ -106,7 +106,9 @@ def test_two_replays_at_once_store_each_record_once(make_store: MakeStore, s3: "
         assert facts.records == file.num_rows
         assert name.replay is not None
         if name.path == "_quarantine":
-            assert file["kafka_key"].to_pylist() == [b"k%d" % offset for offset in file["kafka_offset"].to_pylist()]
+            assert file["kafka_key"].to_pylist() == [
+                f"k{offset}".encode() for offset in file["kafka_offset"].to_pylist()
+            ]
             assert set(file["kafka_offset"].to_pylist()) == {one.offset for one in rows if one.offset % 3 == 2}
         else:
             folder = [one for one in rows if one.offset % 3 != 2 and name.path == f"dt=1970-01-0{1 + one.offset // 50}"]

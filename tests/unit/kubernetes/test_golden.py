@@ -19,40 +19,38 @@ from tests.unit.kubernetes.samples import Life, resource
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = os.environ.get("UPDATE_GOLDEN") == "1"
 
-SPECS: dict[str, dict[str, Any]] = {
-    "small": {},
-    "large": {
-        "kafka": {
-            "bootstrapServers": "broker-1:9093",
-            "topicPattern": "^web\\.",
-            "security": {"protocol": "SASL_SSL", "mechanism": "SCRAM-SHA-512", "secretName": "kafka.login"},
+LARGE: dict[str, Any] = {
+    "kafka": {
+        "bootstrapServers": "broker-1:9093",
+        "topicPattern": "^web\\.",
+        "security": {"protocol": "SASL_SSL", "mechanism": "SCRAM-SHA-512", "secretName": "kafka.login"},
+    },
+    "members": 3,
+    "networkPolicy": "Restricted",
+    "spark": {
+        "executors": 2,
+        "executorPodTemplate": {"spec": {"nodeSelector": {"disk": "none"}}},
+    },
+    "podTemplate": {
+        "metadata": {
+            "labels": {"team": "data", "app.kubernetes.io/name": "mine"},
+            "annotations": {"scrape": "true"},
         },
-        "members": 3,
-        "networkPolicy": "Restricted",
-        "spark": {
-            "executors": 2,
-            "executorPodTemplate": {"spec": {"nodeSelector": {"disk": "none"}}},
-        },
-        "podTemplate": {
-            "metadata": {
-                "labels": {"team": "data", "app.kubernetes.io/name": "mine"},
-                "annotations": {"scrape": "true"},
-            },
-            "spec": {
-                "tolerations": [{"key": "spot", "operator": "Exists"}],
-                "containers": [
-                    {
-                        "name": "member",
-                        "resources": {"requests": {"cpu": "4"}},
-                        "env": [{"name": "TZ", "value": "UTC"}],
-                    },
-                    {"name": "sidecar", "image": "registry.example/sidecar:1"},
-                ],
-                "volumes": [{"name": "tmp", "emptyDir": {"medium": "Memory"}}],
-            },
+        "spec": {
+            "tolerations": [{"key": "spot", "operator": "Exists"}],
+            "containers": [
+                {
+                    "name": "member",
+                    "resources": {"requests": {"cpu": "4"}},
+                    "env": [{"name": "TZ", "value": "UTC"}],
+                },
+                {"name": "sidecar", "image": "registry.example/sidecar:1"},
+            ],
+            "volumes": [{"name": "tmp", "emptyDir": {"medium": "Memory"}}],
         },
     },
 }
+SPECS: dict[str, dict[str, Any]] = {"small": {}, "large": LARGE}
 LABELS = {
     "app.kubernetes.io/name": "logpersister",
     "app.kubernetes.io/instance": "clicks-backup",
