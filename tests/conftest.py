@@ -14,6 +14,8 @@ from tests.examples import register_profiles
 register_profiles()
 
 _MODEL = Path(__file__).parent / "model"
+_BROKERS = Path(__file__).parent / "integration" / "brokers"
+_READER = Path(__file__).parent / "integration" / "reader"
 _WORKER_COVERAGE = Path(__file__).parent / "worker_coverage"
 
 
@@ -35,8 +37,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         wanted = (item.get_closest_marker("soak") is not None) == config.getoption("soak")
         (chosen if wanted else others).append(item)
     config.hook.pytest_deselected(items=others)
-    # Searches compute for long and wait for nothing: begun first, they fill the time in which tests of real parts wait.
-    items[:] = sorted(chosen, key=lambda item: _MODEL not in item.path.parents)
+    items[:] = sorted(chosen, key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """Return when a test begins, among those of the order of files."""
+    path = item.path
+    if _MODEL in path.parents:
+        return 0  # computes for long and waits for nothing: fills the time in which tests of real parts wait
+    if _BROKERS in path.parents and path.name != "test_members.py":
+        return 2  # each file starts three brokers: not all of them at once, when the first ones of all workers begin
+    return 1 if path < _READER else 3
 
 
 def pytest_configure() -> None:
