@@ -52,7 +52,8 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
     first = next(peeked.pieces, b"")
     bound = _Bound([first], peeked.pieces)
     looks = next((name for magic, name in _MAGIC.items() if first.startswith(magic)), "none")
-    if first.startswith(_PARQUET) if output is None else output.format == "parquet":
+    keeps_all = spec is not None and spec.parser.keeps_all_in_quarantine and f"/{QUARANTINE}/" in key
+    if first.startswith(_PARQUET) if output is None else output.format == "parquet" or keeps_all:
         rows = ParquetRows(peeked.size, peeked.section)
         return Preview("parquet", INSIDE, iter(rows), note, keeps_offsets=rows.keeps_offsets)
     looks_so = looks == "none" and first.startswith(_SEQUENCEFILE)

@@ -9,8 +9,10 @@ from typing import Final
 from logpersister.formats import jsonl, parquet, sequencefile, text
 from logpersister.formats.base import Format
 from logpersister.formats.compression import Compression
+from logpersister.formats.file_columns import KAFKA_FIELDS
 from logpersister.formats.jsonl import JsonLinesFormat, JsonLinesOptions
 from logpersister.formats.parquet import PageCompression, ParquetFormat, ParquetOptions
+from logpersister.formats.quarantine import WithQuarantine
 from logpersister.formats.sequencefile import SequenceFileFormat
 from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
@@ -27,7 +29,10 @@ _ANY_BYTES: Final = ParserSpec()
 
 def make_format(output: OutputSpec, parser: ParserSpec = _ANY_BYTES, schema: SchemaSpec | None = None) -> Format:
     """Return the configured format. The manifest has been validated: what it allows exists here (a test holds that)."""
-    return _FACTORIES[output.format](output, parser, schema)
+    configured = _FACTORIES[output.format](output, parser, schema)
+    if not parser.keeps_all_in_quarantine:
+        return configured
+    return WithQuarantine(configured, ParquetFormat(ParquetOptions(kafka_columns=tuple(KAFKA_FIELDS))))
 
 
 def _text(output: OutputSpec, *_: object) -> Format:

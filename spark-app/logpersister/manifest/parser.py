@@ -1,13 +1,28 @@
 """``spec.parser``: what values must be; records whose values are not are stored apart, in quarantine."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from logpersister.manifest.constraint import Model
 from logpersister.manifest.rule import rule
+from logpersister.manifest.shares import Percent
 
 Parser = Literal["bytes", "json", "avro"]
 UnknownFields = Literal["drop", "refuse"]
 Framing = Literal["confluent", "apicurio"]
+QuarantineFormat = Literal["output", "parquet"]
+
+
+class QuarantineSpec(Model):
+    """How records are stored that the parser refuses."""
+
+    format: QuarantineFormat = "output"
+    """`output`: as all other records. `parquet`: as Parquet with everything that a record has (value, key, headers,
+    topic, partition, offset, timestamp), the reason and the field, whatever `spec.output` is, so that
+    `logpersister quarantine replay` can store it again (docs/parsers.md)."""
+
+    hold_above: Annotated[int, Percent("100%")] | None = None
+    """A range of whose records more than this share would go to quarantine is not stored: its partition is held until
+    somebody raises or removes the limit (docs/operations.md). Applies also to what another revision has promised."""
 
 
 class ParserSpec(Model):
@@ -28,10 +43,27 @@ class ParserSpec(Model):
     """Header of Avro values. `confluent`: a zero byte and an id of 4 bytes, as Confluent's serializers write it by
     default, and Apicurio's since version 3. `apicurio`: a zero byte and an id of 8 bytes. Only with `avro`."""
 
+    quarantine: QuarantineSpec = QuarantineSpec()
+    """Only with a parser that refuses values."""
+
     @property
     def has_quarantine(self) -> bool:
         """Whether it may refuse records."""
         return self.type != "bytes"
+
+    @property
+    def keeps_all_in_quarantine(self) -> bool:
+        """Whether what it refuses is stored as Parquet with all of a record, whatever the output is."""
+        return self.has_quarantine and self.quarantine.format == "parquet"
+
+    @rule(
+        "!has(self.quarantine) || $type != 'bytes'",
+        "has no meaning without a parser that refuses values",
+        "remove it, or set spec.parser.type to json or avro",
+        "quarantine",
+    )
+    def _a_quarantine_is_of_a_parser(self) -> bool:
+        return self.has_quarantine or "quarantine" not in self.model_fields_set
 
     @rule(
         "$framing == 'confluent' || $type == 'avro'",

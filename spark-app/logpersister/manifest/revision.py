@@ -51,6 +51,7 @@ _NOT_OF_THE_MANIFEST = ("codeVersion", "rules", "original")
 _PLACE = ("bucket", "prefix")
 _OF_THE_PLACE = (*_PLACE, "encryption", "partSize", "storageClass")
 """What a revision that stores elsewhere asks for there; the rest of ``storage`` says how to reach it."""
+_LIMIT = ("holdAbove",)
 _ACCESS_TO_KAFKA = ("bootstrapServers", "security", "clientRack")
 
 
@@ -185,7 +186,16 @@ def reached_like(document: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
     if registry and our_registry and registry["url"] == our_registry["url"]:
         secret = _only(our_registry, ["secretName"])
         reached["schema"] = {**spec["schema"], "registry": _without(registry, ["secretName"]) | secret}
+    if "parser" in spec:
+        reached["parser"] = _with_limit_of(spec["parser"], ours.get("parser", {}))
     return {**document, "spec": reached}
+
+
+def _with_limit_of(parser: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a parser with our limit of quarantine: it says whether a range is stored, not how. So it can be raised."""
+    limit = _only(own.get("quarantine", {}), _LIMIT)
+    quarantine = _without(parser.get("quarantine", {}), _LIMIT) | limit
+    return _without(parser, ["quarantine"]) | ({"quarantine": quarantine} if quarantine else {})
 
 
 def resource_of(document: Mapping[str, Any]) -> LogPersister:

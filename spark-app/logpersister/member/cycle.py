@@ -184,6 +184,8 @@ class Cycle:
             self.states.hold(range_.partition, holds.topic_recreated(range_.partition, known, "another one"))
         elif error.kind == "other-rules":
             self.states.hold(range_.partition, holds.other_rules(range_.partition, error.message))
+        elif error.kind == "too-many-refused":
+            self.states.hold(range_.partition, holds.too_many_refused(range_.partition, error.message))
         elif error.upload and error.kind in REFUSALS:
             self._refused(range_, error)
 

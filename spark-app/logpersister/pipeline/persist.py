@@ -40,6 +40,10 @@ class Upload(Protocol):
     def abort(self) -> None: ...
 
 
+class TooManyRefusedError(Exception):
+    """The parser refuses a larger share of a range than may go to quarantine; nothing was stored."""
+
+
 OpenUpload = Callable[[RangeWork, str], Upload]
 """Opens the object of a range and a partition path."""
 
@@ -91,8 +95,15 @@ class RangeWriter:
     """
 
     def __init__(
-        self, work: RangeWork, layout: Layout, file_format: Format, open_upload: OpenUpload, room: Room
+        self,
+        work: RangeWork,
+        layout: Layout,
+        file_format: Format,
+        open_upload: OpenUpload,
+        room: Room,
+        hold_above: int | None = None,
     ) -> None:
+        """Begin; `hold_above`: the percentage of records that may go to quarantine, None: any."""
         self.work = work
         self._layout = layout
         self._format = file_format
@@ -103,6 +114,8 @@ class RangeWriter:
         """Rows that wait, by the side of the parser on which they are: each side has columns of its own."""
         self._open: dict[int, _OpenObject] = {}
         self._first_pass = True
+        self._hold_above = hold_above
+        self._records = self._refused = 0
         self._finishing: list[_Finishing] = []
         self._first_refused: tuple[Offset, str] | None = None
         """Its offset, and why."""
@@ -122,6 +135,8 @@ class RangeWriter:
             self._first_refused = first, assignment.refused.reason
         if self._first_pass:
             self._paths.progress = self._progress(batch)
+            self._records += batch.num_rows
+            self._refused += 0 if assignment.refused is None else len(assignment.refused.rows)
         for side in sides(batch, assignment):
             self._take_in(side)
         self._make_room()
@@ -213,7 +228,11 @@ class RangeWriter:
 
         Args:
             unexplained: offsets at the end of the range for which this pass has met only silence.
+
+        Raises TooManyRefusedError at the end of the first pass, when nothing is visible yet.
         """
+        if self._first_pass:
+            self._check_refused()
         self.unexplained = max(self.unexplained, unexplained)
         for each in [*self._open]:
             self._finish(each, unexplained)
@@ -227,6 +246,15 @@ class RangeWriter:
         chosen = self._room.chosen(self._paths.sizes[left], streams=0, share=FILLED)
         self._paths.states[left[chosen]] = State.HELD
         return len(left) > 0
+
+    def _check_refused(self) -> None:
+        if self._hold_above is None or self._refused * 100 <= self._hold_above * self._records:
+            return
+        offset, reason = self._first_refused or (self.work.range.start, "")
+        raise TooManyRefusedError(
+            f"the parser refuses {self._refused} of the {self._records} records of {self.work.range}, more than "
+            f"{self._hold_above}%: offset {offset} is the first ({reason})"
+        )
 
     def _finish(self, each: int, unexplained: int) -> None:
         self._finishing.append(self._open[each].finish(unexplained))

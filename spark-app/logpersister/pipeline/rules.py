@@ -34,6 +34,8 @@ def rules_of(resource: LogPersister) -> Rules:
     """Return the rules of this build that a manifest uses, and no others: those change nothing for it."""
     output, parser = resource.spec.output, resource.spec.parser
     rules: dict[str, int | str] = {"names": names.RULES, f"format:{output.format}": registry.RULES[output.format]}
+    if parser.keeps_all_in_quarantine:
+        rules["format:parquet"] = registry.RULES["parquet"]
     if output.partition_by:
         rules["paths"] = paths.RULES
     if output.partitions_by_fields:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from logpersister.formats.base import Format
 from logpersister.pipeline.dry_run import DryRun, OtherRulesError
-from logpersister.pipeline.persist import OpenUpload, RangeWriter
+from logpersister.pipeline.persist import OpenUpload, RangeWriter, TooManyRefusedError
 from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
@@ -48,6 +48,8 @@ class TaskResources:
     those of this build, so that there is nothing to compare."""
     most_rows: int | None = None
     """How many records are written at once; None: all that were read."""
+    hold_above: int | None = None
+    """The percentage of a range's records that may go to quarantine; None: any."""
 
 
 class Task:
@@ -83,7 +85,7 @@ class Task:
 
     def _writer(self, item: RangeWork) -> RangeWriter:
         of = self._resources
-        return RangeWriter(item, of.layout, of.file_format, of.open_upload, of.room)
+        return RangeWriter(item, of.layout, of.file_format, of.open_upload, of.room, of.hold_above)
 
     def _one_pass(
         self, read: RangeRead, writer: RangeWriter, again: dict[Range, RangeWriter]
@@ -146,6 +148,8 @@ def work_error(error: Exception) -> WorkError:
         return WorkError(error.kind, str(error), upload=True)
     if isinstance(error, RegistryError):
         return WorkError("registry", str(error))
+    if isinstance(error, TooManyRefusedError):
+        return WorkError("too-many-refused", str(error))
     if isinstance(error, OtherRulesError):
         return WorkError("other-rules", str(error))
     return WorkError("encode", f"{type(error).__name__}: {error}")

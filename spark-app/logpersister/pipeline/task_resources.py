@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from logpersister.formats.base import Format
+from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import make_format
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
@@ -114,6 +115,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         Room.of(resource.spec.storage.part_size, file_format.held_back),
         dry_runs,
         most_rows(schema) if schema is not None else None,
+        resource.spec.parser.quarantine.hold_above,
     )
 
 
@@ -131,7 +133,7 @@ class _Objects:
     file_format: Format
 
     def key(self, work: RangeWork, path: str) -> str:
-        of, extension = work.range.partition, self.file_format.extension
+        of, extension = work.range.partition, format_at(self.file_format, path).extension
         prefix = self.store.prefix
         return object_key(prefix, of.topic, path, work.generation, of.partition, work.range.start, extension)
 
@@ -152,11 +154,12 @@ class _Objects:
             metadata["parser"] = self.resource.spec.parser.type
         if work.partly_lost:
             metadata["read-from"] = str(work.read_from)
+        file_format = format_at(self.file_format, path)
         return self.store.writer(
             self.key(work, path),
             metadata,
-            content_type=self.file_format.content_type,
-            content_encoding=self.file_format.content_encoding,
+            content_type=file_format.content_type,
+            content_encoding=file_format.content_encoding,
             if_absent=work.partly_lost,
             sweep=work.again,
         )

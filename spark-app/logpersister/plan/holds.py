@@ -21,6 +21,7 @@ class HoldReason(StrEnum):
     UNKNOWN_METADATA = "unknown-metadata"
     TRUNCATED = "truncated"
     OTHER_RULES = "other-rules"
+    TOO_MANY_REFUSED = "too-many-refused"
     SCHEMA_INCOMPATIBLE = "schema-incompatible"
     OFFSET_WENT_BACK = "offset-went-back"
     PROTOCOL = "protocol"
@@ -115,6 +116,16 @@ def other_rules(partition: TopicPartition, problem: str) -> Hold:
         HoldReason.OTHER_RULES,
         f"{partition}: {problem}. Run the build that has promised it until it is stored; or delete the objects of this "
         "range, none of which is committed, while Kafka has its records, and restart this member",
+    )
+
+
+def too_many_refused(partition: TopicPartition, problem: str) -> Hold:
+    """More of a promised range would go to quarantine than the manifest allows; nothing of it is visible."""
+    return Hold(
+        HoldReason.TOO_MANY_REFUSED,
+        f"{partition}: {problem}. Nothing of the range is stored. Correct the producer or spec.schema for what comes, "
+        "and raise or remove spec.parser.quarantine.holdAbove: the range is stored as it was promised, and "
+        "`logpersister quarantine replay` stores again what a corrected manifest accepts",
     )
 
 

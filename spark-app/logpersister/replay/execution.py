@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from logpersister.formats.base import Format
+from logpersister.formats.quarantine import format_at
 from logpersister.pipeline.persist import RangeWriter, Upload
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan.intents import CommittedOffset
@@ -238,7 +239,7 @@ class _Objects:
     file_format: Format
 
     def open(self, work: RangeWork, path: str) -> Upload:
-        of, extension = work.range.partition, self.file_format.extension
+        of, file_format = work.range.partition, format_at(self.file_format, path)
         metadata = {key: self.of_source[key] for key in _AS_ITS_SOURCE}
         metadata |= {"rules": self.note.revision, _ORIGIN: self.name.extension}
         return self.store.writer(
@@ -249,10 +250,10 @@ class _Objects:
                 self.name.generation,
                 of.partition,
                 work.range.start,
-                names.replay_extension(self.note.id, extension),
+                names.replay_extension(self.note.id, file_format.extension),
             ),
             metadata,
-            content_type=self.file_format.content_type,
-            content_encoding=self.file_format.content_encoding,
+            content_type=file_format.content_type,
+            content_encoding=file_format.content_encoding,
             sweep=True,
         )

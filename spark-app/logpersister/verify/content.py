@@ -27,6 +27,7 @@ Item = bytes | SequenceItem
 Items = Sequence[Any]
 """Of one kind, in the order of offsets."""
 
+_ALL_COLUMNS: Final = ("topic", "partition", "offset", "timestamp", "key", "headers")
 _ESCAPE: Final = re.compile(rb"\\(\\|n|r|t|x[0-9a-f]{2}|)", re.DOTALL)
 _UNESCAPED: Final = {b"\\": b"\\", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 _ESCAPED: Final = {byte[0]: b"\\" + letter for letter, byte in _UNESCAPED.items()}
@@ -59,6 +60,8 @@ class Content(Protocol):
 def content_of(writing: Writing, partition: TopicPartition, path: str) -> Content:
     """Return how to read objects of a partition and a partition path."""
     output = writing.output
+    if path == QUARANTINE and writing.parser.keeps_all_in_quarantine:
+        return ParquetContent(_all_of(partition))
     if output.format in COLUMNAR:
         return _columnar(writing, partition, in_quarantine=path == QUARANTINE)
     if output.format == "text":
@@ -67,6 +70,10 @@ def content_of(writing: Writing, partition: TopicPartition, path: str) -> Conten
     return SequenceContent(
         has_offsets_only=sequences.key == "longwritable", skips_tombstones=sequences.tombstones == "skip"
     )
+
+
+def _all_of(partition: TopicPartition) -> RowItems:
+    return RowItems(partition, in_quarantine=True, kafka_columns=_ALL_COLUMNS, skips_tombstones=False, oracle=None)
 
 
 def _columnar(writing: Writing, partition: TopicPartition, *, in_quarantine: bool) -> Content:

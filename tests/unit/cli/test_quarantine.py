@@ -13,6 +13,7 @@ import pytest
 from logpersister.cli import quarantine
 from logpersister.cli.exits import Exit
 from logpersister.formats.base import ObjectIdentity
+from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import make_format
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
@@ -23,7 +24,7 @@ from logpersister.storage import names
 from logpersister.storage.names import ObjectName
 from logpersister.storage.peek import Peeked
 from logpersister.storage.store import ListedObject
-from tests.unit.formats.samples import Record, batch, encode
+from tests.unit.formats.samples import Record, batch, encode, with_headers
 from tests.unit.manifest.documents import accepted
 
 CLICKS = TopicPartition("clicks", 0)
@@ -53,11 +54,11 @@ class Bucket:
 
     def __init__(self, resource: LogPersister) -> None:
         spec = resource.spec
-        records = batch([Record(100 + number, 5, b"k", value) for number, value in enumerate(VALUES)])
+        records = with_headers(batch([Record(100 + number, 5, b"k", value) for number, value in enumerate(VALUES)]))
         self.contents: dict[str, bytes] = {}
         made = make_format(spec.output, spec.parser, spec.row_schema)
         for path, rows in by_path(records, layout_of(spec.output, spec.parser, spec.row_schema).assign(records)):
-            key = names.object_key("raw", "clicks", path, 1, 0, 100, made.extension)
+            key = names.object_key("raw", "clicks", path, 1, 0, 100, format_at(made, path).extension)
             self.contents[key] = encode(made, [rows], ObjectIdentity(Range(CLICKS, 100, 200), path))
         self._document = revision_of(resource, "1").document
 
@@ -170,3 +171,12 @@ def test_an_empty_quarantine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     bucket = Bucket(resource)
     bucket.contents = {key: content for key, content in bucket.contents.items() if "_quarantine" not in key}
     assert run(monkeypatch, bucket, resource, "ls")[:2] == (Exit.OK, "0 records in 0 objects, 0 B\n")
+
+
+def test_a_quarantine_of_text_that_keeps_all_tells_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = {"type": "json", "quarantine": {"format": "parquet"}}
+    resource = resource_of(OUTPUTS["text"], **{"spec.parser": parser})
+    bucket = Bucket(resource)
+    assert [key.partition(".")[2] for key in bucket.contents] == ["txt.gz", "parquet"]
+    code, out, _ = run(monkeypatch, bucket, resource, "show", json=True)
+    assert (code, [one["offset"] for one in json.loads(out)["records"]]) == (Exit.OK, [101, 102, 103, 105, 107])

@@ -136,7 +136,11 @@ BY_SCHEMA: dict[str, Any] = {
     "spec": {
         "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
         "storage": {"bucket": "logs"},
-        "parser": {"type": "json", "unknownFields": "refuse"},
+        "parser": {
+            "type": "json",
+            "unknownFields": "refuse",
+            "quarantine": {"format": "parquet", "holdAbove": "5%"},
+        },
         "schema": {
             "fields": [
                 {"name": "at", "type": "list<timestamp[ms] not null>", "required": True, "format": "epoch[us]"},

@@ -189,6 +189,24 @@ def test_what_others_promised_is_written_by_ways_that_work_now() -> None:
     assert spec.output == resource_of(theirs.document).spec.output
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours", "limit"),
+    [
+        ({"holdAbove": "5%"}, {"holdAbove": "50%"}, 50),
+        ({"holdAbove": "5%"}, None, None),
+        (None, {"holdAbove": "50%"}, 50),
+        ({"format": "parquet", "holdAbove": "5%"}, {}, None),
+    ],
+)
+def test_the_limit_of_quarantine_is_that_of_who_executes(theirs: Any, ours: Any, limit: int | None) -> None:
+    def parser(quarantine: Any) -> Revision:
+        return revision({"spec.parser": {"type": "json"} | ({} if quarantine is None else {"quarantine": quarantine})})
+
+    spec = resource_of(reached_like(parser(theirs).document, parser(ours).document)).spec
+    assert spec.parser.quarantine.hold_above == limit
+    assert spec.parser.quarantine.format == (theirs or {}).get("format", "output")
+
+
 def test_what_others_promised_for_another_bucket_goes_there_by_our_way() -> None:
     theirs = revision({"spec.storage": {"bucket": "elsewhere", **_WAYS}})
     ours = revision({"spec.storage.secretName": "new", "spec.storage.storageClass": "STANDARD_IA"})

@@ -281,7 +281,7 @@ def test_a_topic_that_was_made_again_has_lost_nothing(fakes: FakeDependencies) -
     assert fakes.state_store.losses == []
 
 
-@pytest.mark.parametrize("kind", ["corrupt", "topic-recreated", "other-rules"])
+@pytest.mark.parametrize("kind", ["corrupt", "topic-recreated", "other-rules", "too-many-refused"])
 def test_what_is_held_or_fails_does_not_keep_others_from_being_promised(fakes: FakeDependencies, kind: str) -> None:
     cycle = cycle_in(fakes)
     begin(fakes, cycle, clicks=1000)
@@ -297,17 +297,26 @@ def test_what_is_held_or_fails_does_not_keep_others_from_being_promised(fakes: F
     assert commits(fakes, ORDERS)[-1] == (0, (10, 20, 25))
 
 
-def test_a_range_that_a_build_with_other_rules_has_begun_otherwise_holds_its_partition(fakes: FakeDependencies) -> None:
+@pytest.mark.parametrize(
+    ("kind", "problem", "reason", "remedy"),
+    [
+        ("other-rules", "was begun by logpersister 0.9", HoldReason.OTHER_RULES, "Run the build that has promised it"),
+        ("too-many-refused", "refuses 9 of 10", HoldReason.TOO_MANY_REFUSED, "Nothing of the range is stored"),
+    ],
+)
+def test_a_range_that_shall_not_be_stored_as_it_is_holds_its_partition(
+    fakes: FakeDependencies, kind: str, problem: str, reason: HoldReason, remedy: str
+) -> None:
     cycle = cycle_in(fakes)
     begin(fakes, cycle, clicks=10)
     turn(fakes, cycle)
     (range_,) = fakes.jobs.ranges()
-    fakes.jobs.end(errors={range_: WorkError("other-rules", "clicks-0[0,10) was begun by logpersister 0.9")})
+    fakes.jobs.end(errors={range_: WorkError(kind, f"clicks-0[0,10) {problem}")})
     for _ in range(3):
         turn(fakes, cycle)
     (hold,) = cycle.states.held().values()
-    assert hold.reason is HoldReason.OTHER_RULES
-    assert "was begun by logpersister 0.9. Run the build that has promised it" in hold.message
+    assert hold.reason is reason
+    assert f"{problem}. {remedy}" in hold.message
     assert commits(fakes) == [(0, ()), (0, (10,))], "it stays promised"
     assert len(fakes.jobs.submitted) == 1
 

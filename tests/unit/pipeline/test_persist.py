@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
-from logpersister.pipeline.persist import RangeWriter
+from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.room import Room
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.paths import Assignment
@@ -173,6 +173,22 @@ def test_what_the_parser_refuses_is_an_object_of_its_own_and_told(lengths: list[
     assert writer.quarantined() == Quarantined(
         "_quarantine/0", 2, 12, "not JSON: EOF while parsing a list at line 1 column 1"
     )
+
+
+@pytest.mark.parametrize(("limit", "is_stored"), [(None, True), (100, True), (34, True), (33, False), (0, False)])
+def test_a_range_of_which_too_much_is_refused_is_not_stored(limit: int | None, is_stored: bool) -> None:
+    bucket = FakeBucket()
+    layout = layout_of(OutputSpec(), ParserSpec(type="json"))
+    writer = RangeWriter(work(), layout, Lines(), bucket.open_upload, ROOM, limit)
+    for begin in (0, 3):
+        writer.write(batch_of([0] * 3, range(begin, begin + 3), values=[b"1", None, b"["]))
+    if is_stored:
+        assert not writer.end_pass()
+        return
+    with pytest.raises(TooManyRefusedError, match=r"refuses 2 of the 6 records of clicks-0\[0,100\), more than"):
+        writer.end_pass()
+    writer.abort()
+    assert bucket.objects == {}
 
 
 def test_the_first_that_is_refused_is_told_though_its_object_comes_in_a_further_pass() -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from logpersister.formats.base import Bytes
+from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import make_format
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
@@ -148,7 +149,8 @@ def store_range(bucket: Bucket, resource: LogPersister, records: list[Record]) -
     made = make_format(spec.output, spec.parser, spec.row_schema)
 
     def opened(_: RangeWork, path: str) -> Upload:
-        return Upload(bucket, names.object_key("raw", "clicks", path, 1, 0, RANGE.start, made.extension), metadata)
+        extension = format_at(made, path).extension
+        return Upload(bucket, names.object_key("raw", "clicks", path, 1, 0, RANGE.start, extension), metadata)
 
     layout = layout_of(spec.output, spec.parser, spec.row_schema)
     writer = RangeWriter(RangeWork(RANGE, "id", 1, 0, RANGE.start), layout, made, opened, output.room)

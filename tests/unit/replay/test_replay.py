@@ -15,6 +15,7 @@ from logpersister.replay.protocol import Step, may_be_written, next_step
 from logpersister.replay.source import SourceError
 from logpersister.storage.replays import Replay, Source, get_replay
 from tests.unit.formats.samples import Record
+from tests.unit.manifest.documents import accepted
 from tests.unit.replay.bucket import CLICKS, GROUP, RANGE, Bucket, KilledError, replayer, store_range
 from tests.unit.replay.samples import GOOD, NO_PARSER, NUMBERS, RECORDS, TEXTS, TEXTS_OR_NONE, noted, replay, resource
 from tests.unit.verify.samples import committed, pending
@@ -167,6 +168,20 @@ def test_headers_are_kept() -> None:
     ((_, listed),) = bucket.inventory("clicks")
     rows = pq.read_table(io.BytesIO(bucket.objects[listed.key][0])).to_pylist()
     assert rows == [{"id": "2", "kafka_offset": 101, "kafka_headers": [{"key": b"trace", "value": b"1"}]}]
+
+
+def test_a_quarantine_of_text_keeps_all_of_a_record_by_choice() -> None:
+    bucket = Bucket()
+    text = {"format": "text", "compression": "none"}
+    member = accepted({"spec.output": text, "spec.parser": {"type": "json", "quarantine": {"format": "parquet"}}})
+    store_range(bucket, member, RECORDS)
+    ((key, _),) = bucket.quarantined()
+    (row,) = pq.read_table(io.BytesIO(bucket.objects[key][0])).to_pylist()
+    assert (row["value"], row["kafka_offset"], row["kafka_key"], row["kafka_headers"]) == (b"{", 102, b"k", [])
+    replay(bucket, accepted({"spec.output": text}))
+    found = {one.key: bucket.objects[one.key][0] for _, one in bucket.inventory("clicks")}
+    assert len(found) == 2
+    assert sorted(b"".join(found.values()).splitlines()) == sorted(record.value or b"" for record in RECORDS)
 
 
 SOURCE = Source("clicks/_quarantine/1_0_x.parquet", RANGE, "topic-id", 1, 101, 105, 4, "crc32:1", "0")

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.base import ObjectIdentity
+from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import make_format
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.parser import ParserSpec, QuarantineSpec
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import by_path
@@ -30,7 +31,7 @@ from logpersister.verify.streams import ContentError
 from logpersister.verify.tiling import examine
 from logpersister.verify.writing import Writing
 from tests.examples import examples
-from tests.unit.formats.samples import Record, batch, encode, many_records, records
+from tests.unit.formats.samples import Record, batch, encode, many_records, records, with_headers
 from tests.unit.verify.samples import CLICKS, ID, committed, evidence, pending, stored_object
 
 TEXT: list[dict[str, Any]] = [
@@ -88,7 +89,9 @@ class Scenario:
         pieces: int = 7,
         parser: ParserSpec = ANY_BYTES,
         schema: SchemaSpec | None = None,
+        headers: bool = False,
     ) -> None:
+        self.headers = headers
         self.writing: Writing | str = Writing(output, parser, schema)
         self.kafka = list(written)
         self.pieces = pieces
@@ -99,10 +102,14 @@ class Scenario:
         self.contents: dict[str, bytes] = {}
         self.read_error: RangeReadError | None = None
         self.committed: CommittedOffset = committed(self.end)
-        records = batch(written)
+        records = self.batch(written)
         parts = by_path(records, layout_of(output, parser, schema).assign(records))
         for path, rows in sorted(parts, key=lambda part: part[0]):
-            self._store(make_format(output, parser, schema), path, rows, parser.type)
+            self._store(format_at(make_format(output, parser, schema), path), path, rows, parser.type)
+
+    def batch(self, some: Sequence[Record]) -> pa.RecordBatch:
+        """Return records as the reader gives them."""
+        return with_headers(batch(some), [[(b"trace", b"1")]]) if self.headers else batch(some)
 
     def _store(self, file_format: Any, path: str, rows: pa.RecordBatch, parser: str) -> None:
         checksum = PayloadChecksum()
@@ -180,7 +187,7 @@ class Read:
             raise self._scenario.read_error
         rows = [one for one in self._scenario.kafka if self._wanted.start <= one.offset < self._wanted.end]
         for begin in range(0, len(rows), 50):
-            yield batch(rows[begin : begin + 50])
+            yield self._scenario.batch(rows[begin : begin + 50])
 
 
 def name(output: OutputSpec) -> str:
@@ -395,6 +402,14 @@ class TestQuarantine:
         assert len(scenario.objects) == 2
         assert scenario.objects[0].name.path == QUARANTINE or scenario.objects[1].name.path == QUARANTINE
         assert scenario.compare() == DeepResult([], len(written))
+
+    def test_a_quarantine_that_keeps_all_is_read_whatever_the_output_is(self, output: OutputSpec) -> None:
+        parser = ParserSpec(type="json", quarantine=QuarantineSpec(format="parquet"))
+        written = mixed()
+        scenario = Scenario(output, written, parser=parser, headers=True)
+        assert scenario.compare() == DeepResult([], len(written))
+        scenario.writing = Writing(output, JSON)
+        assert Kind.WRONG_CONTENT in scenario.kinds()
 
     def test_one_parser_s_objects_are_not_another_s(self, output: OutputSpec) -> None:
         written = mixed()
