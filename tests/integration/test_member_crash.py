@@ -14,10 +14,12 @@ CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
 
 HOUR_MS = 3_600_000
+SUCCESSORS = ["restarted", "taken-over"]
+"""Who comes after a member that was killed; each of the two scenes plays one of them, `make soak` the other."""
 MIDNIGHT_MS = int(datetime(2026, 3, 28, tzinfo=UTC).timestamp() * 1000)
 
 
-@pytest.mark.parametrize("successor", ["one", "two"], ids=["restarted", "taken-over"])
+@pytest.mark.parametrize("successor", ["one", pytest.param("two", marks=pytest.mark.soak)], ids=SUCCESSORS)
 def test_killed_in_the_middle_of_a_range(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, successor: str
 ) -> None:
@@ -57,7 +59,7 @@ def test_killed_in_the_middle_of_a_range(
     ]
 
 
-@pytest.mark.parametrize("successor", ["one", "two"], ids=["restarted", "taken-over"])
+@pytest.mark.parametrize("successor", [pytest.param("one", marks=pytest.mark.soak), "two"], ids=SUCCESSORS)
 def test_killed_when_some_objects_of_a_range_exist(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, successor: str
 ) -> None:
