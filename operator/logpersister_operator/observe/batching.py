@@ -11,7 +11,7 @@ Key = TypeVar("Key")
 
 EARLY: Final = 0.2
 """Share of its pause by which a group may be asked too early, to be in one batch with others."""
-MOST_PARTITIONS: Final = 5_000
+MOST_PARTITIONS: Final = 2_500
 """Of a batch, so that the memory that its answers need is bounded. A single group may have more."""
 GUESSED_PARTITIONS: Final = 100
 """Of a group that was never asked: all groups of an operator that begins must not be one batch."""
