@@ -23,6 +23,7 @@ from logpersister_operator.cluster.connection import Connection
 from logpersister_operator.cluster.definition import wait_until_served
 from logpersister_operator.cluster.lease import Candidate, Terms
 from logpersister_operator.leader import Candidacy, Leadership
+from logpersister_operator.observe.namespaces import Namespaces
 from logpersister_operator.runtime import Operator
 from logpersister_operator.settings import Settings, SettingsError
 from logpersister_operator.supervision import Supervisors
@@ -47,8 +48,7 @@ def main() -> int:
     logs.configure(cast("logs.LogFormat", settings.log_format), cast("logs.LogLevel", settings.log_level))
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # the status reports a broker that is away
     stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    _listen_to_signals(stop)
     sys.setswitchinterval(SWITCH_SECONDS)
     candidacy = _candidacy(settings, access)
     with contextlib.ExitStack() as until_it_runs:
@@ -56,9 +56,19 @@ def main() -> int:
         with candidacy.lead(stop) as leadership:
             connection = Connection(access)
             if leadership is not None and wait_until_served(connection, stop):
-                until_it_runs.close()  # kopf takes over the port
-                run(settings, access, connection, leadership)
+                namespaces = Namespaces(ApiServer(connection), settings)
+                while (found := namespaces.wait(stop)) is not None:
+                    until_it_runs.close()  # kopf takes over the port
+                    if not run(settings, access, connection, leadership, namespaces, found):
+                        break
+                    _listen_to_signals(stop)  # kopf did, and does no more
+                    until_it_runs.enter_context(standby.alive(settings.health_port, candidacy.failure))
     return 0
+
+
+def _listen_to_signals(stop: threading.Event) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
 
 
 def _candidacy(settings: Settings, access: Access) -> Candidacy:
@@ -70,29 +80,59 @@ def _candidacy(settings: Settings, access: Access) -> Candidacy:
     return Candidacy(Candidate(leases, (namespace, name), identity, terms), terms)
 
 
-def run(settings: Settings, access: Access, connection: Connection, leadership: Leadership) -> None:
-    """Run the operator until a signal comes."""
+def run(
+    settings: Settings,
+    access: Access,
+    connection: Connection,
+    leadership: Leadership,
+    namespaces: Namespaces,
+    found: tuple[str, ...],
+) -> bool:
+    """Run the operator until a signal comes, or the namespaces are others: then return True, to run anew with those.
+
+    ``found`` are the namespaces, none for all of them.
+    """
     registry = kopf.OperatorRegistry()
     with ThreadPoolExecutor(settings.threads, thread_name_prefix="reconcile") as pool:
         operator = Operator(connection, settings, ApiServer(connection, before_write=leadership.check))
         watchdog = WorkerPoolWatchdog(pool)
-        handlers.register(registry, operator, Supervisors(operator, pool), watchdog, access)
+        supervisors = Supervisors(operator, pool)
+        handlers.register(registry, operator, supervisors, watchdog, access)
         watchdog.start()
         server, _ = start_http_server(settings.metrics_port, registry=operator.metrics.registry)
-        log.info("operator.started", image=settings.image, namespaces=list(settings.namespaces) or "all")
+        log.info("operator.started", image=settings.image, namespaces=list(found) or "all")
         try:
-            asyncio.run(
-                kopf.operator(
-                    registry=registry,
-                    clusterwide=not settings.namespaces,
-                    namespaces=settings.namespaces,
-                    liveness_endpoint=f"http://0.0.0.0:{settings.health_port}/healthz",
-                    standalone=True,
-                )
-            )
+            return asyncio.run(_serve(registry, settings.health_port, namespaces, found))
         finally:
             watchdog.stop()
+            supervisors.close()
             server.shutdown()
+            server.server_close()
+
+
+async def _serve(
+    registry: kopf.OperatorRegistry, health_port: int, namespaces: Namespaces, found: tuple[str, ...]
+) -> bool:
+    """Serve until the end; return whether it came because the namespaces are others."""
+    changed = asyncio.Event()
+
+    async def look() -> None:
+        await namespaces.until_changed(found)
+        changed.set()
+
+    looking = asyncio.create_task(look())
+    try:
+        await kopf.operator(
+            registry=registry,
+            clusterwide=not found,
+            namespaces=found,
+            liveness_endpoint=f"http://0.0.0.0:{health_port}/healthz",
+            standalone=True,
+            stop_flag=changed,
+        )
+    finally:
+        looking.cancel()
+    return changed.is_set()
 
 
 if __name__ == "__main__":

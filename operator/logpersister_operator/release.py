@@ -19,6 +19,7 @@ from logpersister_operator.cluster.access import AccessError, find_access
 from logpersister_operator.cluster.client import ApiServer
 from logpersister_operator.cluster.connection import ClusterError, Connection
 from logpersister_operator.cluster.kinds import DEPLOYMENT, LOGPERSISTER, POD, Document
+from logpersister_operator.observe.namespaces import matching
 from logpersister_operator.supervision import FINALIZER
 
 log = structlog.get_logger(__name__)
@@ -49,6 +50,8 @@ class Target:
     """Labels of the resources that the operator looks after; all when empty."""
     namespaces: Sequence[str] = ()
     """Where resources are; all namespaces when empty."""
+    namespace_selector: str = ""
+    """Labels of the namespaces where resources are, in place of their names."""
 
 
 class Release:
@@ -112,10 +115,12 @@ class Release:
 
     def _found(self) -> Iterator[Document]:
         """Yield every LogPersister; none when the API server does not know the kind any more."""
+        selector = self._target.namespace_selector
+        ours = matching(self._cluster, selector) if selector else None
         for namespace in self._target.namespaces or (None,):
             try:
                 for page in self._cluster.pages(LOGPERSISTER, namespace, labels=self._target.resources):
-                    yield from page["items"]
+                    yield from (one for one in page["items"] if ours is None or one["metadata"]["namespace"] in ours)
             except ClusterError as error:
                 if error.status != _NOT_FOUND:
                     raise
@@ -143,11 +148,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--selector", required=True, help="labels of the operator's pods: NAME=VALUE,...")
     parser.add_argument("--resources", default="", help="labels of resources to let go of (default: all)")
     parser.add_argument("--namespaces", default="", help="of resources, separated by commas (default: all)")
+    parser.add_argument("--namespace-selector", default="", help="labels of their namespaces, in place of names")
     parser.add_argument("--seconds", type=float, default=120.0, help="how long it may take (default: %(default)s)")
     options = parser.parse_args(arguments)
     logs.configure("json", "info")
     namespaces = tuple(part for part in options.namespaces.split(",") if part)
-    target = Target(options.namespace, options.deployment, options.selector, options.resources, namespaces)
+    target = Target(
+        options.namespace,
+        options.deployment,
+        options.selector,
+        options.resources,
+        namespaces,
+        options.namespace_selector,
+    )
     try:
         cluster = ApiServer(Connection(find_access()), REQUEST_SECONDS)
         released = Release(cluster, target, options.seconds).run()

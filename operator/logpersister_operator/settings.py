@@ -34,6 +34,10 @@ class Settings:
     namespaces: tuple[str, ...] = ()
     """Namespaces to look after, separated by commas; all of them when empty. Fewer need smaller rights."""
 
+    namespace_selector: str = ""
+    """Label selector of the namespaces to look after, in place of their names. It needs the right to list namespaces,
+    and the rights on resources in all of them."""
+
     resource_selector: str = ""
     """Label selector of the resources to look after, as ``team=web`` or ``shard in (a, b)``; all of them when empty.
     Others are another operator's: two whose selectors overlap would undo each other's work."""
@@ -91,6 +95,11 @@ class Settings:
             raise SettingsError(
                 f"{PREFIX}MAX_CONCURRENT_ROLLOUTS: {values['max_concurrent_rollouts']} is negative; "
                 "write how many resources may roll out at once, or 0 for any number"
+            )
+        if values.get("namespaces") and values.get("namespace_selector"):
+            raise SettingsError(
+                f"{PREFIX}NAMESPACE_SELECTOR: {values['namespace_selector']!r} is set, and so is {PREFIX}NAMESPACES; "
+                "set one of them"
             )
         if "lease_seconds" in values and not values["lease_seconds"] >= MIN_LEASE_SECONDS:  # type: ignore[operator]
             raise SettingsError(

@@ -40,6 +40,10 @@ class Supervisors:
         self._supervisions: dict[str, _Supervision] = {}
         self._drained: set[str] = set()
 
+    def close(self) -> None:
+        """Begin no more drains; those that run are told by their tasks."""
+        self._drains.shutdown(wait=False)
+
     async def supervise(self, body: kopf.Body, stopped: kopf.DaemonStopped) -> None:
         """Reconcile until the resource is deleted, then drain it; or until the operator ends."""
         uid = body["metadata"]["uid"]

@@ -26,6 +26,7 @@ EVERYTHING: Final[dict[str, Any]] = {
     },
     "replicas": 2,
     "canaryNamespaces": ["staging", "*-dev"],
+    "namespaceSelector": "logpersister in (enabled)",
     "settings": {
         "lagSeconds": 10.5,
         "logLevel": "debug",
@@ -51,6 +52,8 @@ EVERYTHING: Final[dict[str, Any]] = {
     },
 }
 
+EVERYTHING_IN_NAMESPACES: Final[dict[str, Any]] = EVERYTHING | NAMESPACES | {"namespaceSelector": ""}
+
 NOTHING: Final[dict[str, Any]] = {
     "crds": {"install": False},
     "serviceAccount": {"create": False, "name": "existing"},
@@ -66,6 +69,6 @@ COMBINATIONS: Final[dict[str, dict[str, Any]]] = {
     "namespaces": NAMESPACES,
     "monitored": MONITORED,
     "everything": EVERYTHING,
-    "everything-in-namespaces": EVERYTHING | NAMESPACES,
+    "everything-in-namespaces": EVERYTHING_IN_NAMESPACES,
     "nothing": NOTHING,
 }

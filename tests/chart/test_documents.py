@@ -30,7 +30,7 @@ def test_options_of_helm_in_the_commands_are_taken() -> None:
     options = [quoted or plain for quoted, plain in re.findall(r"--set (?:'([^']+)'|([\w.]+=[\w.$]+))", INSTALL)]
     assert {option.partition("=")[0] for option in options} == {
         "image.registry", "namespaces", "replicas", "metrics.serviceMonitor.enabled", "metrics.prometheusRule.enabled",
-        "metrics.dashboard.enabled", "settings.resourceSelector", "crds.install",
+        "metrics.dashboard.enabled", "settings.resourceSelector", "crds.install", "namespaceSelector",
     }  # fmt: skip
     for option in options:
         helm("template", "logpersister", str(CHART), "--set", option.replace("$REGISTRY", "registry.example.org"))

@@ -32,6 +32,7 @@ def test_the_operator_reads_the_settings_of_the_chart(default: Rendered, everyth
         max_concurrent_rollouts=3,
         canary_namespaces=("staging", "*-dev"),
         resource_selector="shard in (a, b)",
+        namespace_selector="logpersister in (enabled)",
         member_defaults=MemberDefaults.model_validate(EVERYTHING["memberDefaults"]),
         lag_seconds=10.5,
         log_level="debug",

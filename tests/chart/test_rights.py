@@ -7,7 +7,7 @@ import pytest
 
 from logpersister_operator.cluster.kinds import CHILDREN
 from logpersister_operator.render.accounts import driver_role
-from tests.chart.combinations import COMBINATIONS, EVERYTHING, NAMESPACES
+from tests.chart.combinations import COMBINATIONS, EVERYTHING, EVERYTHING_IN_NAMESPACES, NAMESPACES
 from tests.chart.helm import CHART, Rendered, render
 from tests.chart.rights import Right, rights
 from tests.unit.kubernetes.samples import Life, resource
@@ -61,7 +61,7 @@ def test_it_holds_what_it_grants_to_drivers() -> None:
 
 
 def test_the_bindings_bind_the_accounts_that_pods_run_as() -> None:
-    for values in (EVERYTHING, EVERYTHING | NAMESPACES):
+    for values in (EVERYTHING, EVERYTHING_IN_NAMESPACES):
         rendered = render(values)
         pods = {
             "logpersister-operator": rendered.pod(),
@@ -92,6 +92,14 @@ def documented(heading: str) -> set[Right]:
 
 def test_the_table_of_the_operator_in_the_documents_is_true() -> None:
     assert documented("The operator, where resources are") == operator_rights(render())
+
+
+def test_the_table_of_selected_namespaces_in_the_documents_is_true() -> None:
+    rendered = render({"namespaceSelector": "team=web"})
+    more = operator_rights(rendered) - operator_rights(render())
+    assert documented("With a selector of namespaces") == more
+    release = rendered.one("ClusterRole", "logpersister-system-logpersister-release")
+    assert more <= set(rights(release["rules"]))
 
 
 def test_the_table_of_the_lease_in_the_documents_is_true() -> None:

@@ -115,6 +115,22 @@ capabilities:
   verbs: [create]
 {{- end -}}
 
+{{- define "logpersister.namespaceSelector" -}}
+{{- if and .Values.namespaces .Values.namespaceSelector -}}
+{{- fail "namespaces and namespaceSelector are both set; set one of them" -}}
+{{- end -}}
+{{ .Values.namespaceSelector }}
+{{- end -}}
+
+{{/* What a selector of namespaces needs in addition. */}}
+{{- define "logpersister.namespaceRules" -}}
+{{- if .Values.namespaceSelector }}
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [list]
+{{- end }}
+{{- end -}}
+
 {{/* What letting go of resources needs where they are. */}}
 {{- define "logpersister.releaseRules" -}}
 - apiGroups: [logpersister.dev]

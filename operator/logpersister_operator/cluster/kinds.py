@@ -11,7 +11,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A namespaced kind of object."""
+    """A kind of object."""
 
     name: str
     api_version: str
@@ -31,6 +31,7 @@ CONFIG_MAP: Final = Kind("ConfigMap", "v1", "configmaps")
 DEPLOYMENT: Final = Kind("Deployment", "apps/v1", "deployments")
 EVENT: Final = Kind("Event", "v1", "events")
 LEASE: Final = Kind("Lease", "coordination.k8s.io/v1", "leases")
+NAMESPACE: Final = Kind("Namespace", "v1", "namespaces")
 NETWORK_POLICY: Final = Kind("NetworkPolicy", "networking.k8s.io/v1", "networkpolicies")
 POD: Final = Kind("Pod", "v1", "pods")
 POD_DISRUPTION_BUDGET: Final = Kind("PodDisruptionBudget", "policy/v1", "poddisruptionbudgets")

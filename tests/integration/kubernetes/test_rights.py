@@ -1,5 +1,6 @@
 """The operator under its own account, with exactly the rights of the chart, on an API server that writes down all."""
 
+import concurrent.futures
 import copy
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from logpersister_operator.crd.document import definition
 from tests.chart.rights import Right, rights
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.audit import Audit
-from tests.integration.kubernetes.installation import NAME, Installation
+from tests.integration.kubernetes.installation import NAME, Installation, play_job
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource, connect
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
@@ -198,6 +199,53 @@ def test_in_some_namespaces_it_never_looks_at_others(
         ("coordination.k8s.io", "leases", verb) for verb in ("create", "get", "update")
     }
     installation.helm("uninstall", NAME, "--no-hooks")
+
+
+def label(api: Client, namespace: str, team: str | None) -> None:
+    """Give a namespace to a team, as ``kubectl label`` does, or to none."""
+    change = {"metadata": {"labels": {"team": team}}}
+    api.request("PATCH", f"/api/v1/namespaces/{namespace}", change, content_type="application/merge-patch+json")
+
+
+def test_namespaces_come_and_go_by_their_labels(
+    installation: Installation, api: Client, audit: Audit, unique: str
+) -> None:
+    stays, comes, leaves = (make_namespace(api, f"{unique}-{name}") for name in ("stays", "comes", "leaves"))
+    for name in (stays, leaves):
+        label(api, name, "web")
+    installation.install({"namespaceSelector": "team=web", "crds": {"keep": False}})
+    installation.wait_for_definition()
+    with start_operator(installation) as operator:
+        found = {name: Resource(api, name, "clicks", operator.tail) for name in (stays, comes, leaves)}
+        for resource in found.values():
+            resource.apply(SMALL)
+        for name in (stays, leaves):
+            found[name].wait_stateful_sets(1)
+        assert not found[comes].stateful_sets()
+        assert "finalizers" not in (found[comes].get() or {})["metadata"], "what is not selected is not touched"
+
+        label(api, comes, "web")
+        label(api, leaves, None)
+        found[comes].wait_stateful_sets(1)
+        for name in (leaves, stays):
+            (made,) = found[name].stateful_sets()
+            api.delete(f"/apis/apps/v1/namespaces/{name}/statefulsets/{made}")
+        found[stays].wait_stateful_sets(1)
+        assert not found[leaves].stateful_sets(), "nobody makes it again"
+        assert operator.events("leader.elected") == operator.events("leader.elected")[:1], "it kept the Lease"
+        assert operator.healthz() == 200
+        assert operator.stop() == 0
+    forbidden = [one for one in audit.requests(installation.user(ACCOUNT)) if one.forbidden]
+    assert forbidden == []
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        uninstalling = pool.submit(installation.helm, "uninstall", NAME, "--timeout=90s", "--cascade=orphan")
+        assert play_job(installation, f"{NAME}-release").returncode == 0
+        uninstalling.result()
+    assert [("finalizers" in (one.get() or {"metadata": {}})["metadata"]) for one in found.values()] == [
+        False,
+        False,
+        True,
+    ], "only that of the namespace that is no longer selected"
 
 
 def test_one_that_waits_for_the_lease_is_alive_and_takes_over(

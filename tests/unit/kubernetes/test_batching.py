@@ -34,7 +34,7 @@ def test_a_batch_is_bounded_by_partitions_and_those_that_waited_longest_come_fir
 
 def test_groups_of_which_nothing_is_known_yet_are_not_all_one_batch() -> None:
     """An operator that has just begun with 500 groups of 200 partitions each asked for 100,000 at once."""
-    assert len(next_batch({number: Due(0.0, 0.0) for number in range(500)}, 0.0).keys) == 50
+    assert len(next_batch({number: Due(0.0, 0.0) for number in range(500)}, 0.0).keys) == 25
 
 
 @pytest.mark.parametrize(
