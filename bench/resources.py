@@ -149,7 +149,9 @@ def settle(operator: OperatorProcess) -> None:
 
     def quiet() -> bool:
         nonlocal written, since
-        now = operator.metrics()[WRITES]
+        now = operator.metrics().get(WRITES)
+        if now is None:  # no answer within seconds, on a machine that has much to do
+            assert operator.code is None, operator.tail()
         if now != written:
             written, since = now, time.monotonic()
         return time.monotonic() - since > 30
