@@ -165,8 +165,12 @@ def _commits(resource: LogPersister, secrets: Secrets, seconds: float, partition
 
 
 def _told(replayer: Replayer, found: Sequence[Entry], commits: Commits | None, *, dry_run: bool) -> Iterator[Told]:
+    judged: set[str] = set()
+    """Replays of this run: what they have refused was judged by this manifest a moment ago."""
     for entry in counted(iter(found), "objects replayed"):
         key, name = entry.listed.key, entry.name
+        if name.replay in judged:
+            continue
         committed = None if commits is None else commits.get(name.topic_partition)
         try:
             if isinstance(committed, UnknownMetadataError):
@@ -178,6 +182,8 @@ def _told(replayer: Replayer, found: Sequence[Entry], commits: Commits | None, *
                 yield Told(entry, replayer.judge(key, name))
             else:
                 result = replayer.replay(key, name)
+                if result.replay is not None and result.replay.revision == replayer.revision_of(name.topic):
+                    judged.add(result.replay.id)
                 yield Told(entry, result.judgement, result.replay, waits=result.waits)
         except SourceError as error:
             yield Told(entry, Judgement(), error=str(error))

@@ -83,6 +83,10 @@ class Replayer:
         self._output_under = output_under
         self._put_revision = put_revision
 
+    def revision_of(self, topic: str) -> str:
+        """Return the revision of the manifest, for a topic."""
+        return self._output_of(topic).revision
+
     def may_be_written(self, key: str, name: ObjectName, committed: CommittedOffset | None) -> bool:
         """Return whether a member may still be at work on the range of an object. Raises SourceError, StorageError."""
         source, _ = self._look(key, name)

@@ -8,15 +8,17 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from logpersister.manifest import LogPersister
+from logpersister.member.state_store import BucketStateStore
 from logpersister.pipeline.persist import RangeWriter
 from logpersister.pipeline.work import RangeWork
+from logpersister.plan.recovery import StoredRange, StoredTail
 from logpersister.replay.execution import Judgement, Replayer, Result
 from logpersister.storage.replays import get_replay, list_replays
 from logpersister.storage.revisions import put_revision
 from logpersister.storage.store import ObjectStore
 from tests.integration.storage.writing import PART, MakeStore, keys
 from tests.unit.formats.samples import Record, batch
-from tests.unit.replay.bucket import GROUP, RANGE, output_of
+from tests.unit.replay.bucket import CLICKS, GROUP, RANGE, output_of
 from tests.unit.replay.samples import DAY, NUMBERS, TEXTS, TEXTS_OR_NONE
 
 if TYPE_CHECKING:
@@ -118,6 +120,9 @@ def test_two_replays_at_once_store_each_record_once(make_store: MakeStore, s3: "
                 found[one.offset] = name.path, value
     assert found.keys() == {one.offset for one in rows if one.offset % 3 != 2}
     assert source not in keys(s3, bucket)
+    state = BucketStateStore(store, GROUP, 1, "0", lambda _: store, in_folders=True)
+    stored = StoredRange(RANGE.start, RANGE.end, GROUP, output_of(NUMBERS).revision, "id", whole=False)
+    assert state.stored_tails([CLICKS], 1)[CLICKS] == StoredTail(1, (stored,)), "its boundaries are still seen"
     assert replay(store, TEXTS_OR_NONE) == [Result(Judgement(COUNT // 3, 0))]
 
 

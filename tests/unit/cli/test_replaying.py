@@ -13,7 +13,7 @@ from logpersister.cli import quarantine, replaying
 from logpersister.cli.exits import Exit
 from logpersister.manifest import LogPersister
 from logpersister.plan.intents import UnknownMetadataError
-from tests.unit.replay.bucket import CLICKS, Bucket, store_range
+from tests.unit.replay.bucket import CLICKS, Bucket, KilledError, replayer, store_range
 from tests.unit.replay.samples import NUMBERS, RECORDS, TEXTS, resource
 from tests.unit.verify.samples import committed
 
@@ -60,6 +60,20 @@ def test_a_dry_run_and_a_replay(monkeypatch: pytest.MonkeyPatch, bucket: Bucket)
     assert [key.split("/")[1] for key in one["to"]] == ["_quarantine", "dt=1970-01-02", "dt=1970-01-05"]
 
     assert run(monkeypatch, bucket, TEXTS)[1].endswith("0 records replayed\n")
+
+
+def test_what_a_killed_replay_has_refused_is_counted_once(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:
+    initial, number = dict(bucket.objects), 0
+    while len(bucket.quarantined()) == 1:  # until it dies behind what it has refused, before it is settled
+        number += 1
+        bucket.objects, bucket.requests, bucket.dies_at = dict(initial), 0, (number, False)
+        with pytest.raises(KilledError):
+            replayer(bucket, TEXTS).replay(*bucket.quarantined()[0])
+        bucket.dies_at = None
+    monkeypatch.setattr(replaying, "__version__", "1")
+    assert run(monkeypatch, bucket, TEXTS)[1].startswith(
+        "TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED\nclicks        1        4         2        2\n"
+    )
 
 
 def test_what_is_not_committed_waits(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:
