@@ -15,7 +15,7 @@ from logpersister.replay.output import TopicOutput
 from logpersister.replay.protocol import Step, may_be_written, next_step
 from logpersister.replay.source import EXTENSION, SourceError, SourceRecords
 from logpersister.storage import names
-from logpersister.storage.errors import StorageError
+from logpersister.storage.errors import REFUSALS, StorageError
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
 from logpersister.storage.names import ObjectName
 from logpersister.storage.replays import Replay, Source, begin_replay, get_replay, settle_replay
@@ -123,7 +123,7 @@ class Replayer:
     ) -> Judgement | None:
         """Take a step; return what is said of the source if none of its records is good, so that it stays."""
         if step is Step.DELETE:
-            self._store.delete(key)
+            self._delete(key)
         elif note is not None:
             settle_replay(self._store, self._group, self._written(key, name, note))
         elif source is not None:
@@ -134,6 +134,17 @@ class Replayer:
             self._put_revision(output.revision, output.document)
             begin_replay(self._store, self._group, Replay(source, output.revision))
         return None
+
+    def _delete(self, key: str) -> None:
+        try:
+            self._store.delete(key)
+        except StorageError as error:
+            if error.kind not in REFUSALS:
+                raise
+            raise SourceError(
+                "its records stand in their folders now, but it could not be deleted: members need no right to delete "
+                f"records, who replays does (docs/security.md); grant it and replay again ({error})"
+            ) from None
 
     def _look(self, key: str, name: ObjectName) -> tuple[Source | None, Replay | None]:
         """Return the source, looked at first, and the note of its replay."""

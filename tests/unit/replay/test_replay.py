@@ -13,6 +13,7 @@ from logpersister.ranges import Offset
 from logpersister.replay.execution import Judgement
 from logpersister.replay.protocol import Step, may_be_written, next_step
 from logpersister.replay.source import SourceError
+from logpersister.storage.errors import StorageError
 from logpersister.storage.replays import Replay, Source, get_replay
 from tests.unit.formats.samples import Record
 from tests.unit.manifest.documents import accepted
@@ -158,6 +159,22 @@ def test_damage_is_found_before_anything_is_deleted(bucket: Bucket) -> None:
         with pytest.raises(SourceError, match=message):
             runs.replay(key, name)
         assert not any("/replays/" in one for one in bucket.objects)
+
+
+def test_who_may_not_delete_is_told_so_and_nothing_is_stored_twice(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: str) -> None:
+        raise StorageError("unauthorized", "AccessDenied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bucket, "delete", refuse)
+        for _ in range(2):
+            with pytest.raises(SourceError, match="its records stand in their folders now, but it could not be del"):
+                replay(bucket, TEXTS)
+            assert places(bucket, ".r") == {"dt=1970-01-02": [101], "dt=1970-01-05": [104], "_quarantine": [102, 105]}
+    assert sorted(replay(bucket, TEXTS)) == [(0, 2), (2, 2)]
+    assert len(bucket.quarantined()) == 1
 
 
 def test_headers_are_kept() -> None:
