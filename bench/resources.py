@@ -145,13 +145,11 @@ def is_settled(resource: dict[str, Any]) -> bool:
 
 def settle(operator: OperatorProcess) -> None:
     """Wait until no status has been written for a while."""
-    written, since = operator.metrics()[WRITES], time.monotonic()
+    written, since = metrics(operator)[WRITES], time.monotonic()
 
     def quiet() -> bool:
         nonlocal written, since
-        now = operator.metrics().get(WRITES)
-        if now is None:  # no answer within seconds, on a machine that has much to do
-            assert operator.code is None, operator.tail()
+        now = metrics(operator)[WRITES]
         if now != written:
             written, since = now, time.monotonic()
         return time.monotonic() - since > 30
@@ -159,19 +157,26 @@ def settle(operator: OperatorProcess) -> None:
     eventually("rest", quiet, seconds=_PATIENCE, explain=operator.tail)
 
 
+def metrics(operator: OperatorProcess) -> dict[str, float]:
+    """Return the operator's metrics: on a machine that has much to do it may not answer within seconds."""
+    while WRITES not in (found := operator.metrics()):
+        assert operator.code is None, operator.tail()
+    return found
+
+
 def count(when: str, audit: Audit, operator: OperatorProcess, seconds: float) -> None:
     """Count what is asked and written for a while."""
     process = psutil.Process(operator.pid)
-    before, cpu, metrics = len(list(audit.requests(USER))), process.cpu_times(), operator.metrics()
+    before, cpu, first = len(list(audit.requests(USER))), process.cpu_times(), metrics(operator)
     time.sleep(seconds)
-    after, spent = operator.metrics(), process.cpu_times()
+    after, spent = metrics(operator), process.cpu_times()
     names = Counter((one.right[2], one.right[1]) for one in list(audit.requests(USER))[before:])
     minutes = seconds / 60
     print(f"{when}, for {seconds:.0f} s; per minute:")
     for (verb, kind), found in sorted(names.items(), key=lambda item: -item[1]):
         print(f"  {verb:6} {kind:28} {found / minutes:7.1f}")
-    print(f"  requests {sum(names.values()) / minutes:.1f}, rounds {(after[DONE] - metrics[DONE]) / minutes:.1f}")
-    print(f"  writes of statuses, in all: {after[WRITES] - metrics[WRITES]:.0f}")
+    print(f"  requests {sum(names.values()) / minutes:.1f}, rounds {(after[DONE] - first[DONE]) / minutes:.1f}")
+    print(f"  writes of statuses, in all: {after[WRITES] - first[WRITES]:.0f}")
     cpu_seconds = spent.user + spent.system - cpu.user - cpu.system
     print(f"  CPU of the operator: {cpu_seconds / seconds:.1%} of a core")
     tell(when, operator)
@@ -190,7 +195,7 @@ def restart(operator: OperatorProcess, resources: int) -> None:
     )
     print(f"started again: as many rounds as resources after {time.perf_counter() - began:.1f} s", flush=True)
     settle(operator)
-    print(f"  writes of statuses, in all: {operator.metrics()[WRITES]:.0f}")
+    print(f"  writes of statuses, in all: {metrics(operator)[WRITES]:.0f}")
 
 
 def tell(when: str, operator: OperatorProcess) -> None:
