@@ -40,7 +40,7 @@ _COMPILED_SOONER = "-gcflags=all=-l -dwarf=false"
 """Without inlining and debug information a compiler does half the work; tests ask little of what it makes."""
 
 _COLLECTED_LESS = {"GOGC": "off", "GOMEMLIMIT": "1GiB"}
-"""A compiler that looks for garbage only when it has used so much memory took 45 CPU seconds for etcd, 51 at GOGC=400."""
+"""A compiler that looks for garbage only when it has used so much memory took 45 CPU s for etcd, 51 at GOGC=400."""
 
 
 @dataclass(frozen=True)
