@@ -15,7 +15,8 @@ UNIT_WORKERS := --numprocesses=logical --dist=worksteal
 # Without compiled modules every member and every Spark worker compiles all of them when it starts.
 unexport PYTHONDONTWRITEBYTECODE
 TIMED := $(PYTHON) scripts/timed.py
-BESIDE := $(PYTHON) scripts/beside.py
+# What `make ci` puts before a stage that has the machine to share.
+BESIDE :=
 PYTEST := $(PYTHON) scripts/again.py $(BIN)/pytest --cov
 # Makes what the named groups of scripts/part.py lack: code, unit, stack, test, bench, soak, cluster or release. Each includes the former.
 PREPARE := @$(PYTHON) scripts/prepare.py
@@ -25,7 +26,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo stack stack-down stack-status test ci lint types layers rust pytest coverage golden quick unit model chaos soak \
-	ci-integration ci-prepare-cluster ci-cluster ci-rest ci-rest-in-turn \
+	test-static test-integration test-pure test-pure-in-turn ci-images ci-cluster \
 	image node-programs release cluster-up cluster-down test-cluster bench format crds lock clean distclean
 
 help: ## show the targets
@@ -50,39 +51,35 @@ stack-status: ## show whether they run, and where
 	$(PREPARE) unit
 	@$(BIN)/python -m tests.stack status
 
-test: ## everything that must hold: style, types, layers, Rust, all tests with a coverage floor
+test: test-pure ## everything that must hold: style, types, layers, Rust, all tests with a coverage floor
+
+test-static:
 	$(PREPARE) test
 	@$(TIMED) lint $(MAKE) --no-print-directory lint
 	@$(TIMED) types $(MAKE) --no-print-directory types
 	@$(TIMED) layers $(MAKE) --no-print-directory layers
-	@$(TIMED) rust $(MAKE) --no-print-directory rust
-	@$(TIMED) pytest $(MAKE) --no-print-directory pytest
 
-ci: ## what continuous integration runs (.ci/run): all of `make test`, and the tests on a real node
-	@$(TIMED) setup $(MAKE) --no-print-directory setup
-	@$(MAKE) --no-print-directory --jobs=2 ci-integration ci-prepare-cluster
-	@$(MAKE) --no-print-directory --jobs=2 ci-cluster ci-rest
-
-# Tests of real parts leave a third of two cores idle. What only computes takes that and no more: first what is compiled
-# for the node, then all that needs no server.
-ci-integration:
-	@$(TIMED) lint $(MAKE) --no-print-directory lint
-	@$(TIMED) types $(MAKE) --no-print-directory types
-	@$(TIMED) layers $(MAKE) --no-print-directory layers
+test-integration: test-static
 	@$(TIMED) integration $(PYTEST) --cov-report= --cov-fail-under=0 $(WORKERS) tests/integration
 
-ci-prepare-cluster:
-	@$(BESIDE) $(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
+test-pure: test-integration
+	@$(BESIDE) $(MAKE) --no-print-directory test-pure-in-turn
 
-ci-cluster:
-	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)
-
-ci-rest:
-	@$(BESIDE) $(MAKE) --no-print-directory ci-rest-in-turn
-
-ci-rest-in-turn:
+test-pure-in-turn:
 	@$(TIMED) rust $(MAKE) --no-print-directory rust
 	@$(TIMED) pure $(PYTEST) --cov-append --cov-report=html $(UNIT_WORKERS) --ignore=tests/integration
+
+# Tests of real parts leave a third of two cores idle. What only computes takes that and no more: what is compiled for
+# the node beside the tests with servers, what needs no server beside the tests on the node.
+ci: ## what continuous integration runs (.ci/run): `make test`, and beside it the tests on a real node
+	@$(TIMED) setup $(MAKE) --no-print-directory setup
+	@$(MAKE) --no-print-directory --jobs=2 BESIDE='$(PYTHON) scripts/beside.py' test ci-cluster
+
+ci-images:
+	@$(BESIDE) $(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
+
+ci-cluster: ci-images test-integration
+	@$(TIMED) cluster $(BIN)/python -m tests.cluster $(ARGS)
 
 lint: ## style of Python
 	$(PREPARE) code
