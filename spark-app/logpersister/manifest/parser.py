@@ -59,7 +59,7 @@ class ParserSpec(Model):
     @rule(
         "!has(self.quarantine) || $type != 'bytes'",
         "has no meaning without a parser that refuses values",
-        "remove it, or set spec.parser.type to json or avro",
+        "remove it, or set spec.parser.type, for example to json",
         "quarantine",
     )
     def _a_quarantine_is_of_a_parser(self) -> bool:

@@ -52,6 +52,8 @@ ACCEPTED: list[dict[str, Any]] = [
     by_registry(version=2**31 - 1, secretName="registry"),
     by_avro(avro=' \n{"type": "record", "name": "a.B", "fields": [{"name": "a", "type": "int", "default": 1}]}\n'),
     avro(framing="apicurio"),
+    {"spec.parser": {"type": "json", "quarantine": {}}},
+    {"spec.parser": {"type": "json", "quarantine": {"format": "parquet", "holdAbove": "0%"}}},
     avro({"name": "id", "type": "list<timestamp[ms]>", "format": "epoch[ms]"}, url="https://r.example.com/apis/v7/"),
     {"status": {"anything": [1, None]}},
     {"metadata": {"name": "a", "uid": "5", "managedFields": [{}], "labels": {"a": "b"}, "namespace": "data"}},
@@ -476,6 +478,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"spec.parser": {"type": "json", "framing": "apicurio"}},
         'spec.parser.framing: "apicurio" has no meaning without parser avro; remove it',
+    ),
+    ({"spec.parser": {"quarantine": {}}}, "spec.parser.quarantine: has no meaning without a parser that refuses"),
+    (
+        {"spec.parser": {"type": "json", "quarantine": {"holdAbove": "101%"}}},
+        'spec.parser.quarantine.holdAbove: "101%" is too large: at most 100% is expected',
     ),
     (avro(unknownFields="refuse"), 'spec.parser.unknownFields: "refuse" asks for what the schema of an Avro value'),
     (
