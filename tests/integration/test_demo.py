@@ -1,4 +1,4 @@
-"""`make demo`, as a newcomer runs it: on the S3 server that is fetched in seconds."""
+"""`make demo`, as a newcomer runs it: on the S3 server that is fetched in seconds. On MinIO in `make soak`."""
 
 import json
 import re
@@ -24,8 +24,12 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def output(directory: Path) -> str:
-    """What it writes to a terminal."""
-    command = [sys.executable, "-m", "examples.demo", "--records=2000", f"--directory={directory}"]
+    return demo(directory)
+
+
+def demo(directory: Path, *options: str) -> str:
+    """Return what it writes to a terminal."""
+    command = [sys.executable, "-m", "examples.demo", "--records=2000", f"--directory={directory}", *options]
     done = subprocess.run(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=_SECONDS
     )
@@ -64,6 +68,12 @@ def test_the_recording_in_the_readme_is_true(output: str, directory: Path) -> No
     assert recorded
     there = str(PLACE.relative_to(ROOT))
     assert shape(output.replace(str(directory), there)) == shape(recorded[1])
+
+
+@pytest.mark.soak
+def test_on_minio_it_says_the_same(output: str, directory: Path, tmp_path: Path) -> None:
+    there = tmp_path / "demo"
+    assert shape(demo(there, "--s3=minio").replace(str(there), "demo")) == shape(output.replace(str(directory), "demo"))
 
 
 def shape(text: str) -> list[str]:
