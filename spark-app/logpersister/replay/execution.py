@@ -13,7 +13,7 @@ from logpersister.plan.intents import CommittedOffset
 from logpersister.records.escaping import QUARANTINE
 from logpersister.replay.output import TopicOutput
 from logpersister.replay.protocol import Step, may_be_written, next_step
-from logpersister.replay.source import EXTENSION, SourceError, SourceRecords
+from logpersister.replay.source import SourceError, SourceRecords, keeps_all
 from logpersister.storage import names
 from logpersister.storage.errors import REFUSALS, StorageError
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
@@ -152,7 +152,7 @@ class Replayer:
         if facts is not None:
             if facts.group != self._group:
                 raise SourceError(f"group {facts.group} has written it")
-            if not name.extension.endswith(EXTENSION):
+            if not keeps_all(name.extension):
                 raise SourceError(
                     f"objects {name.extension or 'without extension'} do not keep all of a record; while Kafka has "
                     "its range, store it again in a higher generation. Set spec.parser.quarantine.format to parquet "

@@ -88,13 +88,11 @@ def test_what_is_not_committed_waits(monkeypatch: pytest.MonkeyPatch, bucket: Bu
 
 def test_what_cannot_be_replayed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     bucket = Bucket()
-    store_range(bucket, resource("int64", format="jsonl"), RECORDS)
+    store_range(bucket, resource("int64", format="text"), RECORDS)
     code, out, err = run(monkeypatch, bucket, TEXTS)
     assert code == Exit.FAILED
     assert out.startswith("TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED\nclicks        1        -")
-    assert err.startswith(
-        "raw/clicks/_quarantine/1_0_00000000000000000100.jsonl.gz: cannot be replayed: objects .jsonl"
-    )
+    assert err.startswith("raw/clicks/_quarantine/1_0_00000000000000000100.txt.gz: cannot be replayed: objects .txt")
 
 
 def test_a_replay_that_another_build_has_begun(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:

@@ -1,0 +1,106 @@
+"""Records of a quarantine in JSON lines, as the reader of Kafka gave them (docs/formats.md has the format)."""
+
+import base64
+from collections.abc import Iterator, Mapping
+from io import IOBase
+from typing import IO, Any, Final, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from logpersister.records.schema import HEADERS, RECORDS, RECORDS_WITH_HEADERS
+
+EXTENSIONS: Final = {".jsonl": None, ".jsonl.gz": "gzip", ".jsonl.zst": "zstd"}
+"""And the compression of each."""
+BLOCK_BYTES: Final = 64 << 20
+"""Of text that is read at once; no line is longer, as no record of `logpersister head` is."""
+_BASE64: Final = "_base64"
+_TEXT: Final = pa.string()
+_HEADERS: Final = "kafka_headers"
+_HEADER: Final = pa.struct([(name + end, _TEXT) for name in ("key", "value") for end in ("", _BASE64)])
+_TYPES: Final[Mapping[str, pa.DataType]] = {
+    "kafka_offset": pa.int64(),
+    "kafka_timestamp": pa.timestamp("ms", "UTC"),
+    **{name + end: _TEXT for name in ("value", "kafka_key") for end in ("", _BASE64)},
+    _HEADERS: pa.list_(_HEADER),
+}
+
+
+class LinesRecords:
+    """The records of a file. Memory: a block of text, and what it becomes."""
+
+    def __init__(self, file: IO[bytes], extension: str) -> None:
+        """Open a file. Raises LookupError for one that is no quarantine, and what pyarrow raises."""
+        self._file = file
+        self._compression = next(EXTENSIONS[one] for one in EXTENSIONS if extension.endswith(one))
+        first = next(self._blocks())
+        if first.column("kafka_offset").null_count:
+            raise LookupError("kafka_offset")
+        self.has_headers = not first.column(_HEADERS).null_count
+        """Where they are kept, a record without any has an empty list."""
+
+    def batches(self, most_rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield all records, in columns of `records.schema`."""
+        for block in self._blocks():
+            for begin in range(0, block.num_rows, most_rows):
+                yield self._records(block.slice(begin, most_rows))
+
+    def _blocks(self) -> Iterator[pa.RecordBatch]:
+        self._file.seek(0)
+        compression: Any = self._compression
+        stream: Any = pa.input_stream(cast("IOBase", _Unclosed(self._file)), compression=compression)
+        options = pj.ParseOptions(explicit_schema=pa.schema(_TYPES), unexpected_field_behavior="ignore")
+        yield from pj.open_json(stream, pj.ReadOptions(block_size=BLOCK_BYTES), options)
+
+    def _records(self, block: pa.RecordBatch) -> pa.RecordBatch:
+        milliseconds: Any = block.column("kafka_timestamp").cast(pa.int64())
+        columns: list[pa.Array[Any]] = [
+            block.column("kafka_offset"),
+            milliseconds.fill_null(-1),
+            _bytes(block, "kafka_key"),
+            _bytes(block, "value"),
+        ]
+        if not self.has_headers:
+            return pa.RecordBatch.from_arrays(columns, schema=RECORDS)
+        lists: Any = block.column(_HEADERS)
+        parts = pa.RecordBatch.from_struct_array(lists.flatten())
+        item = HEADERS.value_type
+        headers = pa.StructArray.from_arrays([_bytes(parts, "key"), _bytes(parts, "value")], fields=[*item])
+        counts = pc.cumulative_sum(pc.list_value_length(lists)).to_numpy()
+        ends = pa.array([0, *counts], pa.int32())
+        return pa.RecordBatch.from_arrays(
+            [*columns, pa.ListArray.from_arrays(ends, headers, type=HEADERS)], schema=RECORDS_WITH_HEADERS
+        )
+
+
+def _bytes(block: pa.RecordBatch, name: str) -> "pa.Array[Any]":
+    """Return a column of bytes: as text, or as base64 where they are none."""
+    text: pa.Array[Any] = block.column(name).cast(pa.binary())
+    encoded = block.column(name + _BASE64)
+    if encoded.null_count == len(encoded):
+        return text
+    decoded = [None if one is None else base64.b64decode(one, validate=True) for one in encoded.to_pylist()]
+    either: pa.Array[Any] = pc.coalesce(text, pa.array(decoded, pa.binary()))
+    return either
+
+
+class _Unclosed:
+    """A file that is read again after whoever reads it has closed it."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.read, self.seek, self.tell = file.read, file.seek, file.tell
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Leave it open."""
