@@ -32,6 +32,8 @@ _DEFAULTS: Mapping[str, str] = {
     "share.coordinator.state.topic.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
     "auto.create.topics.enable": "false",
+    # Without it a controller at rest writes a record twice a second: a third of what a broker at rest costs.
+    "metadata.max.idle.interval.ms": "5000",
     # A broker that was killed may register again only when its old session has ended: keep it short.
     "broker.heartbeat.interval.ms": "500",
     "broker.session.timeout.ms": "4000",
