@@ -36,7 +36,8 @@ NOT_STATE = frozenset(
         "_now",
         "_states",
         "_sizes",
-        "_upload",
+        "_spec",
+        "_by_override",
         "_offsets",
     }
     | {"_group", "_register", "_jobs", "_state_store", "_wake", "_group_id", "_lock", "_next_token", "_own", "_kafka"}

@@ -70,6 +70,7 @@ class History(SimulatedWorld):
                 start_from=some(("earliest", "latest")) if mood in ("growing", "losing") else "earliest",
                 own_keys=mood == "moving" and some((False, True)),
                 registry=mood == "evolving",
+                by_override=seed % 2 == 1,
             ),
             grace_seconds=GRACE_SECONDS,
         )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
 from logpersister.manifest.revision import output_schema_of
-from logpersister.pipeline.work import ObjectWritten, RangeOutcome, RangeWork, TaskSpec, WorkError
+from logpersister.pipeline.work import ObjectWritten, RangeOutcome, RangeWork, RevisionWork, TaskSpec, WorkError
 from logpersister.ranges import Offset
 from logpersister.storage.errors import StorageError
 from tests.model.bucket import Bucket
@@ -59,7 +59,7 @@ class Job:
         self._kafka, self._bucket, self._chronicle, self._rules = kafka, bucket, chronicle, rules
         self._registry = registry
         self._outcomes: list[RangeOutcome] = []
-        self.work = [(task, item) for task in tasks for item in task.work]
+        self.work = [(part, item) for task in tasks for part in task.parts for item in part.work]
         self.history: list[object] = []
         """What it has seen: its state follows from that."""
         self._steps = self._run()
@@ -78,27 +78,27 @@ class Job:
 
     def _run(self) -> Iterator[None]:
         """Read and write range by range; every step but the last ends with all that it has read in memory."""
-        for task, item in self.work:
+        for part, item in self.work:
             read = self._read(item)
             self.history.append(read)
             if isinstance(read, WorkError):
                 self._end(item, (), read)
             else:
-                yield from self._write(task, item, read)
+                yield from self._write(part, item, read)
             yield
 
-    def _write(self, task: TaskSpec, item: RangeWork, records: Records) -> Iterator[None]:
+    def _write(self, of: RevisionWork, item: RangeWork, records: Records) -> Iterator[None]:
         written: list[ObjectWritten] = []
-        storage = task.revision_document["spec"]["storage"]
-        pinned = output_schema_of(task.revision_document)
+        storage = of.document["spec"]["storage"]
+        pinned = output_schema_of(of.document)
         # Who was promised no schema can only take the latest.
         schema = self._registry.latest(item.range.partition.topic) if pinned is None else pinned.version
         self.history.append(schema)
-        for path, part in _by_path(task, records):
+        for path, part in _by_path(of, records):
             yield  # the process may stand still here, with all records in its memory
             clock = 0.0 if self._rules.names_without_clock else self._chronicle.time
             key = ObjectKey(item.range.partition, item.generation, item.range.start, path, storage["prefix"], clock)
-            stored = StoredObject(item.range.end, task.revision, item.topic_id or "", part, schema)
+            stored = StoredObject(item.range.end, of.revision, item.topic_id or "", part, schema)
             try:
                 self._bucket.put(self.name, key, stored, keys=storage.get("secretName"), if_absent=item.partly_lost)
             except StorageError as error:
@@ -127,9 +127,9 @@ class Job:
         self._chronicle.tell(self.name, "{} {}", item.range, f"failed: {error.message}" if error else "is stored")
 
 
-def _by_path(task: TaskSpec, records: Records) -> list[tuple[str, Records]]:
+def _by_path(of: RevisionWork, records: Records) -> list[tuple[str, Records]]:
     """Spread records over the partition paths that the revision of the intent asks for."""
-    if not task.revision_document["spec"].get("output", {}).get("partitionBy"):
+    if not of.document["spec"].get("output", {}).get("partitionBy"):
         return [("", records)] if records else []
     folders = {offset // OFFSETS_PER_FOLDER * OFFSETS_PER_FOLDER for _, offset in records}
     return [
@@ -164,7 +164,8 @@ class Spark:
         outcomes = Outcomes(noted)
         job = self._make(f"job-{next(self._numbers)}", tasks, outcomes)
         ranges = ", ".join(f"{item.range}{'*' if item.again else ''}" for task in tasks for item in task.work)
-        self._chronicle.tell(member, "starts {}: {} (revision {})", job.name, ranges, tasks[0].revision)
+        revisions = ", ".join(sorted({part.revision for task in tasks for part in task.parts}))
+        self._chronicle.tell(member, "starts {}: {} (revisions {})", job.name, ranges, revisions)
         self.running.append((member, job))
         return outcomes
 

@@ -42,6 +42,8 @@ class Manifest:
     """Keys that are for this prefix only; else they are for every prefix."""
     registry: bool = False
     """Rows are made by the latest schema of a registry."""
+    by_override: bool = False
+    """What is said of folders is said by an entry of the overrides, for all topics, and the group has the opposite."""
 
     def __str__(self) -> str:
         layout = "folders" if self.folders else "no folders"
@@ -50,7 +52,8 @@ class Manifest:
 
     @lru_cache(maxsize=64)  # noqa: B019 - a handful of frozen manifests
     def resource(self) -> tuple[LogPersister, Revision]:
-        output = {"partitionBy": [{"offset": {"every": OFFSETS_PER_FOLDER}}]} if self.folders else {"partitionBy": []}
+        layouts = [{"partitionBy": []}, {"partitionBy": [{"offset": {"every": OFFSETS_PER_FOLDER}}]}]
+        overrides = [{"topics": sorted(self.topics), "output": layouts[self.folders]}] if self.by_override else []
         keys = {"secretName": self.prefix} if self.own_keys else {}
         resource = parse(
             {
@@ -66,7 +69,8 @@ class Manifest:
                         "startFrom": self.start_from,
                     },
                     "storage": {"bucket": "logs", "prefix": self.prefix} | keys,
-                    "output": output,
+                    "output": layouts[self.folders != self.by_override],
+                    "overrides": overrides,
                     "upload": {"maxBytes": "64Ki", "maxAge": "2s"},
                     "cycleInterval": "1s",
                 },

@@ -98,12 +98,13 @@ def _execute_under_own_revision() -> list[Any]:
     original = Resolver._as_it_can_be_done
 
     def as_it_can_be_done(self: Resolver, targets: Mapping[TopicPartition, CommittedOffset | Hold]) -> Any:
-        def mine(target: CommittedOffset | Hold) -> CommittedOffset | Hold:
+        def mine(partition: TopicPartition, target: CommittedOffset | Hold) -> CommittedOffset | Hold:
             if isinstance(target, Hold) or target.metadata is None or not target.metadata.ends:
                 return target
-            return CommittedOffset(target.offset, replace(target.metadata, revision=self._revision.hash))
+            own = self.output_revisions.without_schema(partition.topic)
+            return CommittedOffset(target.offset, replace(target.metadata, revision=own))
 
-        return original(self, {partition: mine(target) for partition, target in targets.items()})
+        return original(self, {partition: mine(partition, target) for partition, target in targets.items()})
 
     return [patch.object(Resolver, "_as_it_can_be_done", as_it_can_be_done)]
 

@@ -277,6 +277,9 @@ class SchemasPort:
     def __init__(self, turn: Turn, around: Surroundings) -> None:
         self._turn, self._around = turn, around
 
+    def asks(self, topic: str) -> bool:
+        return True
+
     def current(self, topic: str) -> OutputSchema:
         if self._turn.saw(self._around.decisions.fails(Fault.REGISTRY_SILENT)):
             raise RegistryError("unreachable", "the registry does not answer")

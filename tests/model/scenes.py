@@ -94,6 +94,7 @@ def _manifest(
     prefix: str = "raw",
     own_keys: bool = False,
     registry: bool = False,
+    by_override: bool = False,
 ) -> Manifest:
     return Manifest(
         generation,
@@ -104,6 +105,7 @@ def _manifest(
         prefix=prefix,
         own_keys=own_keys,
         registry=registry,
+        by_override=by_override,
     )
 
 
@@ -134,7 +136,7 @@ SCENES = {
             pauses=frozenset({Kind.TURN}),
             bounds=(Bounds(faults=1, pauses=1),),
         ),
-        Scene("two revisions", (_manifest(), _manifest(folders=True)), frozenset({Incident.CRASH})),
+        Scene("two revisions", (_manifest(), _manifest(folders=True, by_override=True)), frozenset({Incident.CRASH})),
         Scene(
             "two generations",
             (_manifest(), _manifest(generation=2)),

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from logpersister.manifest.resource import API_VERSION, KIND
+from logpersister.manifest.rule import VALIDATIONS
 from logpersister.manifest.schema import json_schema
 from logpersister_operator.crd.status import Status
 from logpersister_operator.crd.structural import Schema, structural
@@ -47,11 +48,32 @@ def _schema() -> Schema:
     properties = schema["properties"]
     for name in ("apiVersion", "kind"):  # the API server compares them itself
         properties[name] = {"description": properties[name]["description"], "type": "string"}
+    _shorten(properties["spec"]["properties"]["overrides"]["items"]["properties"])
     metadata = properties["metadata"]["properties"]
     properties["metadata"] = {"type": "object", "properties": {"name": _without(metadata["name"], "description")}}
     properties["status"] = structural(json_schema(Status, with_bounds=True))
     schema["required"] = ["spec"]
     return schema
+
+
+def _shorten(override: Schema) -> None:
+    """Tell what an override replaces in short, and without rules of CEL; the operator checks them all the same.
+
+    The API server adds up what rules may cost at most, which is too much in each entry of a list of lists.
+    """
+    for name in ("parser", "schema", "output"):
+        short = _shortened(override[name], f"spec.{name}")
+        override[name] = {"description": override[name]["description"]} | _without(short, "description")
+
+
+def _shortened(schema: Schema, path: str) -> Schema:
+    short = _without(_without(schema, VALIDATIONS), "description")
+    if "items" in short:
+        short["items"] = _shortened(short["items"], f"{path}[]")
+    if "properties" in short:
+        below = short["properties"].items()
+        short["properties"] = {name: _shortened(one, f"{path}.{name}") for name, one in below}
+    return {"description": f"As {path}."} | short
 
 
 def _without(schema: Schema, key: str) -> Schema:

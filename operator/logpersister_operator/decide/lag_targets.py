@@ -11,14 +11,14 @@ def target_lag_seconds(spec: Spec, topic: str) -> float:
     """Return ``spec.targetLag``; unless set, twice the ``maxAge`` of the topic and a minute."""
     if spec.target_lag is not None:
         return spec.target_lag.total_seconds()
-    return _unless_set(spec.upload.for_topic(topic).max_age)
+    return _unless_set(spec.limits_of(topic).max_age)
 
 
 def longest_target_seconds(spec: Spec) -> float:
     """Return the target of the topics that have most time, whichever topics there are."""
     if spec.target_lag is not None:
         return spec.target_lag.total_seconds()
-    return _unless_set(max(spec.upload.ages()))
+    return _unless_set(max(spec.ages()))
 
 
 def _unless_set(max_age: timedelta) -> float:
@@ -30,5 +30,5 @@ def due_seconds(spec: Spec, topic: str) -> float:
 
     Until its range is due, is looked for, and a member that has restarted is back. ``targetLag`` is a wish, no reason.
     """
-    waits = (spec.upload.for_topic(topic).max_age, spec.cycle_interval, spec.kafka.session_timeout)
+    waits = (spec.limits_of(topic).max_age, spec.cycle_interval, spec.kafka.session_timeout)
     return sum(wait.total_seconds() for wait in waits)

@@ -104,7 +104,8 @@ def lag_depends_on(resource: LogPersister, secrets: SecretsSeen) -> object:
     Of the metadata nothing counts: it changes with every write of the status.
     """
     spec = resource.spec
-    return resource.group_id, spec.kafka, spec.upload, spec.cycle_interval, spec.target_lag, secrets.digest
+    limits = spec.upload, [(one.topics, one.topic_pattern, one.upload) for one in spec.overrides]
+    return resource.group_id, spec.kafka, limits, spec.cycle_interval, spec.target_lag, secrets.digest
 
 
 class GroupLag:

@@ -136,9 +136,10 @@ def common_labels(name: str) -> dict[str, str]:
 
 def secret_names(spec: Spec) -> list[str]:
     """Return the names of all Secrets that members and executors need, sorted, each once."""
-    registry = None if spec.row_schema is None else spec.row_schema.registry
+    schemas = (variant.row_schema for variant in spec.variants())
+    registries = (schema.registry for schema in schemas if schema is not None)
     named = {
-        None if registry is None else registry.secret_name,
+        *(registry.secret_name for registry in registries if registry is not None),
         spec.kafka.security.secret_name,
         spec.kafka.security.ca_secret_name,
         spec.storage.secret_name,

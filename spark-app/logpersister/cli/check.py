@@ -4,8 +4,9 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 import structlog
@@ -18,8 +19,9 @@ from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.spec import Spec
 from logpersister.pipeline.rules import rules_of
-from logpersister.registry import RegistryError, RegistrySchemas
+from logpersister.registry import RegistryError, TopicSchemas
 from logpersister.report import logs
 from logpersister.report.human import plural
 
@@ -129,6 +131,7 @@ def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator
         pattern = resource.spec.kafka.topic_pattern
         message = f'spec.kafka.topicPattern: "{pattern}" matches no topic yet; topics that match join by themselves'
         yield Finding("topics", "warning", message)
+    yield from _overrides(resource.spec, report.topics)
     group = describe_group(brokers.config(resource, secrets, seconds, report), resource.group_id, seconds)
     if group.state == NEW:
         yield Finding("group", "ok", f"{resource.group_id}: new, nothing is committed")
@@ -143,6 +146,29 @@ def _topics(topics: dict[str, int]) -> str:
     return f"{plural(len(topics), 'topic')}, {plural(sum(topics.values()), 'partition')}: {', '.join(names)}"
 
 
+def _overrides(spec: Spec, topics: Iterable[str]) -> Iterator[Finding]:
+    """Say which entry of ``spec.overrides`` applies to which topics; one that applies to none is mostly a mistake."""
+    of_entry: dict[int | None, list[str]] = {}
+    for topic in sorted(topics):
+        of_entry.setdefault(spec.override_of(topic), []).append(topic)
+    for place, override in enumerate(spec.overrides):
+        where, names = f"spec.overrides[{place}]", of_entry.get(place, [])
+        if names:
+            yield Finding("overrides", "ok", f"{where}: {_few(names)}")
+            continue
+        taken = [topic for topic in sorted(topics) if override.names(topic)]
+        if taken:
+            message = f"{where}: applies to no topic, because entries before it have what it names ({_few(taken)})"
+            yield Finding("overrides", "warning", f"{message}; the first entry that names a topic applies")
+        else:
+            yield Finding("overrides", "warning", f"{where}: names no topic that Kafka has and spec.kafka selects")
+
+
+def _few(names: Sequence[str]) -> str:
+    more = [f"{len(names) - _MOST_TOPICS:,} more"] if len(names) > _MOST_TOPICS else []
+    return ", ".join([*names[:_MOST_TOPICS], *more])
+
+
 def _bucket(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[Finding]:
     storage = resource.spec.storage
     bucket.reach(resource, secrets, seconds)
@@ -151,16 +177,19 @@ def _bucket(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterato
 
 
 def _registry(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Finding]:
-    with registry.opened(resource, secrets) as writers:
-        if writers is not None:
-            writers.reach()
-            yield Finding("registry", "ok", f"{writers.url}: knows schemas")
+    with registry.all_opened(secrets) as registries:
+        variants = (resource.model_copy(update={"spec": spec}) for spec in resource.spec.variants())
+        for writers in dict.fromkeys(map(registries, variants)):
+            if writers is not None:
+                writers.reach()
+                yield Finding("registry", "ok", f"{writers.url}: knows schemas")
     with registry.declared(resource, secrets) as schemas:
         if schemas is not None:
-            yield from (_columns(schemas, topic) for topic in (resource.spec.kafka.topics or ())[:_MOST_TOPICS])
+            asking = filter(schemas.asks, resource.spec.kafka.topics or ())
+            yield from (_columns(schemas, topic) for topic in islice(asking, _MOST_TOPICS))
 
 
-def _columns(schemas: RegistrySchemas, topic: str) -> Finding:
+def _columns(schemas: TopicSchemas, topic: str) -> Finding:
     """Say which columns a topic has; no schema yet is no reason not to start, as no topic yet is none."""
     try:
         schema = schemas.resource_of(topic).spec.row_schema

@@ -44,14 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
     secrets = context.secrets(arguments, logs.redactor)
     with (
         bucket.opened(resource, secrets) as store,
-        registry.opened(resource, secrets) as writers,
+        registry.all_opened(secrets) as registries,
         registry.resources(resource, secrets) as resource_of,
     ):
 
         @lru_cache
         def parser_of(topic: str) -> Parser | None:
-            spec = resource_of(topic).spec
-            return make_parser(spec.parser, spec.row_schema, writers)
+            found = resource_of(topic)
+            return make_parser(found.spec.parser, found.spec.row_schema, registries(found))
 
         walk = Walk(resource, store, arguments.topic, parser_of)
         if arguments.action == "ls":

@@ -1,13 +1,14 @@
 """Reaching schema registries, with errors that end a command as they should."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager
 
+from logpersister import registry
 from logpersister.cli.context import invalid
 from logpersister.cli.exits import UnreachableError
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.secrets import Secrets
-from logpersister.registry import RegistryError, RegistrySchemas, RegistryWriters, open_schemas, open_writers
+from logpersister.registry import RegistryError, RegistryWriters, TopicSchemas, open_schemas
 
 Registries = Callable[[LogPersister], RegistryWriters | None]
 """Returns the registry that a manifest names. Raises ManifestError."""
@@ -15,7 +16,7 @@ Registries = Callable[[LogPersister], RegistryWriters | None]
 
 @contextmanager
 def opened(resource: LogPersister, secrets: Secrets) -> Iterator[RegistryWriters | None]:
-    """Open the registry that a manifest names, if it names one; its errors inside the block end the command."""
+    """Open the registry that a manifest names, overrides aside; its errors inside the block end the command."""
     with all_opened(secrets) as registries:
         try:
             writers = registries(resource)
@@ -27,25 +28,12 @@ def opened(resource: LogPersister, secrets: Secrets) -> Iterator[RegistryWriters
 @contextmanager
 def all_opened(secrets: Secrets) -> Iterator[Registries]:
     """Open registries as they are asked for; their errors inside the block end the command."""
-    with ExitStack() as stack:
-        opened: dict[object, RegistryWriters | None] = {}
-
-        def registry_of(resource: LogPersister) -> RegistryWriters | None:
-            schema = resource.spec.row_schema
-            registry = None if schema is None else schema.registry
-            named = None if registry is None else (registry.url, registry.secret_name)
-            if named not in opened:
-                opened[named] = writers = open_writers(resource, secrets)
-                if writers is not None:
-                    stack.callback(writers.close)
-            return opened[named]
-
-        with _told():
-            yield registry_of
+    with closing(registry.Registries(secrets)) as found, _told():
+        yield found.of
 
 
 @contextmanager
-def declared(resource: LogPersister, secrets: Secrets) -> Iterator[RegistrySchemas | None]:
+def declared(resource: LogPersister, secrets: Secrets) -> Iterator[TopicSchemas | None]:
     """Open what declares the columns of topics; None: the manifest does. Errors inside the block end the command."""
     try:
         schemas = open_schemas(resource, secrets)
@@ -61,9 +49,12 @@ def declared(resource: LogPersister, secrets: Secrets) -> Iterator[RegistrySchem
 
 @contextmanager
 def resources(resource: LogPersister, secrets: Secrets) -> Iterator[Callable[[str], LogPersister]]:
-    """Return by topic the manifest with its columns, wherever they are declared. Errors are those of `declared`."""
+    """Return by topic the manifest as it is for it, with its columns, wherever they are declared.
+
+    Errors are those of `declared`.
+    """
     with declared(resource, secrets) as schemas:
-        yield (lambda _: resource) if schemas is None else schemas.resource_of
+        yield resource.for_topic if schemas is None else schemas.resource_of
 
 
 @contextmanager

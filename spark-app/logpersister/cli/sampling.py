@@ -16,8 +16,8 @@ from logpersister.group.offsets import LogReader
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
+from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
-from logpersister.pipeline.task_resources import open_reader
 from logpersister.ranges import Range, TopicPartition
 from logpersister.report.human import plural, size
 

@@ -46,7 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     resource = context.manifest(arguments.file)
     secrets = context.secrets(arguments, logs.redactor)
     sample = sampling.take(arguments, resource, secrets)
-    with registry.opened(resource, secrets) as writers, registry.resources(resource, secrets) as resource_of:
+    of_topic = resource.for_topic(sample.topic)
+    with registry.opened(of_topic, secrets) as writers, registry.resources(resource, secrets) as resource_of:
         Trial(resource_of(sample.topic), sample, writers).show(arguments.rows, sys.stdout)
     return Exit.OK
 

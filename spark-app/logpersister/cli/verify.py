@@ -19,9 +19,9 @@ from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.revision import RevisionError, reached_like, resource_of, revision_of
 from logpersister.manifest.secrets import Secrets
+from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.rules import other_rules
-from logpersister.pipeline.task_resources import open_reader
 from logpersister.report import logs
 from logpersister.report.human import number, plural, size
 from logpersister.storage.errors import StorageError

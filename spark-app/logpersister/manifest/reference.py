@@ -24,6 +24,8 @@ _NAMES = {
     LATEST_PATTERN: "`latest` or number",
 }
 """What values of a certain notation are called."""
+_AS_BEFORE = frozenset({"spec.overrides[].parser", "spec.overrides[].schema", "spec.overrides[].output"})
+"""Mappings whose fields are described where the group has them."""
 _MARKED = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -62,6 +64,8 @@ def _fields(schema: Mapping[str, Any], definitions: Mapping[str, Any], prefix: s
             " ".join(description.split()),
         )
         entry = _resolve(inner.get("items", {}), definitions)
+        if path in _AS_BEFORE:
+            continue
         if "properties" in inner:
             yield from _fields(inner, definitions, f"{path}.")
         elif "properties" in entry:

@@ -98,6 +98,13 @@ class LogPersister(Model):
         """The consumer group: ``spec.kafka.groupId``, or the resource's name."""
         return self.spec.kafka.group_id or self.metadata.name
 
+    def for_topic(self, topic: str) -> "LogPersister":
+        """Return the resource as it is for a topic: with the entry of ``spec.overrides`` that names it, and no other.
+
+        The resource itself, where there are no overrides.
+        """
+        return self if not self.spec.overrides else self.model_copy(update={"spec": self.spec.for_topic(topic)})
+
     def problems_of_change(self, before: "LogPersister") -> list[Problem]:
         """Return why this cannot take the place of what was there before; nothing if it can."""
         rules = [declared for declared in rules_of(type(self)) if declared.is_change]

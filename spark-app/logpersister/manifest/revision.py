@@ -8,7 +8,7 @@ intents). It never holds a secret: the spec only names them.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,15 +149,6 @@ def output_schema_of(document: Mapping[str, Any]) -> OutputSchema | None:
     return None
 
 
-def without_output_schema(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what documents have in common that differ only in the schema that a registry had."""
-    if output_schema_of(document) is None:
-        return document
-    spec = document["spec"]
-    schema = _without(spec["schema"], ["avro"]) | {"registry": _without(spec["schema"]["registry"], ["version"])}
-    return {**document, "spec": {**spec, "schema": schema}}
-
-
 def original_of(document: Mapping[str, Any], revision: str) -> str:
     """Return the revision that objects name as theirs, of the document of a revision."""
     return str(document.get("original", {}).get("revision", revision))
@@ -182,12 +173,13 @@ def reached_like(document: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
     if _only(spec["storage"], _PLACE) != _only(storage, _PLACE):
         storage = _without(storage, _OF_THE_PLACE) | _only(spec["storage"], _OF_THE_PLACE)
     reached = {**spec, "kafka": kafka, "storage": storage}
-    registry, our_registry = (one.get("schema", {}).get("registry") for one in (spec, ours))
-    if registry and our_registry and registry["url"] == our_registry["url"]:
+    registry = spec.get("schema", {}).get("registry")
+    our_registry = next((one for one in _registries(ours) if registry and one["url"] == registry["url"]), None)
+    if our_registry is not None:
         secret = _only(our_registry, ["secretName"])
         reached["schema"] = {**spec["schema"], "registry": _without(registry, ["secretName"]) | secret}
     if "parser" in spec:
-        reached["parser"] = _with_limit_of(spec["parser"], ours.get("parser", {}))
+        reached["parser"] = _with_limit_of(spec["parser"], _parser_like(spec["parser"], ours))
     return {**document, "spec": reached}
 
 
@@ -196,6 +188,21 @@ def _with_limit_of(parser: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
     limit = _only(own.get("quarantine", {}), _LIMIT)
     quarantine = _without(parser.get("quarantine", {}), _LIMIT) | limit
     return _without(parser, ["quarantine"]) | ({"quarantine": quarantine} if quarantine else {})
+
+
+def _parser_like(parser: Mapping[str, Any], ours: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return our parser, of whose limit there may be another one: with overrides, the one that is equal but for it."""
+    own: list[Mapping[str, Any]] = [one.get("parser", {}) for one in (ours, *ours.get("overrides", []))]
+    if len(own) == 1:
+        return own[0]
+    return next((one for one in own if _with_limit_of(one, {}) == _with_limit_of(parser, {})), parser)
+
+
+def _registries(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the registries of a manifest: that of the group, then those of its overrides."""
+    for one in (spec, *spec.get("overrides", [])):
+        if "registry" in one.get("schema", {}):
+            yield one["schema"]["registry"]
 
 
 def resource_of(document: Mapping[str, Any]) -> LogPersister:

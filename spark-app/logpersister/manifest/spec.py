@@ -1,7 +1,8 @@
 """``spec`` of the resource: what the user wants, and which of its sections contradict each other."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -13,18 +14,19 @@ from logpersister.manifest.constraint import Duration, Model, Text, Whole, compi
 from logpersister.manifest.folders import NO_FOLDERS, folder_findings
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import COLUMNAR, OutputSpec
+from logpersister.manifest.overrides import MOST_OVERRIDES, Override
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.pods import PodTemplate
-from logpersister.manifest.problems import Finding
+from logpersister.manifest.problems import Finding, path_text
 from logpersister.manifest.quantity import format_size
 from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.rollout import RolloutSpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.rule import NotInCel, cel_literal, rule
+from logpersister.manifest.rule import NotInCel, Rule, cel_literal, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
 from logpersister.manifest.types import Plain, leaves
-from logpersister.manifest.upload import UploadSpec
+from logpersister.manifest.upload import Limits, UploadSpec
 
 Image = Annotated[
     str,
@@ -89,6 +91,10 @@ class Spec(Model):
     upload: UploadSpec = UploadSpec()
     """When records become an object."""
 
+    overrides: Annotated[tuple[Override, ...], Field(max_length=MOST_OVERRIDES)] = ()
+    """Other parsers, schemas, outputs and limits for some topics. The first entry that names a topic applies, and no
+    other; what it does not set is the group's."""
+
     members: Annotated[int, Whole(1, 1000)] = 1
     """Number of members, which share the partitions. With two or more, storing continues without a pause when one dies.
     With `autoscale` it is the initial number. Outside Kubernetes each `logpersister run` is one member, whatever this
@@ -136,6 +142,97 @@ class Spec(Model):
     pod_template: PodTemplate | None = None
     """Merged into the members' pods; their container is named `member`. A change replaces the pods without a new
     revision, so set the image by `image`, not here. `logpersister run` ignores it."""
+
+    def override_of(self, topic: str) -> int | None:
+        """Return the place of the entry of `overrides` that applies to a topic; None: the group's blocks do."""
+        return next((place for place, one in enumerate(self.overrides) if one.names(topic)), None)
+
+    def for_topic(self, topic: str) -> "Spec":
+        """Return what holds for a topic, as a spec without overrides. So it does not depend on those of others."""
+        place = self.override_of(topic)
+        return self._with(None if place is None else self.overrides[place])
+
+    def variants(self) -> "Sequence[Spec]":
+        """Return what holds for topics: the group's spec, and that of each entry of `overrides`, without overrides."""
+        return [self._with(None), *map(self._with, self.overrides)]
+
+    def limits_of(self, topic: str) -> Limits:
+        """Return the limits that apply to a topic."""
+        place, general = self.override_of(topic), self.upload.for_topic(topic)
+        upload = None if place is None else self.overrides[place].upload
+        if upload is None:
+            return general
+        return Limits(upload.max_bytes or general.max_bytes, upload.max_age or general.max_age)
+
+    def ages(self) -> Iterator[timedelta]:
+        """Yield each ``maxAge``."""
+        yield from self.upload.ages()
+        limits = (one.upload for one in self.overrides if one.upload is not None)
+        yield from (one.max_age for one in limits if one.max_age is not None)
+
+    def _with(self, override: Override | None) -> "Spec":
+        if not self.overrides:
+            return self
+        if override is None:
+            return self.model_copy(update={"overrides": ()})
+        update: dict[str, object] = {"overrides": ()}
+        if override.parser is not None:
+            update |= {"parser": override.parser, "row_schema": None}
+        if override.row_schema is not None:
+            update["row_schema"] = override.row_schema
+        if override.output is not None:
+            update["output"] = override.output
+        if override.upload is not None:
+            set_here = {name: value for name, value in dict(override.upload).items() if value is not None}
+            update["upload"] = self.upload.model_copy(update=set_here)
+        return self.model_copy(update=update)
+
+    @rule(
+        "!has(self.overrides) || self.overrides.size() == 0 || !has(self.upload) || !has(self.upload.overrides)"
+        " || self.upload.overrides.size() == 0",
+        "is set, and so is spec.overrides, which takes its place",
+        "move its entries to spec.overrides, and their limits below upload there",
+        *("upload", "overrides"),
+    )
+    def _overrides_are_in_one_place(self) -> bool:
+        return not self.overrides or not self.upload.overrides
+
+    @rule(
+        NotInCel("the API server cannot say whether a pattern in Python's syntax selects a topic"),
+        "names topics that spec.kafka does not select, or that an entry before it has",
+        "correct the names; the first entry that names a topic applies",
+        "overrides",
+    )
+    def _overrides_name_topics_of_the_group(self) -> Sequence[Finding]:
+        found: list[Finding] = []
+        for place, one in enumerate(self.overrides):
+            for number, topic in enumerate(one.topics or ()):
+                at = ("overrides", place, "topics", number)
+                before = self.override_of(topic)
+                if not self.kafka.selects(topic):
+                    told = "is no topic that spec.kafka selects"
+                    found.append(Finding(told, "correct the name, or remove it here", at, f'"{topic}"'))
+                elif before is not None and before < place:
+                    told = f"is named by spec.overrides[{before}] before; the first entry that names a topic applies"
+                    found.append(Finding(told, "put this entry first, or remove the topic here", at, f'"{topic}"'))
+        return found
+
+    @rule(
+        NotInCel("each rule of the spec would have to be written once more for each entry"),
+        "does not go together with the rest of the spec",
+        "correct the entry; what it does not set is the group's",
+        "overrides",
+    )
+    def _overrides_fit(self) -> Sequence[Finding]:
+        if not self.overrides:
+            return []
+        own, *others = ([one for of in _rules() for one in of.findings(spec)] for spec in self.variants())
+        return [
+            _of_override(place, override, finding)
+            for place, (override, findings) in enumerate(zip(self.overrides, others, strict=True))
+            for finding in findings
+            if finding not in own
+        ]
 
     @rule(
         NotInCel("the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"),
@@ -305,3 +402,16 @@ class Spec(Model):
     def _a_shadow_is_no_topic(self) -> bool:
         shadow = self.rollout.shadow
         return shadow is None or self.storage.prefix != "" or compiled(_NO_TOPIC).search(shadow.prefix) is not None
+
+
+def _rules() -> Sequence[Rule]:
+    return [declared for declared in rules_of(Spec) if not declared.is_change]
+
+
+def _of_override(place: int, override: Override, finding: Finding) -> Finding:
+    """Return what is wrong with the spec of the topics of an entry, told where it can be put right."""
+    at = ("overrides", place)
+    if finding.at and finding.at[0] in override.blocks:
+        return replace(finding, at=(*at, *finding.at))
+    told = f"does not go together with {path_text(('spec', *finding.at))}, which then {finding.expectation}"
+    return Finding(told, f"set {finding.at[0]} in this entry, too, or correct it: {finding.remedy}", at)

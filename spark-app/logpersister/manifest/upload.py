@@ -55,7 +55,8 @@ class UploadSpec(Model):
     plus up to one `cycleInterval`. Shorter: fresher data, more and smaller objects."""
 
     overrides: Annotated[tuple[UploadOverride, ...], Field(max_length=100)] = ()
-    """Other limits for some topics; the first entry whose pattern matches a topic applies."""
+    """Other limits for some topics; the first entry whose pattern matches a topic applies. `spec.overrides` can do the
+    same and more, and takes its place: only one of the two can be set."""
 
     def for_topic(self, topic: str) -> Limits:
         """Return the limits of a topic: the first matching override, and the general ones for what it leaves out."""

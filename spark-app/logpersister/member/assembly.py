@@ -18,10 +18,10 @@ from logpersister.member.listener import Listener
 from logpersister.member.ports import Dependencies
 from logpersister.member.sampling import FormatSampler
 from logpersister.member.state_store import BucketStateStore
+from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import start_spark
-from logpersister.pipeline.task_resources import open_reader
-from logpersister.registry import open_schemas, open_writers
+from logpersister.registry import Registries, open_schemas
 from logpersister.report.health import Probe
 from logpersister.report.status import StatusBoard
 from logpersister.storage.connection import Timeouts
@@ -78,9 +78,8 @@ def assemble(
         store = stack.enter_context(open_store(spec.storage, secrets))
         reader = open_reader(resource, secrets)
         stack.callback(reader.close)
-        writers = open_writers(resource, secrets)
-        if writers is not None:
-            stack.callback(writers.close)
+        registries = Registries(secrets)
+        stack.callback(registries.close)
         schemas = open_schemas(resource, secrets)
         if schemas is not None:
             stack.callback(schemas.close)
@@ -99,10 +98,12 @@ def assemble(
                 spec.generation,
                 revision.hash,
                 lambda there: open_store(there, secrets, timeouts=FOR_A_SNAPSHOT),
-                in_folders=bool(spec.output.partition_by),
+                in_folders=any(one.output.partition_by for one in spec.variants()),
             ),
             jobs=jobs,
-            sampler=FormatSampler(reader, (lambda _: resource) if schemas is None else schemas.resource_of, writers),
+            sampler=FormatSampler(
+                reader, resource.for_topic if schemas is None else schemas.resource_of, registries.of
+            ),
             schemas=schemas,
         )
         yield Assembly(group, offsets, jobs, Cycle(resource, revision, dependencies, listener=listener, wake=wake))

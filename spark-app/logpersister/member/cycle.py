@@ -85,7 +85,7 @@ class Cycle:
         self._clock = clock
         generation = resource.spec.generation
         self.states = PartitionStates(generation)
-        self.sizing = Sizing(resource.spec.upload, dependencies.sampler, clock)
+        self.sizing = Sizing(resource.spec, dependencies.sampler, clock)
         self.end_offsets = EndOffsetMonitor(resource, self.states, dependencies.offsets, clock=clock, now=now)
         self.topic_bindings = TopicBindings(dependencies.state_store, generation, clock)
         ours: dict[str, Mapping[str, Any]] = {revision.hash: revision.document}
@@ -267,7 +267,7 @@ class Cycle:
         aged = self.targets is not None or self.end_offsets.is_aged(partition)
         if end > position:
             self.sizing.sample(partition, position)
-        max_bytes = self._resource.spec.upload.for_topic(partition.topic).max_bytes
+        max_bytes = self._resource.spec.limits_of(partition.topic).max_bytes
         bytes_per_offset = self.sizing.sizes.bytes_per_offset(partition.topic)
         return due(Backlog(position, end, aged), max_bytes, bytes_per_offset, most)
 

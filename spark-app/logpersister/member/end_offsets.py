@@ -31,7 +31,7 @@ class EndOffsetMonitor:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._upload = resource.spec.upload
+        self._spec = resource.spec
         self._states = states
         self._offsets = offsets
         self._clock = clock
@@ -96,7 +96,7 @@ class EndOffsetMonitor:
         ]
 
     def _max_age(self, partition: TopicPartition) -> float:
-        return self._upload.for_topic(partition.topic).max_age.total_seconds()
+        return self._spec.limits_of(partition.topic).max_age.total_seconds()
 
     def _recreated_topics(self, *, at_once: bool) -> dict[TopicPartition, Hold]:
         if not at_once and self._clock() - self._described_at < DESCRIBE_SECONDS:

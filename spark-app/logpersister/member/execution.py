@@ -12,7 +12,7 @@ import structlog
 
 from logpersister.backoff import Backoff
 from logpersister.member.ports import Dependencies
-from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec, WorkError
+from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec, WorkError
 from logpersister.plan.packing import Job, Work, pack
 from logpersister.plan.partitions import PartitionStates
 from logpersister.plan.sizes import Sizes
@@ -77,23 +77,22 @@ class Execution:
         """Start as many jobs as may run, oldest promises first."""
         if self._free() <= 0:
             return
-        runnable: dict[tuple[bool, str], list[Work]] = {}
-        for range_, intent in self._states.runnable(self._clock()):
+        runnable: dict[bool, list[Work]] = {False: [], True: []}
+        for range_, _ in self._states.runnable(self._clock()):
             estimate = self._sizes.estimate(range_.partition.topic, range_.offsets)
-            retry = self._states.is_stuck(range_.partition)
-            runnable.setdefault((retry, intent.revision), []).append(Work(range_, estimate))
-        for (retry, revision), work in sorted(runnable.items(), key=lambda item: item[0][0]):
+            runnable[self._states.is_stuck(range_.partition)].append(Work(range_, estimate))
+        for retry, work in runnable.items():
             for job in pack(work, self._jobs.cores):
                 if self._free(retry=retry) <= 0:
                     break
-                self._submit(job, revision, revisions[revision], retry=retry)
+                self._submit(job, revisions, retry=retry)
 
     def _free(self, *, retry: bool = False) -> int:
         free = MOST_JOBS - len(self._in_flight)
         retries = sum(running.retry for running in self._in_flight)
         return min(free, MOST_RETRIES - retries) if retry else free
 
-    def _submit(self, job: Job, revision: str, document: Mapping[str, Any], *, retry: bool) -> None:
+    def _submit(self, job: Job, revisions: Mapping[str, Mapping[str, Any]], *, retry: bool) -> None:
         """Hand what may be run of a job to Spark."""
         partitions = {work.range.partition for task in job for work in task}
         tokens = {p: token for p in partitions if (token := self._states.token(p)) is not None}
@@ -101,10 +100,15 @@ class Execution:
         tasks: list[TaskSpec] = []
         ranges: dict[Range, int] = {}
         for task in job:
-            specs = tuple(self._work(work) for work in task if work.range.partition in allowed)
-            if specs:
-                tasks.append(TaskSpec(self._group_id, revision, document, specs))
-                ranges |= {spec.range: tokens[spec.range.partition] for spec in specs}
+            of_revision: dict[str, list[RangeWork]] = {}
+            for work in task:
+                if work.range.partition in allowed:
+                    revision, spec = self._work(work)
+                    of_revision.setdefault(revision, []).append(spec)
+                    ranges[work.range] = tokens[work.range.partition]
+            if of_revision:
+                parts = (RevisionWork(name, revisions[name], tuple(specs)) for name, specs in of_revision.items())
+                tasks.append(TaskSpec(self._group_id, tuple(parts)))
         if not tasks:
             return
         future = self._jobs.submit(tasks)  # first: if it raises, nothing is taken for running that never ends
@@ -113,19 +117,17 @@ class Execution:
         running = _Running(ranges, retry)
         self._in_flight.append(running)
         future.add_done_callback(lambda ended: self._note_end(running, ended))
-        log.debug("job.started", tasks=len(tasks), ranges=len(ranges), revision=revision)
+        log.debug("job.started", tasks=len(tasks), ranges=len(ranges))
 
-    def _work(self, work: Work) -> RangeWork:
+    def _work(self, work: Work) -> tuple[str, RangeWork]:
+        """Return a range as its promise says, and the revision of that."""
         promise = self._states.promise_of(work.range)
         if promise is None:
             raise RuntimeError(f"{work.range} is executed without a promise")  # never: runnable ranges are promised
-        return RangeWork(
-            work.range,
-            promise.intent.topic_id,
-            promise.intent.generation,
-            work.estimated_bytes,
-            promise.read_from(work.range),
-            self._states.may_run_again(work.range.partition),
+        intent, again = promise.intent, self._states.may_run_again(work.range.partition)
+        read_from = promise.read_from(work.range)
+        return intent.revision, RangeWork(
+            work.range, intent.topic_id, intent.generation, work.estimated_bytes, read_from, again
         )
 
     def _note_end(self, running: _Running, future: "Future[list[RangeOutcome]]") -> None:

@@ -1,7 +1,9 @@
-"""Under which revision ranges are promised: ours; with ``spec.schema.registry``, ours with one schema of it in it.
+"""Under which revision ranges are promised: ours, as far as it concerns their topic, with the schema in it.
 
-So the schema of a range is part of its promise: the intent names the revision, whose snapshot has the schema's text and
-is in the bucket before the first intent names it (docs/design/registry.md).
+With ``spec.overrides``, that is our manifest as it is for the topic, without what it says of others
+(docs/design/topics.md). With ``spec.schema.registry``, it has one schema of the registry in it, so the schema of a
+range is part of its promise (docs/design/registry.md). The snapshot of a revision is in the bucket before the first
+intent names it.
 """
 
 import time
@@ -12,9 +14,17 @@ from typing import Any
 import structlog
 
 from logpersister.backoff import Backoff
-from logpersister.manifest.revision import OutputSchema, Revision, output_schema_of, with_output_schema
+from logpersister.manifest import LogPersister
+from logpersister.manifest.revision import (
+    OutputSchema,
+    Revision,
+    output_schema_of,
+    revision_of,
+    with_output_schema,
+)
 from logpersister.member.ports import Schemas
 from logpersister.member.revision_snapshots import RevisionSnapshots
+from logpersister.pipeline.rules import rules_of
 from logpersister.plan import holds
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset
@@ -49,6 +59,7 @@ class OutputRevisions:
 
     def __init__(
         self,
+        resource: LogPersister,
         own: Revision,
         schemas: Schemas | None,
         snapshots: RevisionSnapshots,
@@ -59,13 +70,16 @@ class OutputRevisions:
         """Begin with nothing asked.
 
         Args:
-            own: our revision, as the manifest says it.
-            schemas: of topics; None where the manifest names no registry.
+            resource: our manifest.
+            own: its revision.
+            schemas: of topics; None where no registry declares columns.
             snapshots: learns each revision that is made here.
             documents: the same; of these the snapshots must be stored before a promise names them.
             clock: monotonic seconds.
         """
+        self._resource = resource
         self._own = own
+        self._by_override: dict[int | None, Revision] = {}
         self._schemas = schemas
         self._snapshots = snapshots
         self.documents = documents
@@ -86,11 +100,12 @@ class OutputRevisions:
             ends: where partitions end, as Kafka has told before this call: the registry must be asked after Kafka.
             values: what stands in the registers.
         """
-        if self._schemas is None:
-            return dict.fromkeys(planned, self._own.hash)
         found: dict[TopicPartition, str | Hold] = {}
         for topic in sorted({partition.topic for partition in planned}):
             of_topic = {partition: end for partition, end in planned.items() if partition.topic == topic}
+            if self._schemas is None or not self._schemas.asks(topic):
+                found |= dict.fromkeys(of_topic, self.without_schema(topic))
+                continue
             answer = self._answers.get(topic)
             if answer is None or not answer.covers(of_topic):
                 answer = self._ask(topic, {p: end for p, end in ends.items() if p.topic == topic})
@@ -100,7 +115,13 @@ class OutputRevisions:
 
     def now(self, topic: str) -> str:
         """Return the revision for ranges of a topic that were promised before. Raises RegistryError."""
-        return self._own.hash if self._schemas is None else self._revision(self._schemas.current(topic))
+        if self._schemas is None or not self._schemas.asks(topic):
+            return self.without_schema(topic)
+        return self._revision(topic, self._schemas.current(topic))
+
+    def without_schema(self, topic: str) -> str:
+        """Return the revision for what makes no rows: our manifest, as far as it concerns a topic."""
+        return self._known(self._of_manifest(topic))
 
     @property
     def refused(self) -> set[str]:
@@ -129,7 +150,7 @@ class OutputRevisions:
         self._failures = 0
         self._retry_topic_at.pop(topic, None)
         before = self._answers.get(topic)
-        answer = self._answers[topic] = _Answer(schema, self._revision(schema), ends)
+        answer = self._answers[topic] = _Answer(schema, self._revision(topic, schema), ends)
         if before is None or before.revision != answer.revision:
             log.info("schema.taken", topic=topic, version=schema.version, revision=answer.revision)
         return answer
@@ -143,8 +164,21 @@ class OutputRevisions:
         else:
             self._retry_topic_at[topic] = self._clock() + _AGAIN.pause(_LONG)
 
-    def _revision(self, schema: OutputSchema) -> str:
-        revision = with_output_schema(self._own.document, schema)
+    def _revision(self, topic: str, schema: OutputSchema) -> str:
+        return self._known(with_output_schema(self._of_manifest(topic).document, schema))
+
+    def _of_manifest(self, topic: str) -> Revision:
+        """Return the revision of our manifest as it is for a topic. So it does not change when others get overrides."""
+        if not self._resource.spec.overrides:
+            return self._own
+        place = self._resource.spec.override_of(topic)
+        if place not in self._by_override:
+            resource, own = self._resource.for_topic(topic), self._own.document
+            rules = rules_of(resource) if "rules" in own else None
+            self._by_override[place] = revision_of(resource, own["codeVersion"], rules)
+        return self._by_override[place]
+
+    def _known(self, revision: Revision) -> str:
         self.documents[revision.hash] = revision.document
         self._snapshots.documents[revision.hash] = revision.document
         return revision.hash

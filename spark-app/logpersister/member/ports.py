@@ -101,7 +101,10 @@ class Sampler(Protocol):
 
 
 class Schemas(Protocol):
-    """The schema registry."""
+    """The schema registries of a group."""
+
+    def asks(self, topic: str) -> bool:
+        """Whether a registry declares the columns of a topic; else nothing is asked about it."""
 
     def current(self, topic: str) -> OutputSchema:
         """Return the schema by which rows of a topic are made: the latest now, or the one that the manifest names.
@@ -127,4 +130,4 @@ class Dependencies:
     jobs: Jobs
     sampler: Sampler
     schemas: Schemas | None = None
-    """None: the manifest names no registry."""
+    """None: no registry declares columns."""

@@ -56,7 +56,6 @@ class Resolver:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._resource = resource
-        self._revision = revision
         self._states = states
         self._register = dependencies.register
         self._offsets = dependencies.offsets
@@ -67,7 +66,9 @@ class Resolver:
         self._retry_at = 0.0
         self._stale_since: dict[TopicPartition, float] = {}
         self.snapshots = RevisionSnapshots(revision, resource.spec.storage.place, dependencies.state_store)
-        self.output_revisions = OutputRevisions(revision, dependencies.schemas, self.snapshots, documents, clock=clock)
+        self.output_revisions = OutputRevisions(
+            resource, revision, dependencies.schemas, self.snapshots, documents, clock=clock
+        )
         self.start_offsets = StartOffsets(
             resource.spec.kafka, dependencies.register, dependencies.offsets, dependencies.state_store, topic_bindings
         )
@@ -195,8 +196,8 @@ class Resolver:
 
     def _context(self, partition: TopicPartition) -> PartitionContext:
         generation, place = self._resource.spec.generation, self.snapshots.place
-        topic_id = self._topic_id(partition)
-        return PartitionContext(partition, topic_id, self._resource.group_id, generation, self._revision.hash, place)
+        topic_id, revision = self._topic_id(partition), self.output_revisions.without_schema(partition.topic)
+        return PartitionContext(partition, topic_id, self._resource.group_id, generation, revision, place)
 
     def _topic_id(self, partition: TopicPartition) -> str | None:
         return self._states.topic_id(partition)

@@ -20,26 +20,30 @@ class FormatSampler:
     """Samples with the real reader and the real format, so that compression is in the estimate."""
 
     def __init__(
-        self, reader: KafkaReader, resource_of: Callable[[str], LogPersister], writers: Writers | None
+        self,
+        reader: KafkaReader,
+        resource_of: Callable[[str], LogPersister],
+        writers_of: Callable[[LogPersister], Writers | None],
     ) -> None:
         """Sample nothing yet.
 
         Args:
             reader: reads the samples.
             resource_of: returns by topic the manifest, with columns. What it raises goes to who asks for a sample.
-            writers: by which schemas values were written; None: the parser needs none.
+            writers_of: returns by which schemas values of a manifest were written; None: its parser needs none.
         """
         self._reader = reader
         self._resource_of = resource_of
-        self._writers = writers
+        self._writers_of = writers_of
 
     def sample(self, partition: TopicPartition, start: Offset) -> tuple[int, int] | None:
         """Return offsets looked at and the bytes that they would be stored as; None when there was no record."""
         batch = self._reader.sample(partition, start, SAMPLE_BYTES)
         if batch.num_rows == 0:
             return None
-        spec = self._resource_of(partition.topic).spec
-        layout = layout_of(spec.output, spec.parser, spec.row_schema, self._writers)
+        resource = self._resource_of(partition.topic)
+        spec = resource.spec
+        layout = layout_of(spec.output, spec.parser, spec.row_schema, self._writers_of(resource))
         file_format = make_format(spec.output, spec.parser, spec.row_schema)
         end = batch.column("offset")[-1].as_py() + 1
         range_ = Range(partition, start, end)

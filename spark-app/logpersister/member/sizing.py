@@ -5,7 +5,7 @@ from collections.abc import Callable
 import structlog
 
 from logpersister.kafka_client.causes import in_words
-from logpersister.manifest.upload import UploadSpec
+from logpersister.manifest.spec import Spec
 from logpersister.member.ports import Sampler
 from logpersister.plan.sizes import Sizes
 from logpersister.ranges import Offset, Range, TopicPartition
@@ -21,8 +21,8 @@ SAMPLE_AGAIN_SECONDS = 60.0
 class Sizing:
     """Feeds `Sizes`. ``clock`` gives monotonic seconds."""
 
-    def __init__(self, upload: UploadSpec, sampler: Sampler, clock: Callable[[], float]) -> None:
-        self._upload = upload
+    def __init__(self, spec: Spec, sampler: Sampler, clock: Callable[[], float]) -> None:
+        self._spec = spec
         self._sampler = sampler
         self._clock = clock
         self._sample_at: dict[str, float] = {}
@@ -31,7 +31,7 @@ class Sizing:
     def learn(self, range_: Range, stored_bytes: int) -> None:
         """Take in what a range became."""
         topic = range_.partition.topic
-        half_life = self._upload.for_topic(topic).max_bytes
+        half_life = self._spec.limits_of(topic).max_bytes
         self.sizes.learn(topic, offsets=range_.offsets, stored_bytes=stored_bytes, half_life_bytes=half_life)
 
     def sample(self, partition: TopicPartition, position: Offset) -> None:

@@ -8,67 +8,45 @@ from functools import lru_cache, partial
 
 from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
-from logpersister.formats.registry import make_format
-from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import original_of, resource_of, without_output_schema
-from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.revision import original_of, resource_of
+from logpersister.pipeline.connections import connections, format_of, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.persist import Upload
-from logpersister.pipeline.reader import KafkaReader, ReaderSettings
-from logpersister.pipeline.retries import RetryTally
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.rules import begun_by_others
 from logpersister.pipeline.task import Task, TaskResources, work_error
-from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec
+from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
 from logpersister.ranges import Range
 from logpersister.records.columns import most_rows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.paths import Layout
 from logpersister.records.quarantine import layout_of
-from logpersister.registry import RegistryWriters, open_writers
 from logpersister.report import logs
 from logpersister.storage.names import object_key
 from logpersister.storage.ranges import SoughtRange, objects_of
-from logpersister.storage.store import ObjectStore, open_store
+from logpersister.storage.store import ObjectStore
 
-MOST_CONNECTIONS = 4
-"""Revisions whose connections a worker keeps; more than one only while generations change."""
 MOST_REVISIONS = 64
-"""Where a registry declares the columns, each topic has a revision with its schema; they share connections."""
+"""A topic may have a revision of its own, by its schema in a registry or by an override; they share connections."""
 
 
 def run(spec: TaskSpec) -> Iterator[RangeOutcome]:
     """Execute a task in this process; yields one outcome for each range, whatever happens."""
     _log_as_json()
+    for part in spec.parts:
+        yield from _run(spec.group, part)
+
+
+def _run(group: str, part: RevisionWork) -> Iterator[RangeOutcome]:
     try:
-        resources = _task_resources(spec.group, spec.revision, json.dumps(spec.revision_document))
-    except Exception as error:  # a worker that cannot even start says so for each of its ranges
-        for work in spec.work:
+        resources = _task_resources(group, part.revision, json.dumps(part.document))
+    except Exception as error:  # where a worker cannot even start, it says so for each of its ranges
+        for work in part.work:
             yield RangeOutcome(work.range, error=work_error(error))
         return
-    for outcome in Task(spec.work, resources).outcomes():
-        yield replace(outcome, retries=_retries.take())
-
-
-_retries = RetryTally()
-"""Of this process."""
-
-
-def open_reader(resource: LogPersister, secrets: Secrets, *, headers: bool = False) -> KafkaReader:
-    """Return the reader that a manifest asks for, not connected yet; `headers`: even if its format has none."""
-    kafka = resource.spec.kafka
-    settings = ReaderSettings(
-        read_committed=kafka.isolation_level == "read_committed",
-        headers=headers or _format_of(resource).wants_headers,
-        client_rack=kafka.client_rack,
-    )
-    return KafkaReader(client_config(kafka, secrets), settings)
-
-
-def _format_of(resource: LogPersister) -> Format:
-    spec = resource.spec
-    return make_format(spec.output, spec.parser, spec.row_schema)
+    for outcome in Task(part.work, resources).outcomes():
+        yield replace(outcome, retries=retries.take())
 
 
 @lru_cache(maxsize=1)
@@ -78,44 +56,26 @@ def _log_as_json() -> None:
     logs.kafka_complaints.drop()  # the range fails with the reason, and the member watches the brokers
 
 
-@dataclass(frozen=True, slots=True)
-class _Connections:
-    """What the ranges of a revision are read from and written to."""
-
-    store: ObjectStore
-    reader: KafkaReader
-    writers: RegistryWriters | None
-
-
-@lru_cache(maxsize=MOST_CONNECTIONS)
-def _connections(document: str) -> _Connections:
-    resource, secrets = resource_of(json.loads(document)), Secrets()
-    reader = open_reader(resource, secrets)
-    _retries.watch(reader.stats.retries)
-    store = open_store(resource.spec.storage, secrets, on_retry=_retries.count)
-    return _Connections(store, reader, open_writers(resource, secrets))
-
-
 @lru_cache(maxsize=MOST_REVISIONS)
 def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     parsed = json.loads(document)
     resource = resource_of(parsed)
-    connections = _connections(json.dumps(without_output_schema(parsed)))
-    store, file_format = connections.store, _format_of(resource)
-    layout = layout_of(resource.spec.output, resource.spec.parser, resource.spec.row_schema, connections.writers)
+    spec, connected = resource.spec, connections(resource)
+    store, file_format = connected.store, format_of(spec)
+    layout = layout_of(spec.output, spec.parser, spec.row_schema, connected.writers)
     objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
     others = begun_by_others(parsed, resource)
     dry_runs = partial(objects.dry_runs, others) if others else None
-    schema = resource.spec.row_schema
+    schema = spec.row_schema
     return TaskResources(
-        connections.reader,
+        connected.reader,
         layout,
         file_format,
         objects.begin,
-        Room.of(resource.spec.storage.part_size, file_format.held_back),
+        Room.of(spec.storage.part_size, file_format.held_back),
         dry_runs,
         most_rows(schema) if schema is not None else None,
-        resource.spec.parser.quarantine.hold_above,
+        spec.parser.quarantine.hold_above,
     )
 
 

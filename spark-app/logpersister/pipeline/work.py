@@ -29,14 +29,27 @@ class RangeWork:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskSpec:
-    """What one Spark task does: ranges of one revision, one after the other."""
+class RevisionWork:
+    """Ranges of one revision, to be written one after the other."""
 
-    group: str
     revision: str
-    revision_document: Mapping[str, Any]
+    document: Mapping[str, Any]
     """The revision's snapshot: the ranges are written under it, whatever this member's own manifest says."""
     work: tuple[RangeWork, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """What one Spark task does. Ranges of several revisions share a task, as small topics of different shape do."""
+
+    group: str
+    parts: tuple[RevisionWork, ...]
+    """One for each revision."""
+
+    @property
+    def work(self) -> tuple[RangeWork, ...]:
+        """All ranges."""
+        return tuple(work for part in self.parts for work in part.work)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,10 @@ from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.revision import OutputSchema, resource_with
-from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import misfit
 from logpersister.registry.avro import self_contained
 from logpersister.registry.client import RegistryClient, SubjectVersion
-from logpersister.registry.connection import Connect, Connection, connector
+from logpersister.registry.connection import Connect, Connection
 from logpersister.registry.errors import RegistryError
 
 _REMEDY: Final = "register a version that can, or name the columns in spec.schema.fields"
@@ -104,11 +103,3 @@ def _told(error: AvroTextError | ManifestError) -> str:
     if isinstance(error, ManifestError):
         return "; ".join(f"{one.path.removeprefix('spec.')} {one.expectation}" for one in error.problems)
     return str(error)
-
-
-def open_schemas(resource: LogPersister, secrets: Secrets) -> RegistrySchemas | None:
-    """Return what asks for columns, not connected yet; None: the manifest declares them. Raises ManifestError."""
-    schema = resource.spec.row_schema
-    if schema is None or schema.registry is None or not schema.asks_registry:
-        return None
-    return RegistrySchemas(resource, schema.registry, connector(schema.registry, secrets))

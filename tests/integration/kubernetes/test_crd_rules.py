@@ -76,8 +76,10 @@ def _nodes(schema: Document, steps: tuple[str | int, ...], *, required: bool = T
 
 @cache
 def nodes() -> list[Node]:
+    """Return all nodes, but for those in blocks of an override, which are there once more elsewhere."""
     schema = yaml.safe_load(CRD_FILE.read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    return list(_nodes(schema["properties"]["spec"], ("spec",)))
+    found = _nodes(schema["properties"]["spec"], ("spec",))
+    return [one for one in found if not (one.steps[:2] == ("spec", "overrides") and one.steps[4:])]
 
 
 def _value(document: Any, steps: Sequence[str | int]) -> Any:

@@ -124,6 +124,7 @@ BY_PATTERN: dict[str, Any] = {
             "sequencefile": {"key": "messagepack", "compressionType": "record", "tombstones": "skip"},
             "partitionBy": [{"date": {"granularity": "hour"}}, {"date": {"granularity": "minute"}}],
         },
+        "overrides": [{"topicPattern": "^web[.]raw", "output": {"compression": "none"}}],
         "spark": {"minExecutors": 1, "maxExecutors": 10},
         "serviceAccount": {"name": "logs-writer"},
     },
@@ -141,6 +142,16 @@ BY_SCHEMA: dict[str, Any] = {
             "unknownFields": "refuse",
             "quarantine": {"format": "parquet", "holdAbove": "5%"},
         },
+        "overrides": [
+            {
+                "topics": ["events"],
+                "parser": {"type": "avro", "framing": "apicurio"},
+                "schema": {"registry": {"url": "http://registry:8081"}},
+                "output": {"format": "jsonl", "jsonl": {"kafkaColumns": ["key"]}, "partitionBy": []},
+                "upload": {"maxBytes": "1Mi", "maxAge": "1m"},
+            },
+            {"topicPattern": "^raw", "parser": {"type": "bytes"}, "output": {"compression": "none"}},
+        ],
         "schema": {
             "fields": [
                 {"name": "at", "type": "list<timestamp[ms] not null>", "required": True, "format": "epoch[us]"},

@@ -10,6 +10,7 @@ from logpersister.manifest import ManifestError, parse
 from tests.unit.manifest.documents import REMOVE, accepted, changed, problems
 
 K, S, F, U = "spec.kafka.", "spec.storage.", "spec.output.", "spec.upload."
+OF = "spec.overrides"
 R, A = "spec.rollout.", "spec.rollout.canary.analysis."
 SHADOW = {"groupId": "clicks-shadow", "prefix": "shadow"}
 BESIDE = {R + "shadow": SHADOW, S + "prefix": "raw"}
@@ -45,6 +46,8 @@ def by_registry(**registry: Any) -> dict[str, Any]:
 
 
 ACCEPTED: list[dict[str, Any]] = [
+    {OF: [{"topics": ["clicks"], "parser": {"type": "json"}, "output": {"format": "jsonl"}}]},
+    {OF: [{"topicPattern": "^c", "upload": {"maxAge": "1m"}}, {"topicPattern": "s$", "output": {"format": "jsonl"}}]},
     by_avro("long", ["null", "string"], {"type": "map", "values": "int"}),
     by_avro("long", registry={"url": "http://registry:8081", "version": 3, "subject": "clicks"}),
     by_registry(),
@@ -606,6 +609,57 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({U + "overrides": [{"topicPattern": "a", "maxBytes": "5121Gi"}]}, "is too large: at most 5Ti"),
     ({U + "overrides": {}}, "spec.upload.overrides: a mapping is not a list"),
     ({U + "overrides": [{"topicPattern": "a", "maxAge": "1m"}] * 101}, "has 101 entries; give at most 100"),
+    # overrides
+    (
+        {OF: [{"topics": ["clicks"]}]},
+        "spec.overrides[0]: a mapping changes nothing; set parser, schema, outp",
+    ),
+    ({OF: [{"output": {}}]}, "spec.overrides[0]: a mapping is not exactly one of topics and topicPattern"),
+    (
+        {OF: [{"topics": ["clicks"], "topicPattern": "a", "output": {}}]},
+        "is not exactly one of topics and topicPattern",
+    ),
+    (
+        {OF: [{"topics": ["cliks"], "output": {}}]},
+        'spec.overrides[0].topics[0]: "cliks" is no topic that spec.kafka sel',
+    ),
+    (
+        {OF: [{"topicPattern": "^c", "output": {}}, {"topics": ["clicks"], "output": {}}]},
+        'spec.overrides[1].topics[0]: "clicks" is named by spec.overrides[0] before; the first entry that names a',
+    ),
+    (
+        {
+            OF: [{"topics": ["clicks"], "upload": {"maxAge": "1m"}}],
+            U + "overrides": [{"topicPattern": "a", "maxAge": "1m"}],
+        },
+        "spec.upload.overrides: is set, and so is spec.overrides, which takes its place; move its entries to",
+    ),
+    ({OF: [{"topics": ["clicks"], "upload": {}}]}, "spec.overrides[0].upload: a mapping changes nothing; set maxBytes"),
+    (
+        {OF: [{"topics": ["clicks"], "upload": {"maxBytes": "5Ti"}}]},
+        'spec.overrides[0].upload.maxBytes: "5Ti" does not fit into 10000 parts of storage.partSize 16Mi; lower it',
+    ),
+    (
+        {OF: [{"topics": ["clicks"], "parser": {"type": "avro"}}]},
+        "spec.overrides[0]: does not go together with spec.schema.registry, which then is missing, and parser avro has",
+    ),
+    (
+        {OF: [{"topics": ["clicks"], "schema": {"fields": [{"name": "a", "type": "int8"}]}}]},
+        "spec.overrides[0].schema: is set, and values are not parsed; set spec.parser.type to json or avro, or",
+    ),
+    (
+        {OF: [{"topics": ["clicks"], "output": {"partitionBy": [{"field": "a"}]}}]},
+        'spec.overrides[0].output.partitionBy[0].field: "a" cannot name folders: it is no field of spec.schema',
+    ),
+    (
+        {
+            OF: [{"topics": ["clicks"], "upload": {"maxAge": "2d"}}],
+            "spec.autoscale": {"maxMembers": 2, "targetLag": "1d"},
+        },
+        "spec.overrides[0]: does not go together with spec.autoscale.targetLag, which then is not longer than",
+    ),
+    ({OF: [{"topicPattern": r"(a)\1", "output": {}}]}, "spec.overrides[0].topicPattern: "),
+    ({OF: [{"topicPattern": "(?i)a", "output": {}}]}, "has global flags"),
     # spark
     ({"spec.spark": {"executors": -1}}, "spec.spark.executors: -1 is too small"),
     ({"spec.spark": {"executors": 1001}}, "spec.spark.executors: 1001 is too large"),

@@ -244,6 +244,9 @@ class FakeSchemas:
         self.asked: list[str] = []
         self.on_asked: Callable[[], None] = lambda: None
 
+    def asks(self, topic: str) -> bool:
+        return True
+
     def current(self, topic: str) -> OutputSchema:
         self.asked.append(topic)
         self.on_asked()

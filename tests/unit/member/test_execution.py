@@ -47,15 +47,17 @@ def test_only_so_many_jobs_run_at_once_and_the_next_ones_follow(fakes: FakeDepen
     assert len({it for job in range(5) for it in fakes.jobs.ranges(job)}) == 10, "each range once"
 
 
-def test_small_ranges_share_a_job_and_revisions_never_do(fakes: FakeDependencies) -> None:
+def test_small_ranges_share_a_task_of_whatever_revision(fakes: FakeDependencies) -> None:
     execution = execution_of(fakes, 20, revisions=("rev-1", "rev-2"), size=100)
     execution.start(REVISIONS)
-    specs = [tasks[0] for tasks, _ in fakes.jobs.submitted]
-    assert [(spec.revision, spec.revision_document, len(spec.work)) for spec in specs] == [
+    [(tasks, _)] = fakes.jobs.submitted
+    [task] = tasks
+    assert [(part.revision, part.document, len(part.work)) for part in task.parts] == [
         ("rev-1", {"spec": 1}, 10),
         ("rev-2", {"spec": 2}, 10),
     ]
-    assert all(work.again and work.topic_id == TOPIC_ID for spec in specs for work in spec.work)
+    assert [work.range.partition.partition % 2 for work in task.work] == [0] * 10 + [1] * 10
+    assert all(work.again and work.topic_id == TOPIC_ID for work in task.work)
 
 
 def test_partitions_that_are_being_revoked_are_left_out(fakes: FakeDependencies) -> None:

@@ -2,13 +2,24 @@
 
 import pytest
 
-from logpersister.manifest.revision import OutputSchema, output_schema_of
+from logpersister.manifest import parse
+from logpersister.manifest.revision import (
+    OutputSchema,
+    output_schema_of,
+    resource_of,
+    revision_of,
+    revision_of_document,
+)
 from logpersister.member.listener import Listener
+from logpersister.member.output_revisions import OutputRevisions
+from logpersister.member.revision_snapshots import RevisionSnapshots
+from logpersister.pipeline.rules import noted_rules, rules_of
 from logpersister.pipeline.work import WorkError
 from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Range
 from logpersister.registry import RegistryError
+from tests.unit.manifest.documents import changed
 from tests.unit.member.fakes import CLICKS, ORDERS, FakeDependencies, FakeSchemas
 from tests.unit.member.test_cycle import begin, commits, cycle_in, turn
 
@@ -36,7 +47,7 @@ def test_the_schema_is_in_the_bucket_before_the_intent_names_it(fakes: FakeDepen
     turn(fakes, cycle)
     assert promised(fakes) == [(0, OutputSchema(1, '"clicks 1"'))]
     [task] = fakes.jobs.submitted[0][0]
-    assert output_schema_of(task.revision_document) == OutputSchema(1, '"clicks 1"')
+    assert output_schema_of(task.parts[0].document) == OutputSchema(1, '"clicks 1"')
 
 
 def assert_nothing_is_promised(fakes: FakeDependencies) -> None:
@@ -83,8 +94,8 @@ def test_who_takes_over_goes_on_with_the_schema_of_the_promise(fakes: FakeDepend
     turn(fakes, second)
     turn(fakes, second)
     task, again = fakes.jobs.submitted[0][0][0], fakes.jobs.submitted[1][0][0]
-    assert again.revision == task.revision
-    assert output_schema_of(again.revision_document) == OutputSchema(1, '"clicks 1"')
+    assert again.parts[0].revision == task.parts[0].revision
+    assert output_schema_of(again.parts[0].document) == OutputSchema(1, '"clicks 1"')
 
 
 def test_topics_have_schemas_of_their_own(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
@@ -182,3 +193,24 @@ def test_a_higher_generation_goes_on_with_any_version(fakes: FakeDependencies, s
     assert cycle.resolver.output_revisions._used_before(value) == OutputSchema(1, '"clicks 1"')
     of_another = type(value.metadata)(value.metadata.topic_id, 7, value.metadata.revision)
     assert cycle.resolver.output_revisions._used_before(CommittedOffset(5, of_another)) is None
+
+
+def test_topics_with_overrides_are_promised_as_a_manifest_of_their_own(fakes: FakeDependencies) -> None:
+    def promised_under(overrides: list[dict[str, object]]) -> tuple[str, str]:
+        resource = parse(changed({"spec.kafka.topics": ["clicks", "orders"], "spec.overrides": overrides}))
+        own = revision_of(resource, "1.0", rules_of(resource))
+        revisions = OutputRevisions(resource, own, None, RevisionSnapshots(own, "logs", fakes.state_store), {})
+        found = revisions.of({CLICKS: 5, ORDERS: 5}, {}, {})
+        assert found == {CLICKS: revisions.now("clicks"), ORDERS: revisions.now("orders")}
+        for revision in found.values():
+            assert isinstance(revision, str)
+            document = revisions.documents.get(revision, own.document)
+            assert noted_rules(document, {}) == rules_of(resource_of(dict(document)))
+            assert revision_of_document(document).hash == revision
+        return str(found[CLICKS]), str(found[ORDERS])
+
+    json_lines: dict[str, object] = {"topics": ["orders"], "output": {"format": "jsonl"}}
+    without, other = promised_under([]), promised_under([json_lines])
+    assert without[0] == without[1] == other[0]
+    assert other[1] != without[1]
+    assert promised_under([json_lines | {"parser": {"type": "json"}}])[0] == other[0]

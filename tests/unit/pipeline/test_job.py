@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.pipeline.job import SparkJobs
-from logpersister.pipeline.work import ObjectWritten, RangeOutcome, TaskSpec, WorkError
+from logpersister.pipeline.work import ObjectWritten, RangeOutcome, RevisionWork, TaskSpec, WorkError
 from logpersister.ranges import Range, TopicPartition
 from tests.unit.pipeline.fakes import work
 
@@ -30,7 +30,7 @@ def test_an_outcome_comes_back_from_spark_as_it_was(outcome: RangeOutcome) -> No
 
 
 def test_tasks_go_to_spark_as_they_are() -> None:
-    spec = TaskSpec("backup", "0123456789ab", {"spec": {}}, (work(0, 10, read_from=4), work(10, 20)))
+    spec = TaskSpec("backup", (RevisionWork("0123456789ab", {"spec": {}}, (work(0, 10, read_from=4), work(10, 20))),))
     assert pickle.loads(pickle.dumps(spec)) == spec
     assert [item.partly_lost for item in spec.work] == [True, False]
 

@@ -1,5 +1,5 @@
 from logpersister.pipeline.running import RunningJobs
-from logpersister.pipeline.work import TaskSpec
+from logpersister.pipeline.work import RevisionWork, TaskSpec
 from tests.unit.pipeline.fakes import work
 from tests.unit.report.samples import NOON, Clock
 
@@ -7,7 +7,7 @@ from tests.unit.report.samples import NOON, Clock
 def test_a_job_goes_forward_when_one_of_its_tasks_has_ended() -> None:
     clock, done = Clock(), {"a": 0, "b": 0}
     jobs = RunningJobs(clock.now)
-    tasks = [TaskSpec("backup", "0123456789ab", {}, (work(0, 10), work(10, 20))) for _ in range(2)]
+    tasks = [TaskSpec("backup", (RevisionWork("0123456789ab", {}, (work(0, 10), work(10, 20))),)) for _ in range(2)]
     with jobs.running("a", tasks):
         clock.forward(5)
         with jobs.running("b", tasks[:1]):

@@ -78,7 +78,8 @@ def records_parsing(observed: ObservedState, known: crd.Quarantine | None, *, is
 
 def _parsing(application: Application) -> tuple[object, ...]:
     spec = application.resource.spec
-    return spec.parser, spec.kafka.topics, spec.kafka.topic_pattern, spec.kafka.exclude_topic_pattern
+    parsers = tuple(variant.parser for variant in spec.variants())
+    return parsers, spec.kafka.topics, spec.kafka.topic_pattern, spec.kafka.exclude_topic_pattern
 
 
 def _section(report: Report) -> Mapping[str, Any]:

@@ -192,7 +192,7 @@ def _left_behind(
     partition = TopicPartition(worst["topic"], worst["partition"])
     if partition not in waiting or any(_may_have(job, partition) for job in jobs):
         return None
-    queue = _patience(QUEUED * spec.upload.for_topic(partition.topic).max_bytes)
+    queue = _patience(QUEUED * spec.limits_of(partition.topic).max_bytes)
     since = waiting[partition] + queue
     return (Cause.PARTITION, since) if since < seen else None
 

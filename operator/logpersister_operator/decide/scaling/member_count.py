@@ -127,7 +127,7 @@ class _Topic:
 
     def __init__(self, name: str, spec: Spec) -> None:
         self.name = name
-        self.waits = (spec.upload.for_topic(name).max_age + spec.cycle_interval).total_seconds()
+        self.waits = (spec.limits_of(name).max_age + spec.cycle_interval).total_seconds()
         own = None if spec.autoscale is None else spec.autoscale.target_lag
         target = target_lag_seconds(spec, name) if own is None else own.total_seconds()
         self.target = max(target, self.waits + LEAST_SPAN)
@@ -158,7 +158,13 @@ def _waits_alike(observed: ObservedState, spec: Spec, revision: str) -> bool:
     manifest = manifest_of_revision(observed, revision)
     if manifest is None:
         return False
-    return (manifest.spec.upload, manifest.spec.cycle_interval) == (spec.upload, spec.cycle_interval)
+    return _waiting(manifest.spec) == _waiting(spec)
+
+
+def _waiting(spec: Spec) -> object:
+    """Return what it depends on how long records wait."""
+    overrides = [(one.topics, one.topic_pattern, one.upload) for one in spec.overrides]
+    return spec.upload, overrides, spec.cycle_interval
 
 
 def _without_room(observed: ObservedState, spec: Spec, state: Autoscale, runs: str) -> AutoscaleDecision | None:

@@ -10,9 +10,6 @@ import structlog
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister, Spec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.partition_rule import PartitionRule
-from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.storage import StorageSpec
 from logpersister.member.shadow.comparer import ComparedGroup, Comparer
@@ -138,9 +135,10 @@ def seconds_between(resource: LogPersister) -> float:
     return min(LONGEST_SECONDS, max(SHORTEST_SECONDS, resource.spec.cycle_interval.total_seconds()))
 
 
-def _layout(spec: Spec) -> tuple[tuple[PartitionRule, ...], ParserSpec, SchemaSpec | None]:
+def _layout(spec: Spec) -> object:
     """Return all that the partition path of a record depends on, except for the record."""
-    return spec.output.partition_by, spec.parser, spec.row_schema
+    of_topics = [(one.topics, one.topic_pattern) for one in spec.overrides]
+    return of_topics, [(one.output.partition_by, one.parser, one.row_schema) for one in spec.variants()]
 
 
 def _compared_group(
@@ -153,9 +151,13 @@ def _compared_group(
     )
     stack.callback(progress.close)
     store = stack.enter_context(open_store(storage, secrets))
-    partition_by, parser, _ = _layout(resource.spec)
+    variants = resource.spec.variants()
     stored_objects = StoredObjects(
-        store, resource.group_id, in_folders=bool(partition_by), most=most, has_quarantine=parser.has_quarantine
+        store,
+        resource.group_id,
+        in_folders=any(one.output.partition_by for one in variants),
+        most=most,
+        has_quarantine=any(one.parser.has_quarantine for one in variants),
     )
     return ComparedGroup(
         resource.spec.generation, progress, stored_objects, lambda: list(list_losses(store, resource.group_id))

@@ -1,0 +1,82 @@
+"""What ranges are read from and written to: kept by worker processes, and shared by all revisions that name the same.
+
+Each topic of a group may have a revision of its own (docs/design/topics.md), so connections are kept by what they
+connect to, and not by revision.
+"""
+
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Final
+
+from logpersister.formats.base import Format
+from logpersister.formats.registry import make_format
+from logpersister.kafka_client import client_config
+from logpersister.manifest import LogPersister
+from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.spec import Spec
+from logpersister.manifest.storage import StorageSpec
+from logpersister.pipeline.reader import KafkaReader, ReaderSettings
+from logpersister.pipeline.retries import RetryTally
+from logpersister.registry import Registries, RegistryWriters
+from logpersister.storage.store import ObjectStore, open_store
+
+MOST_CONNECTIONS: Final = 4
+"""To different brokers or buckets; more than one only while revisions change, and with and without headers."""
+
+retries: Final = RetryTally()
+"""Of this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """What the ranges of a revision are read from and written to."""
+
+    store: ObjectStore
+    reader: KafkaReader
+    writers: RegistryWriters | None
+    """Of values; None: the parser needs none."""
+
+
+def connections(resource: LogPersister) -> Connections:
+    """Return what a manifest connects to; made when it is asked for first."""
+    spec = resource.spec
+    return Connections(_store(spec.storage), _reader(spec.kafka, _wants_headers(spec)), _registries().of(resource))
+
+
+def open_reader(resource: LogPersister, secrets: Secrets, *, headers: bool = False) -> KafkaReader:
+    """Return the reader that a manifest asks for, not connected yet; `headers`: even if its formats have none."""
+    return _new_reader(resource.spec.kafka, secrets, headers=headers or _wants_headers(resource.spec))
+
+
+def format_of(spec: Spec) -> Format:
+    """Return the format of a spec, its overrides aside."""
+    return make_format(spec.output, spec.parser, spec.row_schema)
+
+
+def _wants_headers(spec: Spec) -> bool:
+    return any(format_of(variant).wants_headers for variant in spec.variants())
+
+
+def _new_reader(kafka: KafkaSpec, secrets: Secrets, *, headers: bool) -> KafkaReader:
+    settings = ReaderSettings(
+        read_committed=kafka.isolation_level == "read_committed", headers=headers, client_rack=kafka.client_rack
+    )
+    return KafkaReader(client_config(kafka, secrets), settings)
+
+
+@lru_cache(maxsize=MOST_CONNECTIONS)
+def _reader(kafka: KafkaSpec, headers: bool) -> KafkaReader:  # noqa: FBT001 - a key of the cache
+    reader = _new_reader(kafka, Secrets(), headers=headers)
+    retries.watch(reader.stats.retries)
+    return reader
+
+
+@lru_cache(maxsize=MOST_CONNECTIONS)
+def _store(storage: StorageSpec) -> ObjectStore:
+    return open_store(storage, Secrets(), on_retry=retries.count)
+
+
+@cache
+def _registries() -> Registries:
+    return Registries(Secrets())

@@ -1,0 +1,95 @@
+"""The registries of a group, whose topics may have one each (``spec.overrides``)."""
+
+from collections.abc import Sequence
+
+from logpersister.manifest import LogPersister
+from logpersister.manifest.registry import RegistrySpec
+from logpersister.manifest.revision import OutputSchema
+from logpersister.manifest.secrets import Secrets
+from logpersister.registry.connection import connector
+from logpersister.registry.schemas import RegistrySchemas
+from logpersister.registry.writers import RegistryWriters
+
+
+class TopicSchemas:
+    """The schemas by which rows of topics are made, where a registry declares the columns. To be closed."""
+
+    def __init__(self, resource: LogPersister, schemas: Sequence[RegistrySchemas | None]) -> None:
+        """Take what asks for the columns of the group and of each entry of its overrides; None: it asks nobody."""
+        self._resource = resource
+        self._general, *self._of_override = schemas
+
+    def asks(self, topic: str) -> bool:
+        """Whether a registry declares the columns of a topic."""
+        return self._of(topic) is not None
+
+    def current(self, topic: str) -> OutputSchema:
+        """Return the schema by which rows of a topic are made, which a registry declares. Raises RegistryError."""
+        return self._asked(topic).current(topic)
+
+    def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
+        """Return why rows cannot be made by `now` of what was made rows by `before`, or between them; None: they can.
+
+        Raises RegistryError.
+        """
+        return self._asked(topic).unreadable(topic, now, before)
+
+    def resource_of(self, topic: str) -> LogPersister:
+        """Return the manifest as it is for a topic, with its columns, wherever they are declared.
+
+        Raises RegistryError.
+        """
+        schemas = self._of(topic)
+        return self._resource.for_topic(topic) if schemas is None else schemas.resource_of(topic)
+
+    def close(self) -> None:
+        for one in (self._general, *self._of_override):
+            if one is not None:
+                one.close()
+
+    def _of(self, topic: str) -> RegistrySchemas | None:
+        place = self._resource.spec.override_of(topic)
+        return self._general if place is None else self._of_override[place]
+
+    def _asked(self, topic: str) -> RegistrySchemas:
+        schemas = self._of(topic)
+        if schemas is None:
+            raise ValueError(f"the columns of topic {topic} are declared by the manifest")
+        return schemas
+
+
+def open_schemas(resource: LogPersister, secrets: Secrets) -> TopicSchemas | None:
+    """Return what asks for columns, not connected yet; None: the manifest declares all. Raises ManifestError."""
+    schemas = [_schemas(resource.model_copy(update={"spec": spec}), secrets) for spec in resource.spec.variants()]
+    return TopicSchemas(resource, schemas) if any(one is not None for one in schemas) else None
+
+
+def _schemas(resource: LogPersister, secrets: Secrets) -> RegistrySchemas | None:
+    schema = resource.spec.row_schema
+    if schema is None or schema.registry is None or not schema.asks_registry:
+        return None
+    return RegistrySchemas(resource, schema.registry, connector(schema.registry, secrets))
+
+
+class Registries:
+    """The registries that know the schemas of writers, each opened when it is asked for first. To be closed."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        """Connect to nothing yet."""
+        self._secrets = secrets
+        self._opened: dict[tuple[str, str | None], RegistryWriters] = {}
+
+    def of(self, resource: LogPersister) -> RegistryWriters | None:
+        """Return the registry that a manifest names, its overrides aside; None: it names none. Raises ManifestError."""
+        registry = None if resource.spec.row_schema is None else resource.spec.row_schema.registry
+        return None if registry is None else self._of(registry)
+
+    def close(self) -> None:
+        for writers in self._opened.values():
+            writers.close()
+
+    def _of(self, registry: RegistrySpec) -> RegistryWriters:
+        key = registry.url, registry.secret_name
+        if key not in self._opened:
+            self._opened[key] = RegistryWriters(connector(registry, self._secrets))
+        return self._opened[key]

@@ -1,0 +1,89 @@
+"""Topics of different shape in one group: rows, envelopes and lines, of which one changes and the others do not."""
+
+import io
+import json
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from logpersister.cli import main
+from logpersister.cli.exits import Exit
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify, kinds
+from tests.stack.topics import Record, produce
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(600)
+
+RECORDS = 60
+ROWS: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}, {"name": "country", "type": "string"}]}
+
+
+def write(scene: Scene, topics: list[str], begin: int, end: int) -> None:
+    for topic in topics:
+        values = (json.dumps({"id": number, "country": "DE" if number % 2 else "AT"}) for number in range(begin, end))
+        produce(scene.kafka.bootstrap, topic, (Record(value.encode(), b"key") for value in values))
+
+
+def said(command: list[str]) -> Any:
+    """Return the document of a command that succeeds."""
+    with redirect_stdout(io.StringIO()) as out:
+        assert main(command) == Exit.OK
+    return json.loads(out.getvalue())
+
+
+def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
+    orders, events, raw = topics = [topic(1), topic(1), topic(1)]
+    of_orders = {
+        "topics": [orders],
+        "parser": {"type": "json"},
+        "schema": ROWS,
+        "output": {"format": "parquet", "partitionBy": [{"field": "country", "prefix": "of="}]},
+    }
+    of_events = {"topicPattern": f"^{events}$", "output": {"format": "jsonl", "compression": "none"}}
+    group: dict[str, Any] = {"kafka": {"topics": topics}, "output": {"format": "text", "compression": "none"}}
+    write(scene, topics, 0, RECORDS)
+    manifest = scene.manifest(**group, overrides=[of_orders, of_events])
+    findings = said(["check", "-f", str(manifest), "--json"])["findings"]
+    told = [one["message"] for one in findings if one["subject"] == "overrides"]
+    assert told == [f"spec.overrides[0]: {orders}", f"spec.overrides[1]: {events}"]
+    scene.run_until_current(manifest)
+    before = {name: revisions(scene, name) for name in topics}
+
+    write(scene, topics, RECORDS, 2 * RECORDS)
+    changed = {
+        **of_events,
+        "output": {"format": "jsonl", "compression": "none", "partitionBy": [{"offset": {"every": 50}}]},
+    }
+    manifest = scene.manifest(**group, overrides=[changed, of_orders])
+    scene.run_until_current(manifest)
+
+    after = {name: revisions(scene, name) for name in topics}
+    assert len({*before[orders], *before[events], *before[raw]}) == 3
+    assert (after[orders], after[raw]) == (before[orders], before[raw]), "these have no other revision than before"
+    assert len(after[events]) == 2
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert [one["compared"] for one in document["topics"]] == [2 * RECORDS] * 3
+
+    rows = [row for key in scene.bucket.names(orders) for row in pq.read_table(content(scene, key)).to_pylist()]
+    assert sorted(row["id"] for row in rows) == list(range(2 * RECORDS))
+    assert all(("of=DE" in key) != ("of=AT" in key) for key in scene.bucket.names(orders))
+    lines = [json.loads(line) for key in scene.bucket.names(events) for line in content(scene, key).read().splitlines()]
+    assert sorted(line["kafka_offset"] for line in lines) == list(range(2 * RECORDS))
+    assert {key.split("/")[-2] for key in scene.bucket.names(events)} >= {"offset=50", "offset=100"}
+    assert {key.rpartition(".")[2] for key in scene.bucket.names(raw)} == {"txt"}
+
+
+def revisions(scene: Scene, topic: str) -> set[str]:
+    """Return the revisions that the objects of a topic name."""
+    client, bucket = scene.bucket.client, scene.bucket.name
+    found = (client.head_object(Bucket=bucket, Key=key)["Metadata"] for key in scene.bucket.names(topic))
+    return {metadata["revision"] for metadata in found}
+
+
+def content(scene: Scene, key: str) -> io.BytesIO:
+    return io.BytesIO(scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read())

@@ -1,0 +1,60 @@
+"""What holds for a topic: the first entry of ``spec.overrides`` that names it, and the group's blocks."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from logpersister.manifest.revision import revision_of
+from tests.unit.manifest.documents import accepted
+
+CLICKS: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}]}
+ORDERS: dict[str, Any] = {"fields": [{"name": "price", "type": "decimal(10,2)"}]}
+GROUP: dict[str, Any] = {
+    "spec.kafka.topics": ["clicks", "orders", "raw.a", "raw.b"],
+    "spec.parser": {"type": "json"},
+    "spec.schema": CLICKS,
+    "spec.output": {"format": "parquet"},
+    "spec.upload": {"maxBytes": "64Mi"},
+}
+RAW: dict[str, Any] = {"topicPattern": "^raw", "parser": {"type": "bytes"}, "output": {"format": "jsonl"}}
+ORDERS_FIRST: dict[str, Any] = {"topics": ["orders"], "schema": ORDERS, "upload": {"maxAge": "1m"}}
+
+
+def hash_of(topic: str, *overrides: dict[str, Any], **changes: Any) -> str:
+    resource = accepted({**GROUP, **changes, "spec.overrides": list(overrides)})
+    return revision_of(resource.for_topic(topic), "1").hash
+
+
+@pytest.mark.parametrize(
+    ("topic", "same_as"),
+    [
+        ("clicks", {}),
+        ("orders", {"spec.schema": ORDERS, "spec.upload": {"maxBytes": "64Mi", "maxAge": "1m"}}),
+        ("raw.a", {"spec.parser": {"type": "bytes"}, "spec.schema": None, "spec.output": {"format": "jsonl"}}),
+        ("raw.b", {"spec.upload": {"maxBytes": "64Mi", "maxAge": "1h"}}),
+    ],
+)
+def test_a_topic_has_what_a_manifest_without_overrides_would_say(topic: str, same_as: dict[str, Any]) -> None:
+    overrides = [{"topics": ["raw.b"], "upload": {"maxAge": "1h"}}, ORDERS_FIRST, RAW]
+    alone = accepted({**GROUP, **same_as})
+    assert hash_of(topic, *overrides) == revision_of(alone, "1").hash
+    found = accepted({**GROUP, "spec.overrides": overrides})
+    assert found.for_topic(topic).spec == alone.spec.model_copy(update={"kafka": found.spec.kafka})
+    assert found.spec.limits_of(topic) == alone.spec.limits_of(topic)
+
+
+def test_an_override_changes_nothing_of_other_topics() -> None:
+    for topic in ("clicks", "raw.a"):
+        assert hash_of(topic, RAW, ORDERS_FIRST) == hash_of(topic, ORDERS_FIRST | {"schema": CLICKS}, RAW)
+    assert hash_of("orders", RAW, ORDERS_FIRST) == hash_of("orders", ORDERS_FIRST)
+    assert hash_of("clicks", RAW) == hash_of("clicks"), "a manifest without overrides has the same"
+    assert hash_of("raw.a", RAW) == hash_of("raw.b", RAW), "topics of one shape share a revision"
+
+
+def test_a_manifest_without_overrides_is_its_own() -> None:
+    old = {"overrides": [{"topicPattern": "^raw", "maxAge": "1m"}]}
+    resource = accepted({**GROUP, "spec.upload": old})
+    assert resource.for_topic("raw.a") is resource
+    assert resource.spec.limits_of("raw.a").max_age == timedelta(minutes=1)
+    assert list(resource.spec.variants()) == [resource.spec]
