@@ -5,11 +5,12 @@ use std::ops::Range;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
+use crate::append::append_records;
 use crate::batch::{BatchHeader, Frame};
 use crate::columns::Columns;
 use crate::compression::Decompressor;
 use crate::error::{CorruptBatch, Reason, bail};
-use crate::records;
+use crate::records::LEAST_RECORD_BYTES;
 use crate::transactions::{Aborted, AbortedTransactions};
 
 /// What to decode.
@@ -162,13 +163,13 @@ impl<'a> Decoder<'a> {
         }
         let records = self.decompressor.decompress(codec, compressed, self.max_batch_bytes)?;
         self.decoded_bytes += records.len();
-        if header.records as usize <= records.len() / records::LEAST_RECORD_BYTES {
+        if header.records as usize <= records.len() / LEAST_RECORD_BYTES {
             // The rest of the response is expected to be like what was seen of it.
             let growth = self.data.len() as f64 / (self.position + batch.len()) as f64;
             let most = self.max_bytes as f64 / self.decoded_bytes.max(1) as f64;
             self.columns.reserve(header.records as usize, records.len(), growth.min(most).max(1.0));
         }
-        records::append(&header, records, &self.wanted, &mut self.columns)
+        append_records(&header, records, &self.wanted, &mut self.columns)
     }
 
     fn leave_legacy(&mut self, last_offset: i64, bytes: usize) -> Result<(), Reason> {

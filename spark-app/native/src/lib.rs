@@ -7,6 +7,7 @@
 //!
 //! The crate is a plain Rust library; with the feature `python` it is the Python package `logpersister_native`.
 
+mod append;
 mod batch;
 mod columns;
 mod compression;
