@@ -185,7 +185,7 @@ def _struct(
             if member.required:
                 raise RefusalError("missing", member.name)
             found[member.name] = None
-    return found
+    return {member.name: found[member.name] for member in members}
 
 
 def _item(node: Node, type_: Type, reading: Reading, step: str, *, required: bool) -> Any:
