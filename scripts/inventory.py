@@ -124,7 +124,7 @@ def parts() -> dict[str, Part]:
         ),
         Part(
             "spark-kafka",
-            "Spark's own Kafka source, for comparison in tests",
+            "Spark's own Kafka source and its Avro reader, for comparison in tests",
             "test",
             CACHE / "spark-kafka" / ".stamp",
             _spark_kafka,

@@ -1,4 +1,4 @@
-"""JSON events as typed rows, in Parquet and JSON lines; what is no row is in quarantine, with reason and field."""
+"""JSON events as typed rows, in all formats that have columns; what is none is in quarantine, with reason and field."""
 
 import io
 import json
@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -24,6 +25,7 @@ from logpersister.cli.exits import Exit
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
+from tests.stack import artifacts
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, produce
 
@@ -62,6 +64,7 @@ BAD: list[tuple[bytes, str, str | None]] = [
     (b'{"id": 1, "extra": "\xff"}', "not_utf8", None),
 ]
 """Values, and by hand: why each is no row, and in which field."""
+BY_DAY = [{"date": {"granularity": "day"}}]
 EVERY = 40
 """One record of so many is no row, and another one a tombstone."""
 
@@ -125,6 +128,7 @@ def spark() -> Iterator[SparkSession]:
         "spark.pyspark.python": sys.executable,
         "spark.driver.host": "127.0.0.1",
         "spark.sql.session.timeZone": "UTC",
+        "spark.jars": str(artifacts.spark_avro_jar()),
     }
     context = SparkContext(master="local[1]", appName="tests", conf=SparkConf().setAll(list(settings.items())))
     yield SparkSession(context)
@@ -142,7 +146,7 @@ def downloaded(scene: Scene, topic: str, folder: Path) -> Path:
 
 def manifest_of(scene: Scene, topic: str, **spec: Any) -> Path:
     parquet = {"kafkaColumns": ["partition", "offset", "timestamp"], "rowGroupBytes": "64Ki"}
-    output = {"format": "parquet", "parquet": parquet, "partitionBy": [{"date": {"granularity": "day"}}]}
+    output = {"format": "parquet", "parquet": parquet, "partitionBy": BY_DAY}
     rows = {"output": output, "parser": {"type": "json"}, "schema": {"fields": FIELDS}}
     return scene.manifest(kafka={"topics": [topic]}, **(rows | spec))
 
@@ -263,6 +267,31 @@ def test_a_topic_goes_over_from_rows_to_envelopes_in_json_lines(
         value = b64decode(one["value_base64"]) if "value_base64" in one else one["value"]
         assert value in (sent.value, sent.value and sent.value.decode(errors="replace"))
         assert (one["kafka_key"], one["kafka_headers"], one["kafka_topic"]) == (f"key-{number}", [], name)
+
+
+def test_a_topic_goes_over_from_one_compression_of_avro_to_others(
+    scene: Scene, topic: CreateTopic, verify: Verify, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark's reader, which is Java's own library of Avro, reads all of them in one folder."""
+    name, step = topic(2), 200
+    settings = {"kafkaColumns": ["partition", "offset", "timestamp"]}
+    output = {"format": "avro", "avro": settings, "partitionBy": BY_DAY}
+    write(scene, name, 0, step)
+    scene.run_until_current(manifest_of(scene, name, output=output | {"compression": "snappy"}))
+    write(scene, name, step, 2 * step)
+    manifest = manifest_of(scene, name, output=output | {"compression": "zstd"})
+    scene.run_until_current(manifest)
+
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert [one["compared"] for one in document["topics"]] == [4 * step]
+    files = downloaded(scene, name, tmp_path / "files")
+    contents = [io.BytesIO(file.read_bytes()) for file in files.glob("**/*.avro")]
+    assert {fastavro.reader(one).metadata["avro.codec"] for one in contents} == {"snappy", "zstandard"}
+    assert_rows(spark.read.format("avro").load(str(files)).collect(), 2 * step)
+    refused = spark.read.format("avro").load(str(files / QUARANTINE / "*.avro")).collect()
+    bad = {(partition, number) for number in range(2 * step) if number % EVERY == 7 for partition in (0, 1)}
+    assert {(one.kafka_partition, one.kafka_offset) for one in refused} == bad
 
 
 def test_damage_is_found(scene: Scene, topic: CreateTopic, verify: Verify, s3: "S3Client", bucket: str) -> None:

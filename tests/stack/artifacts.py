@@ -49,6 +49,12 @@ def spark_kafka_jars() -> list[Path]:
     return sorted(_existing(CACHE / "spark-kafka").glob("*.jar"))
 
 
+def spark_avro_jar() -> Path:
+    """Spark's reader of Avro files (for ``spark.jars``), which it does not bring."""
+    (found,) = _existing(CACHE / "spark-kafka").glob("spark-avro_*.jar")
+    return found
+
+
 def registry() -> tuple[Path, Path]:
     """The Java launcher of the schema registry, and its jar."""
     home = _existing(CACHE / "registry")

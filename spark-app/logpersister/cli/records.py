@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from logpersister.cli.rows import ParquetRows
+from logpersister.cli.avro_rows import shown_rows
+from logpersister.cli.rows import OFFSET, ParquetRows
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.manifest.format_settings import JsonLinesSpec, TextSpec
 from logpersister.manifest.revision import RevisionError, resource_of
@@ -16,6 +17,7 @@ from logpersister.storage import names
 from logpersister.storage.errors import StorageError
 from logpersister.storage.peek import Peeked
 from logpersister.storage.store import ObjectStore
+from logpersister.verify.avro_file import read_rows
 from logpersister.verify.content import TextContent
 from logpersister.verify.lines import Lines, decompressed
 from logpersister.verify.sequences import read_items
@@ -28,6 +30,7 @@ _AT_ONCE: Final = 512
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _SEQUENCEFILE: Final = b"SEQ"
 _PARQUET: Final = b"PAR1"
+_AVRO: Final = b"Obj\x01"
 INSIDE: Final = "inside"
 
 
@@ -37,7 +40,7 @@ class Preview:
 
     format: str
     compression: str
-    """Of the whole object; SequenceFiles and Parquet compress inside."""
+    """Of the whole object; SequenceFiles, Parquet and Avro compress inside."""
     records: Iterator[ShownRecord]
     """Raises ContentError where the object is damaged."""
     note: str = ""
@@ -56,6 +59,8 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
     if first.startswith(_PARQUET) if output is None else output.format == "parquet" or keeps_all:
         rows = ParquetRows(peeked.size, peeked.section)
         return Preview("parquet", INSIDE, iter(rows), note, keeps_offsets=rows.keeps_offsets)
+    if first.startswith(_AVRO) if output is None else output.format == "avro":
+        return _avro(bound, note)
     looks_so = looks == "none" and first.startswith(_SEQUENCEFILE)
     if looks_so if output is None else output.format == "sequencefile":
         return Preview("sequencefile", INSIDE, _sequences(bound), note, keeps_offsets=True)
@@ -99,6 +104,19 @@ def _sequences(bound: _Bound) -> Iterator[ShownRecord]:
     for offset, timestamp, key, value in (item for some in items for item in some):
         bound.record()
         yield ShownRecord(value, offset, timestamp, key)
+
+
+def _avro(bound: _Bound, note: str) -> Preview:
+    found = read_rows(bound.of(bound), at_once=1, most_inflated=MOST_BYTES)
+    first = next(found)  # of no row: it says what is in rows
+
+    def records() -> Iterator[ShownRecord]:
+        for rows in found:
+            for row in shown_rows(rows):
+                bound.record()
+                yield row
+
+    return Preview("avro", INSIDE, records(), note, keeps_offsets=OFFSET in first.names)
 
 
 def _offset(line: bytes) -> int | None:

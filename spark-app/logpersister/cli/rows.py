@@ -14,6 +14,8 @@ from logpersister.verify.parquet import damage_as_content_error, plain
 
 BATCH_ROWS: Final = 64
 _KAFKA: Final = "kafka_"
+OFFSET: Final = f"{_KAFKA}offset"
+"""Name of the column of offsets."""
 
 
 class ParquetRows:
@@ -28,17 +30,18 @@ class ParquetRows:
     @property
     def keeps_offsets(self) -> bool:
         """Whether each row has its offset."""
-        return f"{_KAFKA}offset" in self._names
+        return OFFSET in self._names
 
     def __iter__(self) -> Iterator[ShownRecord]:
         with damage_as_content_error():
             for batch in self._file.iter_batches(BATCH_ROWS, use_threads=False):
                 columns = [readable(name, batch.column(name)) for name in self._names]
                 for values in zip(*columns, strict=True):
-                    yield _shown(dict(zip(self._names, values, strict=True)))
+                    yield shown(dict(zip(self._names, values, strict=True)))
 
 
-def _shown(row: Mapping[str, Any]) -> ShownRecord:
+def shown(row: Mapping[str, Any]) -> ShownRecord:
+    """Return what is shown of a row, by its columns."""
     kafka = {name.removeprefix(_KAFKA): value for name, value in row.items() if name.startswith(_KAFKA)}
     own = {name: value for name, value in row.items() if not name.startswith(_KAFKA)}
     value = own.get("value")

@@ -1,4 +1,4 @@
-"""Which columns files of rows have, Parquet and JSON lines alike, and how records become them."""
+"""Which columns files of rows have, the same in all formats that have columns, and how records become them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import pyarrow as pa
 from logpersister.formats import binary
 from logpersister.formats.base import ObjectIdentity
 from logpersister.records.columns import UTC
+from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
 
 KAFKA_FIELDS: "Final[Mapping[str, pa.Field[Any]]]" = {
@@ -68,6 +69,15 @@ class Columns:
             if name in _CONSTANTS:
                 group = group.add_column(place, schema.field(place), pa.repeat(constants[name], group.num_rows))
         return group
+
+
+def columns_of(path: str, schema: pa.Schema | None, kafka: Sequence[str], *, keeps_tombstones: bool) -> Columns:
+    """Return the columns of the files of a partition path; `schema`: of rows, None for values as they are."""
+    if path == QUARANTINE:
+        return quarantine_columns(kafka)
+    if schema is None:
+        return raw_columns(kafka)
+    return row_columns(schema, kafka, nullable=keeps_tombstones)
 
 
 def row_columns(schema: pa.Schema, kafka: Sequence[str], *, nullable: bool) -> Columns:

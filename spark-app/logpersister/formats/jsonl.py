@@ -13,7 +13,8 @@ import logpersister_native as native
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.compression import Compression, Compressor, compressor
-from logpersister.formats.file_columns import VALUE, Columns, quarantine_columns, raw_columns, row_columns
+from logpersister.formats.file_columns import VALUE, Columns, columns_of
+from logpersister.formats.tombstones import Tombstones
 from logpersister.records.columns import NOTATION
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import HEADERS
@@ -76,17 +77,12 @@ class JsonLinesFormat:
         return 1 << 20  # the state of a compressor, and a chunk
 
     def encoder(self, identity: ObjectIdentity) -> "JsonLinesEncoder":
-        options, columns = self.options, self._columns(identity.path)
+        options = self.options
+        columns = columns_of(
+            identity.path, options.schema, options.kafka_columns, keeps_tombstones=options.keeps_tombstones
+        )
         of_values = _JSON if options.values_are_json and identity.path != QUARANTINE else _TEXT
         return JsonLinesEncoder(options, identity, columns, _with_notation(columns.schema, of_values))
-
-    def _columns(self, path: str) -> Columns:
-        options = self.options
-        if path == QUARANTINE:
-            return quarantine_columns(options.kafka_columns)
-        if options.schema is None:
-            return raw_columns(options.kafka_columns)
-        return row_columns(options.schema, options.kafka_columns, nullable=options.keeps_tombstones)
 
 
 class JsonLinesEncoder:
@@ -103,8 +99,7 @@ class JsonLinesEncoder:
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         for part in binary.slices(batch):
-            value = binary.column(part, "value")
-            kept = part.filter(value.is_valid()) if value.null_count and not self._keeps_tombstones else part
+            kept = part if self._keeps_tombstones else Tombstones.SKIP.apply(part)
             rows = self._columns.written(self._columns.waiting(kept), self._identity)
             told = pa.RecordBatch.from_arrays(rows.columns, schema=self._notations)
             yield from self._stream.write(native.json_lines(told))

@@ -12,12 +12,11 @@ from typing import IO, Final, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from logpersister.formats import binary
 from logpersister.formats.base import Bytes, ObjectIdentity
-from logpersister.formats.file_columns import Columns, quarantine_columns, raw_columns, row_columns
+from logpersister.formats.file_columns import Columns, columns_of
 from logpersister.formats.row_groups import RowGroups, payload_sizes
+from logpersister.formats.tombstones import Tombstones
 from logpersister.records.columns import without_notation
-from logpersister.records.escaping import QUARANTINE
 
 RULES: Final = 1
 """Raise it when an object gets another extension, or records become other columns, rows or row groups."""
@@ -75,15 +74,10 @@ class ParquetFormat:
         return self.options.row_group_bytes
 
     def encoder(self, identity: ObjectIdentity) -> "ParquetEncoder":
-        return ParquetEncoder(self.options, identity, self._columns(identity.path))
-
-    def _columns(self, path: str) -> Columns:
         options = self.options
-        if path == QUARANTINE:
-            return quarantine_columns(options.kafka_columns)
-        if options.schema is None:
-            return raw_columns(options.kafka_columns)
-        return row_columns(without_notation(options.schema), options.kafka_columns, nullable=options.keeps_tombstones)
+        schema = None if options.schema is None else without_notation(options.schema)
+        columns = columns_of(identity.path, schema, options.kafka_columns, keeps_tombstones=options.keeps_tombstones)
+        return ParquetEncoder(options, identity, columns)
 
 
 class ParquetEncoder:
@@ -108,9 +102,8 @@ class ParquetEncoder:
         )
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
-        value = binary.column(batch, "value")
-        if value.null_count and not self._keeps_tombstones:
-            batch = batch.filter(value.is_valid())
+        if not self._keeps_tombstones:
+            batch = Tombstones.SKIP.apply(batch)
         return self._written(self._groups.add(self._columns.waiting(batch), payload_sizes(batch)))
 
     def finish(self) -> Iterator[Bytes]:

@@ -6,7 +6,9 @@ A new format is a module of its own, its options from the manifest, and an entry
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from logpersister.formats import jsonl, parquet, sequencefile, text
+from logpersister.formats import avro, jsonl, parquet, sequencefile, text
+from logpersister.formats.avro import AvroFormat, AvroOptions
+from logpersister.formats.avro_container import BlockCompression
 from logpersister.formats.base import Format
 from logpersister.formats.compression import Compression
 from logpersister.formats.file_columns import KAFKA_FIELDS
@@ -18,7 +20,7 @@ from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
-from logpersister.manifest.format_settings import JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.format_settings import AvroSpec, JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
@@ -72,6 +74,18 @@ def _parquet(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Fo
     )
 
 
+def _avro(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Format:
+    settings = output.avro or AvroSpec()
+    return AvroFormat(
+        AvroOptions(
+            compression=BlockCompression(output.compression),
+            kafka_columns=settings.kafka_columns,
+            keeps_tombstones=settings.tombstones == "null",
+            schema=None if schema is None else row_columns(schema),
+        )
+    )
+
+
 def _jsonl(output: OutputSpec, parser: ParserSpec, schema: SchemaSpec | None) -> Format:
     settings = output.jsonl or JsonLinesSpec()
     return JsonLinesFormat(
@@ -90,6 +104,7 @@ RULES: Final[Mapping[str, int]] = {
     "sequencefile": sequencefile.RULES,
     "parquet": parquet.RULES,
     "jsonl": jsonl.RULES,
+    "avro": avro.RULES,
 }
 """Of each format: the version of what it makes of records."""
 
@@ -98,4 +113,5 @@ _FACTORIES: Final[Mapping[str, Callable[[OutputSpec, ParserSpec, SchemaSpec | No
     "sequencefile": _sequencefile,
     "parquet": _parquet,
     "jsonl": _jsonl,
+    "avro": _avro,
 }

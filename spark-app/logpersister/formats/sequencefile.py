@@ -12,8 +12,9 @@ import pyarrow as pa
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, Encoder, ObjectIdentity
 from logpersister.formats.sequencefile_blocks import BLOCK_BYTES, Blocks
-from logpersister.formats.sequencefile_layout import Body, SequenceFileOptions, header, sync_marker
+from logpersister.formats.sequencefile_layout import Body, SequenceFileOptions, header
 from logpersister.formats.sequencefile_records import Records
+from logpersister.formats.sync_marker import sync_marker
 
 RULES: Final = 1
 """Raise it when an object gets another extension, or a record becomes another key or value."""
@@ -54,7 +55,7 @@ class SequenceFileEncoder:
     """`formats.base.Encoder` for SequenceFiles. Exhaust what a call returns before the next call."""
 
     def __init__(self, options: SequenceFileOptions, identity: ObjectIdentity) -> None:
-        marker = sync_marker(identity)
+        marker = sync_marker(identity, b"lp-sequencefile")
         self._tombstones = options.tombstones
         self._header: bytes | None = header(options, marker)
         self._body: Body = (Blocks if options.block_compressed else Records)(options, marker)

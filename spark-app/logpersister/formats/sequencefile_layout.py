@@ -1,10 +1,9 @@
-"""What the two SequenceFile layouts share: settings, file header, sync marker, and where markers and blocks are due.
+"""What the two SequenceFile layouts share: settings, file header, and where markers and blocks are due.
 
 Source of the format: the class comment, ``Writer.writeFileHeader``, ``BlockCompressWriter.sync`` and ``Reader`` of
 ``org.apache.hadoop.io.SequenceFile``, version 6. `docs/formats.md` has the layout byte by byte.
 """
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +12,7 @@ from typing import Final, Protocol
 import numpy as np
 import pyarrow as pa
 
-from logpersister.formats.base import Bytes, ObjectIdentity
+from logpersister.formats.base import Bytes
 from logpersister.formats.binary import Integers
 from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.tombstones import Tombstones
@@ -70,16 +69,6 @@ class Body(Protocol):
 
     def rest(self) -> Iterator[Bytes]:
         """Yield what is still held back."""
-
-
-def sync_marker(identity: ObjectIdentity) -> bytes:
-    """Return the 16 bytes that mark sync points.
-
-    Hadoop takes random ones, but a range that is written again must be the same.
-    """
-    partition = identity.range.partition
-    name = f"{partition.topic}\0{partition.partition}\0{identity.range.start}\0{identity.path}"
-    return hashlib.blake2b(name.encode(), digest_size=16, person=b"lp-sequencefile").digest()
 
 
 def header(options: SequenceFileOptions, marker: bytes) -> bytes:

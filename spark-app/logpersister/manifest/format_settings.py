@@ -83,6 +83,18 @@ class ParquetSpec(Model):
     value are null, so none of these columns is required in the files."""
 
 
+class AvroSpec(Model):
+    """Settings of format ``avro``: rows of `spec.schema`, or each value as it is in the field `value`."""
+
+    kafka_columns: Annotated[tuple[KafkaColumn, ...], Field(max_length=6), Unique()] = ()
+    """Kafka's own fields that each row has, named `kafka_topic`, `kafka_offset` and so on, after the other fields.
+    Files in quarantine always have topic, partition, offset, timestamp and key."""
+
+    tombstones: Literal["skip", "null"] = "skip"
+    """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all fields of the
+    value are null, so each of these fields is a union with null."""
+
+
 class JsonLinesSpec(Model):
     """Settings of format ``jsonl``: a JSON object per record, of the fields of `spec.schema` or of the value itself."""
 

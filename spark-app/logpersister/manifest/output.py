@@ -10,12 +10,12 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from logpersister.manifest.constraint import Model
-from logpersister.manifest.format_settings import JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.format_settings import AvroSpec, JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
 from logpersister.manifest.partition_rule import SAME_LEVEL, PartitionRule
 from logpersister.manifest.problems import Finding
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
 
-Format = Literal["text", "sequencefile", "parquet", "jsonl"]
+Format = Literal["text", "sequencefile", "parquet", "jsonl", "avro"]
 Compression = Literal["none", "gzip", "deflate", "zstd", "snappy"]
 
 COMPRESSIONS: Mapping[str, tuple[Compression, ...]] = {
@@ -23,6 +23,7 @@ COMPRESSIONS: Mapping[str, tuple[Compression, ...]] = {
     "sequencefile": ("deflate", "none"),
     "parquet": ("zstd", "snappy", "gzip", "none"),
     "jsonl": ("gzip", "zstd", "none"),
+    "avro": ("deflate", "zstd", "snappy", "none"),
 }
 """What each format allows; its default first."""
 
@@ -47,11 +48,15 @@ def _default_jsonl(so_far: dict[str, Any]) -> JsonLinesSpec | None:
     return JsonLinesSpec() if so_far.get("format") == "jsonl" else None
 
 
+def _default_avro(so_far: dict[str, Any]) -> AvroSpec | None:
+    return AvroSpec() if so_far.get("format") == "avro" else None
+
+
 def _default_sequencefile(so_far: dict[str, Any]) -> SequenceFileSpec | None:
     return SequenceFileSpec() if so_far.get("format") == "sequencefile" else None
 
 
-COLUMNAR: Final = ("parquet", "jsonl")
+COLUMNAR: Final = ("parquet", "jsonl", "avro")
 """Formats whose files have a column for each field of ``spec.schema``."""
 
 
@@ -61,12 +66,12 @@ class OutputSpec(Model):
     format: Format = "text"
     """File format. `text`: one value per line, for every tool. `sequencefile`: Hadoop's format with offsets, optionally
     keys and timestamps, and any bytes. `parquet`: columns; typed ones with `spec.schema`. `jsonl`: a JSON object per
-    line, with everything that a record has, or with the fields of `spec.schema`."""
+    line, with everything that a record has, or with the fields of `spec.schema`. `avro`: container files of rows."""
 
     compression: Compression = Field(default_factory=_default_compression)
     """Compression. For `text`: `gzip` (default; every tool reads it), `zstd` (smaller), `none`. For `sequencefile`:
     `deflate` (default), `none`. For `parquet`: `zstd` (default), `snappy`, `gzip`, `none`. For `jsonl`: as for
-    `text`."""
+    `text`. For `avro`: `deflate` (default; every reader has it), `zstd`, `snappy`, `none`."""
 
     text: TextSpec | None = Field(default_factory=_default_text)
     """Settings of format `text`; only with it."""
@@ -79,6 +84,9 @@ class OutputSpec(Model):
 
     jsonl: JsonLinesSpec | None = Field(default_factory=_default_jsonl)
     """Settings of format `jsonl`; only with it."""
+
+    avro: AvroSpec | None = Field(default_factory=_default_avro)
+    """Settings of format `avro`; only with it."""
 
     partition_by: Annotated[tuple[PartitionRule, ...], Field(max_length=4)] = ()
     """Levels of folders below the topic, outermost first; `[]` for none. A range of offsets becomes one object per
@@ -143,6 +151,15 @@ class OutputSpec(Model):
     )
     def _settings_of_jsonl_are_for_jsonl(self) -> bool:
         return self.jsonl is None or self.format == "jsonl"
+
+    @rule(
+        "!has(self.avro) || $format == 'avro'",
+        "contradicts format {format}",
+        "remove it, or set format to avro",
+        "avro",
+    )
+    def _settings_of_avro_are_for_avro(self) -> bool:
+        return self.avro is None or self.format == "avro"
 
     @rule(
         "!has(self.compression) || self.compression != 'none' || $sequencefile.compressionType == 'block'",

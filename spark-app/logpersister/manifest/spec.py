@@ -12,6 +12,7 @@ from logpersister.manifest.accounts import ServiceAccountSpec
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.constraint import Duration, Model, Text, Whole, compiled, milliseconds
 from logpersister.manifest.folders import NO_FOLDERS, folder_findings
+from logpersister.manifest.format_limits import NOT_IN_FORMAT, format_findings
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import COLUMNAR, OutputSpec
 from logpersister.manifest.overrides import MOST_OVERRIDES, Override
@@ -320,6 +321,17 @@ class Spec(Model):
             return True
         folders = {folder.lower() for folder in self.output.folder_columns}
         return folders.isdisjoint(one.name.lower() for one in self.row_schema.columns)
+
+    @rule(
+        NotInCel("it would have to understand the types of the schema"),
+        NOT_IN_FORMAT,
+        "choose another format (docs/formats.md)",
+        "output",
+        "format",
+    )
+    def _the_format_has_the_columns(self) -> Sequence[Finding]:
+        columns = () if self.row_schema is None else self.row_schema.columns
+        return list(format_findings(self.output.format, columns))
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),

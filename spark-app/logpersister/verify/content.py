@@ -5,16 +5,17 @@ Formats: docs/formats.md.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
 
-from logpersister.manifest.format_settings import JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.format_settings import AvroSpec, JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
 from logpersister.manifest.output import COLUMNAR
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.records.escaping import QUARANTINE
+from logpersister.verify.avro_file import AvroContent
 from logpersister.verify.jsonl import JsonLinesContent
 from logpersister.verify.lines import Lines, decompressed
 from logpersister.verify.parquet import ParquetContent
@@ -79,15 +80,23 @@ def _all_of(partition: TopicPartition) -> RowItems:
 def _columnar(writing: Writing, partition: TopicPartition, *, in_quarantine: bool) -> Content:
     output = writing.output
     oracle = None if in_quarantine else writing.oracle
-    if output.format == "parquet":
-        parquet = output.parquet or ParquetSpec()
-        skips = parquet.tombstones == "skip"
-        return ParquetContent(RowItems(partition, in_quarantine, parquet.kafka_columns, skips, oracle))
+    if output.format in _ROWS:
+        default, content = _ROWS[output.format]
+        settings = output.parquet or output.avro or default
+        skips = settings.tombstones == "skip"
+        return content(RowItems(partition, in_quarantine, settings.kafka_columns, skips, oracle))
     jsonl = output.jsonl or JsonLinesSpec()
     kafka = jsonl.columns_of_kafka(has_schema=writing.schema is not None)
     is_json = writing.parser.type == "json" and oracle is None and not in_quarantine
     items = RowItems(partition, in_quarantine, kafka, jsonl.tombstones == "skip", oracle, is_json)
     return JsonLinesContent(items, output.compression)
+
+
+_ROWS: Final[Mapping[str, tuple[ParquetSpec | AvroSpec, Callable[[RowItems], Content]]]] = {
+    "parquet": (ParquetSpec(), ParquetContent),
+    "avro": (AvroSpec(), AvroContent),
+}
+"""Of formats whose files have columns inside: the default settings, and their reader."""
 
 
 @dataclass(frozen=True)

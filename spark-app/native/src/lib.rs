@@ -3,7 +3,8 @@
 //! [`decode`] takes the bytes of one partition of a fetch response and returns its records as columns. It is total: any
 //! bytes give rows or a [`CorruptBatch`], never a panic, and memory in proportion to the data (docs/design/native-decoder.md).
 //! [`not_json`] takes a column of values and says which of them are no JSON documents; [`RowParser`] makes columns of the
-//! fields of a schema from them, [`AvroParser`] of Avro values, and [`json_lines`] makes JSON of columns. All are total, too.
+//! fields of a schema from them, [`AvroParser`] of Avro values, [`json_lines`] makes JSON of columns and [`avro_datums`]
+//! Avro. All are total, too.
 //!
 //! The crate is a plain Rust library; with the feature `python` it is the Python package `logpersister_native`.
 
@@ -12,6 +13,7 @@ mod batch;
 mod columns;
 mod compression;
 mod cursor;
+mod datums;
 mod decoder;
 mod error;
 mod json;
@@ -23,6 +25,7 @@ mod rows;
 mod transactions;
 
 pub use compression::{Codec, Decompressor};
+pub use datums::{Datums, avro_datums};
 pub use decoder::{Legacy, Request, Run, decode};
 pub use error::{CorruptBatch, Reason};
 pub use json::{MOST_NESTED, Refused, not_json};

@@ -193,6 +193,17 @@ fn json_lines<'py>(py: Python<'py>, rows: &Bound<'py, PyAny>) -> PyResult<Bound<
     Ok(PyBytes::new(py, &lines))
 }
 
+/// Return the rows of a record batch in Avro's binary encoding, end to end, and where each ends, an int64 array.
+///
+/// A field that may be null is a union of null and its type. Raises ValueError for columns that cannot be written.
+#[pyfunction]
+fn avro_datums<'py>(py: Python<'py>, rows: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyBytes>, Py<PyAny>)> {
+    let rows = RecordBatch::from_pyarrow_bound(rows)?;
+    let datums = py.detach(|| crate::avro_datums(&rows)).map_err(PyValueError::new_err)?;
+    let ends = Int64Array::from(datums.ends).into_data().to_pyarrow(py)?.unbind();
+    Ok((PyBytes::new(py, &datums.bytes), ends))
+}
+
 /// Return the CRC-64-AVRO of an Avro schema. Raises ValueError for a text that is none.
 #[pyfunction]
 fn avro_fingerprint(schema: &str) -> PyResult<u64> {
@@ -214,7 +225,8 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        AvroParser, CorruptBatchError, RowParser, Run, avro_fingerprint, decode, decompress, json_lines, not_json,
+        AvroParser, CorruptBatchError, RowParser, Run, avro_datums, avro_fingerprint, decode, decompress, json_lines,
+        not_json,
     };
 
     #[pymodule_init]

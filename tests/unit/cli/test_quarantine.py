@@ -44,6 +44,7 @@ OUTPUTS: dict[str, dict[str, Any]] = {
     "sequencefile": {"format": "sequencefile", "sequencefile": {"key": "messagepack"}},
     "parquet": {"format": "parquet"},
     "jsonl": {"format": "jsonl", "compression": "zstd"},
+    "avro": {"format": "avro"},
 }
 
 

@@ -1,6 +1,7 @@
 """Records of an object of every format, and of files that lie about lengths."""
 
 import gzip
+import json
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -218,6 +219,33 @@ def test_rows_are_shown_as_json() -> None:
     found = begin(parquet(True, [value]))
     assert (found.format, found.compression, found.keeps_offsets) == ("parquet", "inside", False)
     assert [one.value for one in found.records] == [b'{"at": 1795237200123456789, "raw": "AAE="}']
+
+
+@pytest.mark.parametrize("bucket", [None, {"format": "avro"}], ids=["magic", "revision"])
+def test_rows_in_avro_are_shown_as_json(bucket: dict[str, Any] | None) -> None:
+    names = ("date", "time[ms]", "timestamp[s]", "timestamp[us]", "list<map<string, struct<n: decimal(3,1)>>>")
+    schema = SchemaSpec(
+        fields=(
+            *(FieldSpec(name=f"a{number}", type=name) for number, name in enumerate(names)),
+            FieldSpec(name="raw", type="binary[base64]"),
+        )
+    )
+    value = b"""{"a0": "2026-11-21", "a1": "05:00:00.5", "a2": "2026-11-21T05:00:00Z",
+        "a3": "0001-01-01T00:00:00.000001Z",
+        "a4": [{"x": {"n": 1.5}}, null], "raw": "AAE="}"""
+    output = OutputSpec.model_validate({"format": "avro", "avro": {"kafkaColumns": ["offset", "timestamp", "key"]}})
+    records = batch([Record(7, 5, b"k", value), Record(9, -1, None, b"{}")])
+    ((_, rows),) = by_path(records, layout_of(output, ParserSpec(type="json"), schema).assign(records))
+    content = encode(make_format(output, schema=schema), [rows])
+    found = begin(content) if bucket is None else begin(content, bucket=written_as(bucket), metadata=METADATA)
+    assert (found.format, found.compression, found.keeps_offsets) == ("avro", "inside", True)
+    first, second = found.records
+    assert json.loads(first.value) == {
+        "a0": "2026-11-21", "a1": "05:00:00.500", "a2": "2026-11-21T05:00:00.000Z", "a3": "0001-01-01T00:00:00.000001Z",
+        "a4": [{"x": {"n": "1.5"}}, None], "raw": "AAE=",
+    }  # fmt: skip
+    assert (first.offset, first.timestamp, first.key, second.offset) == (7, 5, b"k", 9)
+    assert set(json.loads(second.value).values()) == {None}
 
 
 def test_values_in_parquet_are_shown_as_they_are() -> None:

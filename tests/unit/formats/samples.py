@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from logpersister.formats.avro import AvroFormat, AvroOptions
+from logpersister.formats.avro_container import BlockCompression
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.formats.compression import Compression
 from logpersister.formats.jsonl import JsonLinesFormat, JsonLinesOptions
@@ -56,7 +58,16 @@ JSONL_FORMATS = [
         (Compression.NONE, (), False),
     )
 ]
-FORMATS: list[Format] = [*TEXT_FORMATS, *SEQUENCEFILE_FORMATS, *PARQUET_FORMATS, *JSONL_FORMATS]
+AVRO_FORMATS = [
+    AvroFormat(AvroOptions(compression, kafka_columns, keeps_tombstones))
+    for compression, kafka_columns, keeps_tombstones in (
+        (BlockCompression.DEFLATE, ("topic", "partition", "offset", "timestamp", "key"), True),
+        (BlockCompression.ZSTD, (), False),
+        (BlockCompression.SNAPPY, ("offset",), False),
+        (BlockCompression.NONE, ("key",), True),
+    )
+]
+FORMATS: list[Format] = [*TEXT_FORMATS, *SEQUENCEFILE_FORMATS, *PARQUET_FORMATS, *JSONL_FORMATS, *AVRO_FORMATS]
 
 
 class Record(NamedTuple):
@@ -106,8 +117,10 @@ def encode(file_format: Format, batches: Iterable[pa.RecordBatch], identity: Obj
 
 def label(file_format: Format) -> str:
     """Return a name for parametrized tests."""
-    assert isinstance(file_format, TextFormat | SequenceFileFormat | ParquetFormat | JsonLinesFormat)
+    assert isinstance(file_format, TextFormat | SequenceFileFormat | ParquetFormat | JsonLinesFormat | AvroFormat)
     options = file_format.options
+    if isinstance(options, AvroOptions):
+        return f"avro-{options.compression}"
     if isinstance(options, JsonLinesOptions):
         return f"jsonl-{options.compression}-{len(options.kafka_columns)}"
     if isinstance(options, ParquetOptions):

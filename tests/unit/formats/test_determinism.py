@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.formats import binary, compression, sequencefile_blocks, sequencefile_records
+from logpersister.formats import avro_container, binary, compression, sequencefile_blocks, sequencefile_records
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.ranges import Range
 from tests.examples import examples
@@ -42,6 +42,7 @@ def test_cutting_any_content_otherwise_gives_the_same_bytes(
         mock.patch.object(compression, "CHUNK_BYTES", 100),
         mock.patch.object(sequencefile_records, "SYNC_INTERVAL", 150),
         mock.patch.object(sequencefile_blocks, "BLOCK_BYTES", 400),
+        mock.patch.object(avro_container, "BLOCK_BYTES", 250),
     ):
         whole = encode(file_format, [batch(rows)])
         with mock.patch.object(binary.slices, "__defaults__", (slice_bytes,)):

@@ -14,66 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.formats.base import ObjectIdentity
-from logpersister.formats.registry import make_format
 from logpersister.formats.row_groups import RowGroups
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
-from logpersister.pipeline.splitting import by_path
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.quarantine import layout_of
 from tests.examples import examples
+from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
 from tests.unit.formats.samples import IDENTITY, Record, batch, cut
-
-SCHEMA = SchemaSpec(
-    fields=(
-        FieldSpec(name="n", type="int32", required=True),
-        FieldSpec(name="at", type="timestamp[ms]"),
-        FieldSpec(name="text", type="string"),
-        FieldSpec(name="tags", type="list<struct<a: map<string, int8>, b: float64 not null>>"),
-    )
-)
-EVERYTHING = ["topic", "partition", "offset", "timestamp", "key"]
-
-
-def value(number: int) -> bytes | None:
-    match number % 11:
-        case 3:
-            return None
-        case 5:
-            return b'{"n": "%d"}' % number
-        case 7:
-            return b'{"n": %d' % number
-        case _:
-            tags = b'[{"a": {"x": %d}, "b": %d.5}]' % (number % 100, number) if number % 3 else b"[]"
-            at = b'"2026-11-21T05:00:00.%03dZ"' % (number % 1000)
-            return b'{"n": %d, "at": %s, "text": "%s", "tags": %s}' % (number, at, b"t" * (number % 50), tags)
-
-
-def record(number: int) -> Record:
-    return Record(100 + number, -1 if number % 4 else number, b"k%d" % (number % 7), value(number))
-
-
-RECORDS = [record(number) for number in range(2500)]
 
 
 def output_of(**parquet: Any) -> OutputSpec:
     settings = {"kafkaColumns": EVERYTHING, "rowGroupBytes": "64Ki"} | parquet
     return OutputSpec.model_validate({"format": "parquet", "parquet": settings})
-
-
-def files(output: OutputSpec, batches: "list[pa.RecordBatch]", schema: SchemaSpec | None = SCHEMA) -> dict[str, bytes]:
-    """Return the file of each path."""
-    layout, file_format = layout_of(output, ParserSpec(type="json"), schema), make_format(output, schema=schema)
-    encoders: dict[str, Any] = {}
-    written: dict[str, bytes] = {}
-    for each in batches:
-        for path, part in by_path(each, layout.assign(each)) if each.num_rows else ():
-            if path not in encoders:
-                encoders[path] = file_format.encoder(ObjectIdentity(IDENTITY.range, path))
-            written[path] = written.get(path, b"") + b"".join(map(bytes, encoders[path].encode(part)))
-    return {path: written[path] + b"".join(map(bytes, encoder.finish())) for path, encoder in encoders.items()}
 
 
 WHOLE = files(output_of(), [batch(RECORDS)])

@@ -14,9 +14,9 @@ from logpersister.formats.sequencefile_layout import (
     CompressionType,
     SequenceFileCompression,
     SequenceFileOptions,
-    sync_marker,
 )
 from logpersister.formats.sequencefile_records import SYNC_INTERVAL
+from logpersister.formats.sync_marker import sync_marker
 from logpersister.formats.tombstones import Tombstones
 from logpersister.ranges import Range, TopicPartition
 from tests.examples import examples
@@ -88,7 +88,7 @@ def test_byte_by_byte() -> None:
     """Each byte accounted for, once."""
     rows = [Record(300, 1_763_725_000_000, b"k", b"value"), Record(301, -1, None, None)]
     content = encode(SequenceFileFormat(SequenceFileOptions(key=KeyLayout.MESSAGEPACK)), [batch(rows)])
-    marker = sync_marker(IDENTITY)
+    marker = sync_marker(IDENTITY, b"lp-sequencefile")
     first_key = b"\x83\x01\xcd\x01\x2c\x03\xcf" + struct.pack(">Q", 1_763_725_000_000) + b"\x02\xc4\x01k"
     second_key = b"\x82\x01\xcd\x01\x2d\x03\xff"
     assert content == b"".join(
@@ -115,7 +115,8 @@ def test_offset_as_long_writable() -> None:
 
 def test_the_sync_marker_names_the_object() -> None:
     def marker(topic: str, partition: int, start: int, path: str) -> bytes:
-        return sync_marker(ObjectIdentity(Range(TopicPartition(topic, partition), start, 10_000), path))
+        identity = ObjectIdentity(Range(TopicPartition(topic, partition), start, 10_000), path)
+        return sync_marker(identity, b"lp-sequencefile")
 
     markers = {
         marker("clicks", 1, 11, ""),

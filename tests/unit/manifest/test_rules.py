@@ -132,6 +132,8 @@ ACCEPTED: list[dict[str, Any]] = [
     {F + "format": "jsonl", F + "compression": "zstd"},
     {F + "format": "jsonl", F + "jsonl": {"kafkaColumns": [], "tombstones": "null"}},
     rows({"name": "a", "type": "date"}) | {F + "format": "jsonl", F + "jsonl": {"kafkaColumns": ["headers"]}},
+    {F + "format": "avro", F + "compression": "snappy", F + "avro": {"kafkaColumns": ["key"], "tombstones": "null"}},
+    rows({"name": "_a1", "type": "struct<B_: map<string, list<struct<c: timestamp[s]>>>>"}) | {F + "format": "avro"},
     {F + "format": "parquet", F + "compression": "snappy"},
     {F + "format": "parquet", F + "parquet": {"kafkaColumns": ["headers", "topic"], "rowGroupBytes": "1Gi"}},
     {F + "format": "parquet", F + "parquet": {"tombstones": "null", "rowGroupBytes": "64Ki"}},
@@ -362,11 +364,21 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     # output
     (
         {F + "format": "orc"},
-        'output.format: "orc" is not allowed here; write one of: text, sequencefile, parquet, jsonl',
+        'output.format: "orc" is not allowed here; write one of: text, sequencefile, parquet, jsonl, avro',
     ),
     ({F + "parquet": {}}, "spec.output.parquet: contradicts format text; remove it, or set format to parquet"),
     ({F + "format": "parquet", F + "text": {}}, "spec.output.text: contradicts format parquet"),
     ({F + "jsonl": {}}, "spec.output.jsonl: contradicts format text; remove it, or set format to jsonl"),
+    ({F + "avro": {}}, "spec.output.avro: contradicts format text; remove it, or set format to avro"),
+    ({F + "format": "avro", F + "compression": "gzip"}, "is not possible in format avro; write one of: deflate, zstd"),
+    (
+        rows({"name": "user-id", "type": "string"}) | {F + "format": "avro"},
+        'output.format: "avro" cannot hold the columns: field user-id has a name of more than letters, digits and _',
+    ),
+    (
+        rows({"name": "a", "type": "list<map<string, struct<b: struct<$c: int8>>>>"}) | {F + "format": "avro"},
+        "field a[]{}.b.$c has a name of more than letters, digits and _; choose another format, or leave",
+    ),
     ({F + "format": "jsonl", F + "compression": "snappy"}, "is not possible in format jsonl; write one of: gzip, zstd"),
     ({F + "format": "jsonl", F + "jsonl": {"kafkaColumns": ["value"]}}, "write one of: topic, partition, offset"),
     ({F + "format": "jsonl", F + "jsonl": {"tombstones": "empty"}}, "write one of: skip, null"),

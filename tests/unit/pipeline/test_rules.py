@@ -3,6 +3,7 @@
 import hashlib
 import io
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -226,9 +227,10 @@ def parquet() -> Iterable[bytes]:
         yield repr((file_format.extension, str(file.schema_arrow), groups, file.read().to_pydict())).encode()
 
 
-def jsonl() -> Iterable[bytes]:
+def columns_of(format_: str, *kafka: str) -> Iterable[bytes]:
     """Rows of every kind of column; documents, text and other bytes."""
-    envelope = {"format": "jsonl", "compression": "none", "jsonl": {"tombstones": "null"}}
+    settings = {"tombstones": "null"} | ({"kafkaColumns": [*kafka]} if kafka else {})
+    envelope = {"format": format_, "compression": "none", format_: settings}
     with_headers = batch_of([7, -1, 2**60], values=[b"{\n}", None, b"\xff"], keys=[b"k", b"\xff", None])
     headers = pa.array([[{"key": b"a", "value": None}, {"key": b"\xff", "value": b"b"}], [], []], HEADERS)
     with_headers = with_headers.append_column("headers", headers)
@@ -269,7 +271,12 @@ def format_of(output: Mapping[str, Any]) -> Callable[[], Iterable[bytes]]:
         (rows_of_a_schema, rows.RULES, (1, "fa04c81524e5")),
         (rows_of_avro, avro_rows.AVRO_RULES, (1, "76456a15622b")),
         (parquet, used(output={"format": "parquet"})["format:parquet"], (1, "04fdd4c55089")),
-        (jsonl, used(output={"format": "jsonl"})["format:jsonl"], (1, "66262bff4cd2")),
+        (partial(columns_of, "jsonl"), used(output={"format": "jsonl"})["format:jsonl"], (1, "66262bff4cd2")),
+        (
+            partial(columns_of, "avro", "topic", "partition", "offset", "timestamp", "key"),
+            used(output={"format": "avro"})["format:avro"],
+            (1, "0d787f78a632"),
+        ),
         (named, names.RULES, (1, "9499985f501b")),
         (format_of({"compression": "none"}), used()["format:text"], (1, "70f637ac3c62")),
         (
@@ -283,7 +290,19 @@ def format_of(output: Mapping[str, Any]) -> Callable[[], Iterable[bytes]]:
             (1, "6c5bc191a616"),
         ),
     ],
-    ids=["paths", "json", "rows", "avro", "parquet", "jsonl", "names", "text", "text-escaped", "sequencefile"],
+    ids=[
+        "paths",
+        "json",
+        "rows",
+        "avro",
+        "parquet",
+        "jsonl",
+        "container",
+        "names",
+        "text",
+        "text-escaped",
+        "sequencefile",
+    ],
 )
 def test_a_rule_that_does_something_else_has_another_version(
     behaviour: Callable[[], Iterable[bytes]], version: int, known: tuple[int, str]

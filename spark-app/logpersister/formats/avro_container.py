@@ -1,0 +1,115 @@
+"""Avro's object container file: a header, then blocks of compressed rows, each followed by the sync marker.
+
+Source of the format: Avro's specification 1.12, "Object Container Files".
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from functools import partial
+from typing import Final
+
+import pyarrow as pa
+import zstandard
+from isal import isal_zlib
+
+from logpersister.formats.base import Bytes
+from logpersister.formats.binary import Integers
+from logpersister.formats.compression import DEFLATE_LEVEL, ZSTD_LEVEL
+from logpersister.formats.cuts import Cuts
+
+MAGIC: Final = b"Obj\x01"
+BLOCK_BYTES: Final = 256 * 1024
+"""Rows of a block before compression. Readers hold one block, and tasks split files between them."""
+_MOST_ROWS: Final = 1 << 20
+_NO_MORE: Final = b"\x00"
+"""Ends the metadata."""
+
+
+class BlockCompression(StrEnum):
+    """Compression of each block."""
+
+    DEFLATE = "deflate"
+    """The only one, beside none, that every reader must have."""
+    ZSTD = "zstd"
+    SNAPPY = "snappy"
+    NONE = "none"
+
+    @property
+    def codec(self) -> str:
+        """How the file names it."""
+        return {BlockCompression.NONE: "null", BlockCompression.ZSTD: "zstandard"}.get(self, self.value)
+
+    @property
+    def compress(self) -> Callable[[bytes], bytes]:
+        """What turns a whole block into what stands in the file."""
+        match self:
+            case BlockCompression.DEFLATE:  # RFC 1951, without zlib's header
+                return partial(isal_zlib.compress, level=DEFLATE_LEVEL, wbits=-zlib.MAX_WBITS)
+            case BlockCompression.ZSTD:
+                return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress
+            case BlockCompression.SNAPPY:
+                return _snappy
+            case BlockCompression.NONE:
+                return bytes
+
+
+def header(schema: str, compression: BlockCompression, marker: bytes) -> bytes:
+    """Return what a file begins with."""
+    metadata = {"avro.codec": compression.codec, "avro.schema": schema}
+    entries = [_sized(part.encode()) for entry in metadata.items() for part in entry]
+    return b"".join([MAGIC, _long(len(metadata)), *entries, _NO_MORE, marker])
+
+
+class Blocks:
+    """The rows of one object that are not written yet. A block ends with the row that makes it `BLOCK_BYTES`."""
+
+    def __init__(self, compression: BlockCompression, marker: bytes) -> None:
+        self._compress = compression.compress
+        self._marker = marker
+        self._cuts = Cuts(BLOCK_BYTES, _MOST_ROWS)
+        self._waiting: list[memoryview] = []
+        self._rows = 0
+
+    def add(self, rows: bytes, sizes: Integers) -> Iterator[Bytes]:
+        """Take in rows, end to end, and the bytes of each; yield the blocks that are whole now."""
+        content = memoryview(rows)
+        for begin, end, is_whole in self._cuts.of(sizes):
+            size = int(sizes[begin:end].sum())
+            self._waiting.append(content[:size])
+            content = content[size:]
+            self._rows += end - begin
+            if is_whole:
+                yield self._take()
+
+    def rest(self) -> Iterator[Bytes]:
+        """Yield the last block, unless it has no row."""
+        if self._rows:
+            yield self._take()
+
+    def _take(self) -> bytes:
+        compressed = self._compress(b"".join(self._waiting))
+        block = b"".join([_long(self._rows), _sized(compressed), self._marker])
+        self._waiting, self._rows = [], 0
+        return block
+
+
+def _snappy(block: bytes) -> bytes:
+    """Avro has the CRC-32 of what was compressed behind it."""
+    compressed: bytes = pa.compress(block, codec="snappy", asbytes=True)
+    return compressed + zlib.crc32(block).to_bytes(4, "big")
+
+
+def _sized(content: bytes) -> bytes:
+    return _long(len(content)) + content
+
+
+def _long(number: int) -> bytes:
+    """Return a number from 0 on: zigzag, then seven bits a byte, the lowest first."""
+    rest = number << 1
+    found = bytearray()
+    while rest >= 0x80:
+        found.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    found.append(rest)
+    return bytes(found)

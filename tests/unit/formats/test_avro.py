@@ -1,0 +1,203 @@
+"""Format avro: rows of any schema read by fastavro and by verification, and what its files look like."""
+
+import io
+import re
+from contextlib import suppress
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as st
+
+import logpersister_native as native
+from logpersister.formats.avro_container import BLOCK_BYTES
+from logpersister.formats.registry import make_format
+from logpersister.manifest.output import COMPRESSIONS, OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.pipeline.splitting import by_path
+from logpersister.records.columns import row_columns, without_notation
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.quarantine import layout_of
+from logpersister.records.rows import JsonRows
+from logpersister.verify.avro_file import read_rows
+from logpersister.verify.content import content_of
+from logpersister.verify.parquet import plain
+from logpersister.verify.streams import ContentError
+from logpersister.verify.writing import Writing
+from tests.examples import examples
+from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
+from tests.unit.formats.samples import IDENTITY, Record, batch, encode, many_records, with_headers
+from tests.unit.records.row_samples import batch_of_values, documents, schemas
+
+JSON = ParserSpec(type="json")
+
+
+def output_of(compression: str = "deflate", **avro: Any) -> OutputSpec:
+    return OutputSpec.model_validate({"format": "avro", "compression": compression, "avro": avro})
+
+
+def with_names_of_avro(schema: SchemaSpec) -> SchemaSpec:
+    def valid(text: str) -> str:
+        return re.sub(r"[$@-]", "_", text)
+
+    return SchemaSpec(
+        fields=tuple(
+            FieldSpec(name=valid(one.name), type=valid(one.type), required=one.required, format=one.format)
+            for one in schema.fields or ()
+        )
+    )
+
+
+def read(content: bytes) -> list[Any]:
+    return list(fastavro.reader(io.BytesIO(content)))
+
+
+def _plain(column: "pa.ChunkedArray[Any]") -> list[Any]:
+    return [one for chunk in column.chunks for one in plain(chunk).to_pylist()]
+
+
+@pytest.mark.slow
+@examples(60)
+@given(st.data(), schemas().map(with_names_of_avro), st.sampled_from(COMPRESSIONS["avro"]))
+def test_rows_of_any_schema_are_read_by_others(data: st.DataObject, schema: SchemaSpec, compression: str) -> None:
+    """By fastavro, which has no code of ours, and by verification, which makes rows of the values once more."""
+    values: list[bytes | None] = data.draw(st.lists(documents(schema), min_size=1, max_size=12))
+    records = batch([Record(number, 5, None, value) for number, value in enumerate(values)])
+    output = output_of(compression)
+    good = dict(by_path(records, layout_of(output, JSON, schema).assign(records))).get("")
+    if good is None:
+        reject()
+    content = files(output, [records], schema)[""]
+    parsed = JsonRows(schema, "drop").parse(batch_of_values(values)).rows
+    assert parsed is not None
+    columns = without_notation(row_columns(schema))
+    rows = pa.Table.from_batches([pa.RecordBatch.from_arrays(parsed.flatten(), schema=row_columns(schema))])
+    if compression in ("none", "deflate"):  # for the others it needs libraries; Spark reads them
+        table = pa.Table.from_pylist(read(content), columns)
+        assert [_plain(one) for one in table.columns] == [_plain(one) for one in rows.columns]
+    reader = content_of(Writing(output, JSON, schema), IDENTITY.range.partition, "")
+    assert [item for items in reader.stored([content]) for item in items] == list(reader.expectation()(good))
+
+
+def test_the_schema_of_a_file() -> None:
+    written = fastavro.reader(io.BytesIO(files(output_of(kafkaColumns=["offset", "timestamp"]), [batch(RECORDS)])[""]))
+    assert written.metadata["avro.codec"] == "deflate"
+    assert written.writer_schema == {
+        "type": "record",
+        "name": "logpersister.row",
+        "fields": [
+            {"name": "n", "type": "int"},
+            {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}], "default": None},
+            {"name": "text", "type": ["null", "string"], "default": None},
+            {
+                "name": "tags",
+                "default": None,
+                "type": [
+                    "null",
+                    {
+                        "type": "array",
+                        "items": [
+                            "null",
+                            {
+                                "type": "record",
+                                "name": "logpersister.row.tags.element",
+                                "fields": [
+                                    {
+                                        "name": "a",
+                                        "type": ["null", {"type": "map", "values": ["null", "int"]}],
+                                        "default": None,
+                                    },
+                                    {"name": "b", "type": "double"},
+                                ],
+                            },
+                        ],
+                    },
+                ],
+            },
+            {"name": "kafka_offset", "type": "long"},
+            {
+                "name": "kafka_timestamp",
+                "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}],
+                "default": None,
+            },
+        ],
+    }
+
+
+def test_quarantine_keeps_what_is_needed_to_put_records_right() -> None:
+    bad = [one for one in RECORDS if (one.offset - 100) % 11 in (5, 7)]
+    rows = read(files(output_of(kafkaColumns=[]), [batch(RECORDS)])[QUARANTINE])
+    assert [(one["value"], one["kafka_offset"], one["kafka_key"]) for one in rows] == [
+        (one.value, one.offset, one.key) for one in bad
+    ]
+    assert [*rows[0]] == ["value", "reason", "field", *(f"kafka_{name}" for name in EVERYTHING)]
+    assert {(one["reason"], one["field"]) for one in rows} == {("wrong_type", "n"), ("not_json", None)}
+
+
+@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["values", "rows"])
+def test_tombstones(schema: SchemaSpec | None) -> None:
+    few = [batch([Record(1, 5, b"a", None), Record(2, 5, b"b", b'{"n": 1}'), Record(3, 5, b"c", None)])]
+    first = "value" if schema is None else "n"
+    kept = read(files(output_of(tombstones="null", kafkaColumns=["key"]), few, schema)[""])
+    assert [(one["kafka_key"], one[first] is None) for one in kept] == [(b"a", True), (b"b", False), (b"c", True)]
+    assert [one["kafka_key"] for one in read(files(output_of(kafkaColumns=["key"]), few, schema)[""])] == [b"b"]
+    assert read(files(output_of(), [few[0].slice(0, 1)], schema)[""]) == []
+
+
+def test_everything_of_a_record_can_be_kept() -> None:
+    headers = [[(b"trace", b"1"), (b"\xff", None)], []]
+    records = with_headers(batch([Record(7, -1, None, b"\xff"), Record(9, 1_795_237_200_123, b"k", b"")]), headers)
+    rows = read(encode(make_format(output_of("none", kafkaColumns=[*EVERYTHING, "headers"])), [records]))
+    assert [list(one.values())[:4] for one in rows] == [[b"\xff", "clicks", 3, 7], [b"", "clicks", 3, 9]]
+    assert [one["kafka_timestamp"] and one["kafka_timestamp"].timestamp() for one in rows] == [None, 1_795_237_200.123]
+    assert [[(one["key"], one["value"]) for one in row["kafka_headers"]] for row in rows] == headers
+
+
+def test_blocks_have_a_size_and_a_marker_of_the_object() -> None:
+    content = encode(make_format(output_of("none")), [batch(many_records(2 * BLOCK_BYTES))])
+    blocks = list(fastavro.block_reader(io.BytesIO(content)))
+    assert [one.num_records > 0 for one in blocks] == [True] * 3
+    marker = content[-16:]
+    assert content.count(marker) == len(blocks) + 1
+    assert marker != encode(make_format(output_of("none")), [batch([])], IDENTITY.__class__(IDENTITY.range, ""))[-16:]
+
+
+def test_what_cannot_be_written_is_told() -> None:
+    def told(field: "pa.Field[Any]", value: Any) -> str:
+        with pytest.raises(ValueError, match=r"^a") as error:
+            array = pa.array([value], field.type)
+            native.avro_datums(pa.RecordBatch.from_arrays([array], schema=pa.schema([field])))
+        return str(error.value)
+
+    assert told(pa.field("a", pa.uint8()), 1) == "a: the type UInt8 cannot be written"
+    inner = pa.list_(pa.field("element", pa.struct([pa.field("b", pa.uint8())])))
+    assert told(pa.field("a", inner), [{"b": 1}]) == "a.element.b: the type UInt8 cannot be written"
+    late = pa.field("a", pa.timestamp("s", "UTC"))
+    assert told(late, 2**62) == "a: a timestamp beyond what milliseconds can count"
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS["avro"])
+def test_damage_is_found_wherever_it_is(compression: str) -> None:
+    output = output_of(compression, kafkaColumns=["offset"])
+    records = batch(many_records(30_000))
+    content = encode(make_format(output), [records])
+    reader = content_of(Writing(output, ParserSpec()), IDENTITY.range.partition, IDENTITY.path)
+    expected = list(reader.expectation()(records))
+    assert [item for items in reader.stored([content]) for item in items] == expected
+    begin = content.index(content[-16:]) + 16
+    for place in range(begin, len(content), (len(content) - begin) // 50 + 1):
+        spoilt = content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :]
+        with suppress(ContentError):
+            assert [item for items in reader.stored([spoilt]) for item in items] != expected
+    with pytest.raises(ContentError, match="cut off"):
+        list(reader.stored([content[:-1]]))
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS["avro"])
+def test_what_is_compressed_to_almost_nothing_is_bounded(compression: str) -> None:
+    content = encode(make_format(output_of(compression)), [batch([Record(1, 5, None, bytes(4 << 20))])])
+    with pytest.raises(ContentError, match=r"has more than 1,048,576 bytes"):
+        list(read_rows([content], 1, most_inflated=1 << 20))
