@@ -16,7 +16,6 @@ LIMITS = {
     "types": 200,
     "layers": 60,
     "rust": 400,
-    "pytest": 3300,
     "integration": 2600,
     "prepare-cluster": 3300,
     "cluster": 2000,
