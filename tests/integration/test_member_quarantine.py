@@ -219,16 +219,17 @@ def test_a_parser_comes_and_goes(scene: Scene, topic: CreateTopic, verify: Verif
     assert_verified(verify, manifests[-1], 15)
 
 
-def test_quarantine_is_replayed_and_the_replay_killed_beside_a_member(
+def test_quarantine_is_held_stored_and_replayed_and_the_replay_killed_beside_a_member(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
 ) -> None:
     """A schema was wrong. Its records come back without Kafka, once each, whenever the replay dies."""
     name = topic()
-    parser, output = {"type": "json"}, {"format": "parquet", "partitionBy": BY_HOUR}
+    output = {"format": "parquet", "partitionBy": BY_HOUR}
     storage = {"endpoint": s3_proxy.endpoint}
 
-    def manifest(type_: str, **parts: Any) -> Path:
+    def manifest(type_: str, limit: str = "60%", **parts: Any) -> Path:
         schema = {"fields": [{"name": "id", "type": type_, "required": True}]}
+        parser = {"type": "json", "quarantine": {"format": "parquet", "holdAbove": limit}}
         return scene.manifest(kafka={"topics": [name]}, output=output, parser=parser, schema=schema, **parts)
 
     values = [b'{"id": %d}' % number if number % 2 else b'{"id": "%d"}' % number for number in range(60)] + [b"{"]
@@ -237,7 +238,12 @@ def test_quarantine_is_replayed_and_the_replay_killed_beside_a_member(
     ]
     produce(scene.kafka.bootstrap, name, every)
     old, new = manifest("int64"), manifest("string")
-    member = scene.member(old)
+    held = scene.run_until_current(manifest("int64", "20%"), code=4)
+    (hold,) = held.events("partition.held")
+    assert "refuses 93 of the 183 records" in hold["message"]
+    assert scene.bucket.names(name) == []
+
+    member = scene.member(old)  # its limit counts, though the other revision has promised the range
     scene.group.wait_current(name, explain=member.tail)
     (source,) = (key for key in scene.bucket.names(name) if f"/{QUARANTINE}/" in key)
 
