@@ -1,6 +1,8 @@
 """Pods that another version of the operator makes are another revision: nobody is restarted untried, or all at once.
 
-Files of golden/renderings never change. When a test says that pods differ, raise `RENDERING` and ``make golden``.
+Files of golden/renderings never change, and neither do the resources in golden/specs.json that they are made of: a new
+field of the manifest makes another revision, whose pods differ for that reason. When a test says that pods differ,
+raise `RENDERING` and ``make golden``.
 """
 
 import json
@@ -16,9 +18,9 @@ from logpersister_operator.render import rendering
 from logpersister_operator.render.pod import EXECUTOR_KEY
 from tests.unit.kubernetes.samples import NOW, Life, lag, pod, resource, verdict, waiting
 from tests.unit.kubernetes.test_golden import LARGE
-from tests.unit.manifest.rich import BY_NAME, BY_PATTERN
 
 GOLDEN = Path(__file__).parent / "golden" / "renderings"
+SPECS = json.loads(GOLDEN.with_name("specs.json").read_text())
 DEFAULTS = json.dumps(
     {"labels": {"team": "data"}, "proxy": {"https": "http://proxy:3128"}, "extraCa": {"configMap": "ca"}}
 )
@@ -42,8 +44,7 @@ def test_this_version_makes_the_pods_that_it_stands_for() -> None:
         "small": pods({}),
         "large": pods(LARGE),
         "defaults": pods({"spark": {"executors": 1}}, DEFAULTS),
-        "by-name": pods(BY_NAME["spec"]),
-        "by-pattern": pods(BY_PATTERN["spec"]),
+        **{name: pods(spec) for name, spec in SPECS.items()},
     }
     file = GOLDEN / f"{rendering.RENDERING}.json"
     if os.environ.get("UPDATE_GOLDEN") == "1" and not file.exists():
