@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from logpersister.manifest import parse
+from logpersister.manifest.sparse import sparse
 from logpersister.member.target_offsets import DESCRIBE_SECONDS, NoTopicsError, behind, target_offsets_of
 from logpersister.plan.events import Resolved
 from logpersister.plan.intents import stored
@@ -20,7 +21,7 @@ def test_targets_are_the_ends_of_all_partitions_of_the_topics(fakes: FakeDepende
 
 def test_topics_of_a_pattern_are_those_that_match(fakes: FakeDependencies) -> None:
     resource, _ = manifest()
-    document: Any = resource.model_dump(mode="json", by_alias=True, exclude_none=True)
+    document: Any = sparse(resource)
     document["spec"]["kafka"] |= {"topicPattern": "^c"}
     del document["spec"]["kafka"]["topics"]
     kafka = parse(document).spec.kafka
