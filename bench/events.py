@@ -5,9 +5,18 @@ import json
 import random
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 import fastavro
+from google.protobuf import json_format, timestamp_pb2
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from logpersister.manifest.protobuf.descriptors import write_set
+from logpersister.manifest.protobuf.text import read_text
 
 WORDS: Final = ("checkout", "basket", "view", "click", "purchase", "refund")
 CITIES: Final = ("Berlin", "Lyon", "Ky\u014dto", "K\u00f6ln")
@@ -74,6 +83,15 @@ AVRO: Final[Mapping[str, Any]] = {
     ],
 }
 """What a producer would have registered for the same events."""
+PROTOBUF: Final = """syntax = "proto3"; import "google/protobuf/timestamp.proto";
+message Event {
+  int64 id = 1; google.protobuf.Timestamp at = 2; optional string type = 3; optional bool ok = 4;
+  optional double amount = 5; Geo geo = 6; optional string user = 7; repeated string tags = 8;
+  map<string, string> attrs = 9; repeated Item items = 10; optional string message = 11;
+  message Geo { string country = 1; string city = 2; double lat = 3; double lon = 4; }
+  message Item { string sku = 1; double price = 2; int32 qty = 3; }
+}"""
+"""The same as a message of protobuf."""
 WRITER_ID: Final = 1
 _WRITTEN: Final = fastavro.parse_schema(dict(AVRO))
 
@@ -86,6 +104,20 @@ def avro_event(text: str) -> bytes:
     written.seek(0, io.SEEK_END)
     fastavro.schemaless_writer(written, _WRITTEN, document)
     return written.getvalue()
+
+
+@cache
+def _message_class() -> type[Message]:
+    pool = DescriptorPool()
+    pool.AddSerializedFile(timestamp_pb2.DESCRIPTOR.serialized_pb)
+    pool.Add(FileDescriptorSet.FromString(write_set([read_text(PROTOBUF, "event.proto")])).file[0])
+    return GetMessageClass(pool.FindMessageTypeByName("Event"))
+
+
+def protobuf_event(text: str) -> bytes:
+    """Return an event as a producer with a schema registry writes it: the first message of its file."""
+    message = json_format.ParseDict(json.loads(text), _message_class()())
+    return b"\0" + WRITER_ID.to_bytes(4, "big") + b"\0" + message.SerializeToString()
 
 
 def event(chance: random.Random, size: int) -> str:

@@ -1,14 +1,14 @@
 """``make bench ARGS=formats``: what formats cost, alone: MB of values per CPU second, from records to bytes.
 
-Values are JSON events. Cases with a schema have its parser in them; the others take values as they are. Avro values are
-the same events, and counted as their JSON.
+Values are JSON events. Cases with a schema have its parser in them; the others take values as they are. Avro and
+protobuf values are the same events, and counted as their JSON.
 """
 
 import argparse
 import json
 import random
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import machine
-from bench.events import AVRO, SCHEMA, avro_event, event
+from bench.events import AVRO, PROTOBUF, SCHEMA, avro_event, event, protobuf_event
 from bench.spread import Spread
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
@@ -28,14 +28,14 @@ from logpersister.manifest.parser import Parser, ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.avro_rows import WriterSchema
 from logpersister.records.quarantine import layout_of
 from logpersister.records.schema import HEADERS, RECORDS_WITH_HEADERS
+from logpersister.records.writers import WriterSchema
 
 BATCH_BYTES = 4 << 20
 WIDTH = 100
-VALUES, ROWS, AVRO_ROWS = "values", "rows", "Avro rows"
-PARSERS: Mapping[str, Parser] = {VALUES: "bytes", ROWS: "json", AVRO_ROWS: "avro"}
+VALUES, ROWS, AVRO_ROWS, PROTOBUF_ROWS = "values", "rows", "Avro rows", "protobuf rows"
+PARSERS: Mapping[str, Parser] = {VALUES: "bytes", ROWS: "json", AVRO_ROWS: "avro", PROTOBUF_ROWS: "protobuf"}
 OUTPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "text, none": (VALUES, {"format": "text", "compression": "none"}),
     "text, gzip": (VALUES, {"format": "text", "compression": "gzip"}),
@@ -44,6 +44,7 @@ OUTPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "parquet zstd, `value` only": (VALUES, {"format": "parquet"}),
     "parquet zstd, rows": (ROWS, {"format": "parquet"}),
     "parquet zstd, rows of Avro": (AVRO_ROWS, {"format": "parquet"}),
+    "parquet zstd, rows of protobuf": (PROTOBUF_ROWS, {"format": "parquet"}),
     "parquet snappy, rows": (ROWS, {"format": "parquet", "compression": "snappy"}),
     "avro deflate, `value` only": (VALUES, {"format": "avro"}),
     "avro none, rows": (ROWS, {"format": "avro", "compression": "none"}),
@@ -81,17 +82,20 @@ def sample(size: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=RECORDS_WITH_HEADERS)
 
 
-def avro(events: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the same events in Avro."""
-    values = [avro_event(one.decode()) for one in events.column("value").to_pylist() if one is not None]
+def rewritten(events: pa.RecordBatch, write: Callable[[str], bytes]) -> pa.RecordBatch:
+    """Return the same events as another serializer writes them."""
+    values = [write(one.decode()) for one in events.column("value").to_pylist() if one is not None]
     return events.set_column(events.schema.get_field_index("value"), "value", pa.array(values, pa.binary()))
 
 
 class Registered:
     """The schema registry of these events, without a registry."""
 
+    def __init__(self, kind: str) -> None:
+        self._text = PROTOBUF if kind == PROTOBUF_ROWS else json.dumps(AVRO)
+
     def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
-        return {one: WriterSchema(json.dumps(AVRO)) for one in ids}
+        return {one: WriterSchema(self._text) for one in ids}
 
 
 def measure(case: Case, batch: pa.RecordBatch, megabytes: int) -> None:
@@ -100,7 +104,7 @@ def measure(case: Case, batch: pa.RecordBatch, megabytes: int) -> None:
     output = OutputSpec.model_validate(document)
     schema = SchemaSpec.model_validate(SCHEMA) if kind != VALUES else None
     parser = ParserSpec(type=PARSERS[kind])
-    layout = layout_of(output, parser, schema, Registered())
+    layout = layout_of(output, parser, schema, Registered(kind))
     encoder = make_format(output, parser, schema).encoder(ObjectIdentity(Range(TopicPartition("t", 0), 0, 1), ""))
     payload = batch.num_rows * case.size
     times = max(1, megabytes * 10**6 // payload)
@@ -134,7 +138,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(machine.describe(), flush=True)
     cases = [Case(output, size) for output in OUTPUTS for size in options.sizes]
     samples = {(size, kind): sample(size) for size in options.sizes for kind in (VALUES, ROWS)}
-    samples |= {(size, AVRO_ROWS): avro(samples[size, ROWS]) for size in options.sizes}
+    for size in options.sizes:
+        samples[size, AVRO_ROWS] = rewritten(samples[size, ROWS], avro_event)
+        samples[size, PROTOBUF_ROWS] = rewritten(samples[size, ROWS], protobuf_event)
     for _ in range(options.rounds):
         for case in cases:
             measure(case, samples[case.size, OUTPUTS[case.output][0]], options.megabytes)

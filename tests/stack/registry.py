@@ -23,9 +23,12 @@ class SchemaRegistry(Server):
         """What `spec.schema.registry.url` is set to."""
         return f"http://{LOOPBACK}:{self.port}/apis/ccompat/v7"
 
-    def register(self, subject: str, schema: Any, references: Sequence[Mapping[str, Any]] = ()) -> int:
-        """Register a version (a JSON value, as Avro writes schemas); return the id of its schema."""
-        body = {"schema": json.dumps(schema), "references": list(references)}
+    def register(
+        self, subject: str, schema: Any, references: Sequence[Mapping[str, Any]] = (), kind: str = "AVRO"
+    ) -> int:
+        """Register a version (for Avro a JSON value, for ``PROTOBUF`` a text); return the id of its schema."""
+        text = json.dumps(schema) if kind == "AVRO" else schema
+        body = {"schema": text, "schemaType": kind, "references": list(references)}
         return int(self._ask("POST", f"/subjects/{subject}/versions", body)["id"])
 
     def delete(self, subject: str) -> None:

@@ -8,6 +8,7 @@ from logpersister import __version__
 
 LOG_FORMATS: Final = ("auto", "console", "json", "logfmt")
 FRAMINGS: Final = ("confluent", "apicurio")
+REGISTERED: Final = ("avro", "protobuf")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 WAIT_VARIABLE: Final = "LOGPERSISTER_WAIT"
@@ -213,14 +214,17 @@ def _run(command: argparse.ArgumentParser) -> None:
 def _schema(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     command = commands.add_parser("schema", help="find a schema for values", description="Schemas of values.")
     actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
-    infer = _command(actions, "infer", "print a schema for the JSON or Avro values of a topic, to start from")
+    infer = _command(actions, "infer", "print a schema for the JSON, Avro or protobuf values of a topic, to start from")
     _sample(infer)
     infer.add_argument(
-        "--registry", metavar="URL", help="values are Avro, and this schema registry knows their schemas"
+        "--registry", metavar="URL", help="this schema registry knows by which schemas values were written"
     )
     infer.add_argument("--registry-secret", metavar="NAME", help="Secret with what the registry asks for")
     infer.add_argument(
-        "--framing", choices=FRAMINGS, default="confluent", help="header of Avro values (default: %(default)s)"
+        "--framing", choices=FRAMINGS, default="confluent", help="header of values (default: %(default)s)"
+    )
+    infer.add_argument(
+        "--parser", choices=REGISTERED, default="avro", help="of values (default: %(default)s); with --registry"
     )
 
 

@@ -10,13 +10,16 @@ from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.judging import judge
 from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
-from logpersister.manifest import LogPersister
-from logpersister.manifest.avro_columns import AvroColumn, AvroTextError, columns_of
+from logpersister.manifest import LogPersister, avro_columns
+from logpersister.manifest.avro_columns import AvroColumn
 from logpersister.manifest.parser import Framing
+from logpersister.manifest.protobuf import columns as protobuf_columns
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
-from logpersister.records.avro_rows import ID_BYTES, AvroRows, Writers
+from logpersister.records.quarantine import make_parser
+from logpersister.records.writers import ID_BYTES, Writers
+from logpersister.registry.kinds import SchemaTextError
 
 _ANY = {"name": "any", "type": "string"}
 MOST_TOLD = 5
@@ -24,13 +27,15 @@ MOST_TOLD = 5
 
 
 def with_registry(resource: LogPersister, arguments: argparse.Namespace) -> LogPersister:
-    """Return the manifest with parser ``avro`` and the registry of the command line, if that names one."""
+    """Return the manifest with parser and registry of the command line, if that names one."""
     if arguments.registry is None:
         return resource
     named = {"url": arguments.registry, "secretName": arguments.registry_secret}
     schema = {"fields": [_ANY], "registry": {key: value for key, value in named.items() if value is not None}}
     # Its output may be about fields that are not known yet, and does not matter here.
-    return context.changed(resource, parser={"type": "avro", "framing": arguments.framing}, schema=schema, output={})
+    return context.changed(
+        resource, parser={"type": arguments.parser, "framing": arguments.framing}, schema=schema, output={}
+    )
 
 
 def write(resource: LogPersister, sample: sampling.Sample, secrets: Secrets) -> int:
@@ -43,14 +48,16 @@ def write(resource: LogPersister, sample: sampling.Sample, secrets: Secrets) -> 
         raise CommandError(f"{told}; try another --framing, or for JSON leave --registry out", Exit.FAILED)
     with registry.opened(resource, secrets) as writers:
         assert writers is not None
-        newest, columns = _newest(ids, writers)
+        newest, columns = _newest(ids, writers, spec)
         fields = [one for one in columns if one.type is not None]
         if not fields:
             raise CommandError(f"topic {sample.topic}: schema {newest} has no field that can be a column", Exit.FAILED)
         sys.stdout.writelines(f"{line}\n" for line in _head(spec, sample, _told(ids, newest)))
         sys.stdout.writelines(f"{line}\n" for line in _fields(columns))
         schema = SchemaSpec(fields=tuple(FieldSpec(name=one.name, type=str(one.type)) for one in fields))
-        misfits = judge(sample, AvroRows(schema, spec.parser.framing, writers))
+        parser = make_parser(spec.parser, schema, writers)
+        assert parser is not None
+        misfits = judge(sample, parser)
     if misfits.refused:
         print(f"{misfits.said_of(sample)} do not fit and would go into quarantine: {misfits}", file=sys.stderr)
     print("next: put it into the manifest, then logpersister try -f FILE", file=sys.stderr)
@@ -65,7 +72,7 @@ def _ids(sample: sampling.Sample, framing: Framing) -> Counter[int]:
     return Counter(int.from_bytes(head[1:], "big") for head in heads if len(head) == size and head[0] == 0)
 
 
-def _newest(ids: Counter[int], writers: Writers) -> tuple[int, list[AvroColumn]]:
+def _newest(ids: Counter[int], writers: Writers, spec: Spec) -> tuple[int, list[AvroColumn]]:
     """Return the highest id whose schema has columns, and those: registries count upwards."""
     problems: list[str] = []
     for one, schema in sorted(writers.schemas(ids).items(), reverse=True):
@@ -73,10 +80,16 @@ def _newest(ids: Counter[int], writers: Writers) -> tuple[int, list[AvroColumn]]
             problems.append(schema.problem)
             continue
         try:
-            return one, columns_of(schema.text)
-        except AvroTextError as error:
+            return one, _columns(schema.text, spec)
+        except SchemaTextError as error:
             problems.append(f"schema {one}: {error}")
     raise CommandError(f"no schema: {'; '.join(problems[:MOST_TOLD])}", Exit.FAILED)
+
+
+def _columns(text: str, spec: Spec) -> list[AvroColumn]:
+    if spec.parser.type == "avro":
+        return avro_columns.columns_of(text)
+    return protobuf_columns.columns_of(text, spec.row_schema.message if spec.row_schema is not None else None)
 
 
 def _told(ids: Counter[int], newest: int) -> str:
@@ -87,10 +100,10 @@ def _told(ids: Counter[int], newest: int) -> str:
 
 def _head(spec: Spec, sample: sampling.Sample, told: str) -> Iterator[str]:
     yield f"# From the newest schema of {sample} of topic {printable(sample.topic)}: {told}."
-    yield "# Nothing is required, so that later schemas may leave fields out. Types: docs/schemas.md#avro"
-    framing = spec.parser.framing
+    kind, framing = spec.parser.type, spec.parser.framing
+    yield f"# Nothing is required, so that later schemas may leave fields out. Types: docs/schemas.md#{kind}"
     yield "spec:"
-    yield f"  parser: {{type: avro{'' if framing == 'confluent' else f', framing: {framing}'}}}"
+    yield f"  parser: {{type: {spec.parser.type}{'' if framing == 'confluent' else f', framing: {framing}'}}}"
     yield "  output: {format: parquet}"
     yield "  schema:"
     named = spec.row_schema.registry if spec.row_schema is not None else None

@@ -25,7 +25,9 @@ def run(arguments: argparse.Namespace) -> int:
     resource = registered.with_registry(context.manifest(arguments.file), arguments)
     secrets = context.secrets(arguments, logs.redactor)
     sample = sampling.take(arguments, resource, secrets)
-    return registered.write(resource, sample, secrets) if resource.spec.parser.type == "avro" else _infer(sample)
+    schema = resource.spec.row_schema
+    asks = schema is not None and schema.registry is not None
+    return registered.write(resource, sample, secrets) if asks else _infer(sample)
 
 
 def _infer(sample: sampling.Sample) -> int:

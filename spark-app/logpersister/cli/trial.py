@@ -26,10 +26,10 @@ from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.avro_rows import Writers
 from logpersister.records.columns import most_rows, row_columns
 from logpersister.records.quarantine import layout_of, make_parser
 from logpersister.records.schema import ROW
+from logpersister.records.writers import Writers
 from logpersister.report import logs
 from logpersister.report.human import instant, number, size
 

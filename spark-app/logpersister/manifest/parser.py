@@ -1,15 +1,18 @@
 """``spec.parser``: what values must be; records whose values are not are stored apart, in quarantine."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from logpersister.manifest.constraint import Model
 from logpersister.manifest.rule import rule
 from logpersister.manifest.shares import Percent
 
-Parser = Literal["bytes", "json", "avro"]
+Parser = Literal["bytes", "json", "avro", "protobuf"]
 UnknownFields = Literal["drop", "refuse"]
-Framing = Literal["confluent", "apicurio"]
+Framing = Literal["confluent", "apicurio", "plain"]
 QuarantineFormat = Literal["output", "parquet"]
+
+REGISTERED: Final[frozenset[Parser]] = frozenset({"avro", "protobuf"})
+"""Parsers of values whose writers have schemas of their own."""
 
 
 class QuarantineSpec(Model):
@@ -32,6 +35,7 @@ class ParserSpec(Model):
     """`bytes`: any value, unchecked. `json`: each value must be one JSON document (RFC 8259, UTF-8, nested at most 128
     deep), or with `spec.schema` one JSON object with these fields (docs/schemas.md). `avro`: each value must be an Avro
     record behind the id of its schema, which `spec.schema.registry` knows, and becomes the fields of `spec.schema`.
+    `protobuf`: the same with a message of protobuf; its schema can also stand in `spec.schema.protobuf`.
     Records with other values are stored unchanged in the topic's folder `_quarantine` (docs/parsers.md). Null values
     are never parsed."""
 
@@ -40,8 +44,10 @@ class ParserSpec(Model):
     `refuse` stores the record in quarantine. Only with a schema; `refuse` only with `json`."""
 
     framing: Framing = "confluent"
-    """Header of Avro values. `confluent`: a zero byte and an id of 4 bytes, as Confluent's serializers write it by
-    default, and Apicurio's since version 3. `apicurio`: a zero byte and an id of 8 bytes. Only with `avro`."""
+    """Header of Avro and protobuf values. `confluent`: a zero byte and an id of 4 bytes, as Confluent's serializers
+    write it by default, and for Avro Apicurio's since version 3; with protobuf also the indexes of the message.
+    `apicurio`: a zero byte and an id of 8 bytes; with protobuf also the name of the message. `plain`: none; only with
+    `protobuf`, whose schema then stands in `spec.schema.protobuf`."""
 
     quarantine: QuarantineSpec = QuarantineSpec()
     """Only with a parser that refuses values."""
@@ -66,19 +72,28 @@ class ParserSpec(Model):
         return self.has_quarantine or "quarantine" not in self.model_fields_set
 
     @rule(
-        "$framing == 'confluent' || $type == 'avro'",
-        "has no meaning without parser avro",
-        "remove it, or set spec.parser.type to avro",
+        "$framing == 'confluent' || $type in ['avro', 'protobuf']",
+        "has no meaning without parser avro or protobuf",
+        "remove it, or set spec.parser.type to avro or protobuf",
         "framing",
     )
-    def _a_framing_is_of_avro(self) -> bool:
-        return self.framing == "confluent" or self.type == "avro"
+    def _a_framing_is_of_registries(self) -> bool:
+        return self.framing == "confluent" or self.type in REGISTERED
 
     @rule(
-        "$unknownFields == 'drop' || $type != 'avro'",
-        "asks for what the schema of an Avro value already says: which fields it has",
+        "$framing != 'plain' || $type != 'avro'",
+        "is no framing of Avro values",
+        "write confluent or apicurio",
+        "framing",
+    )
+    def _avro_has_a_header(self) -> bool:
+        return self.framing != "plain" or self.type != "avro"
+
+    @rule(
+        "$unknownFields == 'drop' || !($type in ['avro', 'protobuf'])",
+        "asks for what the schema of the value already says: which fields it has",
         "remove it",
         "unknownFields",
     )
-    def _avro_knows_its_fields(self) -> bool:
-        return self.unknown_fields == "drop" or self.type != "avro"
+    def _schemas_of_writers_know_their_fields(self) -> bool:
+        return self.unknown_fields == "drop" or self.type not in REGISTERED

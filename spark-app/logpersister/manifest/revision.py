@@ -118,7 +118,7 @@ class OutputSchema:
     version: int
     """Of its subject."""
     text: str
-    """Avro, as JSON."""
+    """As ``spec.schema.avro`` or ``spec.schema.protobuf`` has it."""
 
 
 def with_output_schema(document: Mapping[str, Any], schema: OutputSchema) -> Revision:
@@ -138,13 +138,17 @@ def resource_with(resource: LogPersister, schema: OutputSchema) -> LogPersister:
 def _with_schema(spec: Mapping[str, Any], schema: OutputSchema) -> dict[str, Any]:
     written: Mapping[str, Any] = spec.get("schema", {})
     registry = {**written.get("registry", {}), "version": schema.version}
-    return {**spec, "schema": {**written, "avro": schema.text, "registry": registry}}
+    kind = "protobuf" if spec.get("parser", {}).get("type") == "protobuf" else "avro"
+    return {**spec, "schema": {**written, kind: schema.text, "registry": registry}}
 
 
 def output_schema_of(document: Mapping[str, Any]) -> OutputSchema | None:
     """Return the schema that `with_output_schema` has put into a document, if it has."""
     match document["spec"].get("schema"):
-        case {"avro": str(text), "registry": {"version": int(version)}}:
+        case {"avro": str(text), "registry": {"version": int(version)}} | {
+            "protobuf": str(text),
+            "registry": {"version": int(version)},
+        }:
             return OutputSchema(version, text)
     return None
 

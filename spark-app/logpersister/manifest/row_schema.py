@@ -7,9 +7,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from logpersister.manifest.avro_columns import AvroTextError, columns_of
+from logpersister.manifest import avro_columns
+from logpersister.manifest.avro_columns import AvroColumn, AvroTextError
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, never
-from logpersister.manifest.problems import Finding, refuse
+from logpersister.manifest.problems import Finding, RefusedError, refuse
+from logpersister.manifest.protobuf import columns as protobuf_columns
+from logpersister.manifest.protobuf.errors import ProtobufError
+from logpersister.manifest.protobuf.schema import read_schema
 from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.types import (
@@ -28,8 +32,10 @@ from logpersister.manifest.types import (
 MOST_FIELDS = 256
 LONGEST_AVRO = 100_000
 """Characters of an Avro schema."""
+LONGEST_PROTOBUF = 200_000
+"""Characters of a schema of protobuf."""
 NO_AVRO = "cannot be the columns"
-"""How every refusal of an Avro schema begins."""
+"""How every refusal of a schema of Avro or protobuf begins."""
 _OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields"
 
 Notation = Literal["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
@@ -88,9 +94,21 @@ class Column(Member):
 def _columns_by(avro: str) -> tuple[Column, ...]:
     """Return the columns that an Avro schema declares. Raises `RefusedError`."""
     try:
-        found = columns_of(avro, as_reader=True)
+        return _checked(avro_columns.columns_of(avro, as_reader=True))
     except AvroTextError as error:
         raise refuse(f"{NO_AVRO}: {error}", _OTHER_COLUMNS) from None
+
+
+@lru_cache(maxsize=64)
+def _columns_by_message(protobuf: str, message: str | None) -> tuple[Column, ...]:
+    """Return the columns that a message of protobuf declares. Raises `RefusedError`."""
+    try:
+        return _checked(protobuf_columns.columns_of(protobuf, message, as_reader=True))
+    except ProtobufError as error:
+        raise refuse(f"{NO_AVRO}: {error}", _OTHER_COLUMNS) from None
+
+
+def _checked(found: Sequence[AvroColumn]) -> tuple[Column, ...]:
     columns: list[Column] = []
     for one in found:
         if one.type is None:
@@ -118,12 +136,33 @@ AvroText = Annotated[
         LONGEST_AVRO,
         conditions=(
             Condition(
-                NotInCel("it would have to understand Avro"),
+                NotInCel("it would have to understand Avro and protobuf"),
                 _has_columns,
                 NO_AVRO,
                 _OTHER_COLUMNS,
             ),
         ),
+    ),
+]
+
+
+ProtobufText = Annotated[
+    str,
+    Text(
+        r"^[\s\S]*[;}=A-Za-z0-9+/]\s*$",
+        "is neither a .proto text nor a descriptor set in base64",
+        "write the .proto as producers have it, or what protoc --include_imports writes as descriptor set, in base64",
+        LONGEST_PROTOBUF,
+    ),
+]
+
+MessageName = Annotated[
+    str,
+    Text(
+        r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$",
+        "is not the name of a message",
+        "write it with its package, for example shop.Order",
+        500,
     ),
 ]
 
@@ -177,20 +216,32 @@ class SchemaSpec(Model):
     """Instead of `fields`: an Avro schema, as JSON. Its fields are the columns, with their defaults and aliases; those
     whose type has no null are required. With parser `avro`, and only with it."""
 
+    protobuf: ProtobufText | None = None
+    """Schema of protobuf, as `.proto` text or as a descriptor set in base64. With parser `protobuf`, and only with it.
+    Instead of `fields` the fields of `message` are the columns. With framing `plain` values are read by it, so it may
+    stand beside `fields`."""
+
+    message: MessageName | None = None
+    """Message of protobuf that declares the columns, and that values with framing `plain` are. Default: the first one
+    of the file."""
+
     registry: RegistrySpec | None = None
-    """Schema registry that knows the schemas by which values were written. With parser `avro`, and only with it. Where
-    neither `fields` nor `avro` is there, a version of the topic's subject declares the columns."""
+    """Schema registry that knows the schemas by which values were written. With parser `avro`, or `protobuf` whose
+    framing is not `plain`, and only with them. Where none of `fields`, `avro` and `protobuf` is there, a version of the
+    topic's subject declares the columns."""
 
     @property
     def asks_registry(self) -> bool:
         """Whether the columns of a topic are what the registry says, so that they are not known here."""
-        return self.fields is None and self.avro is None
+        return self.fields is None and self.avro is None and self.protobuf is None
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of rows, in their order; none where the registry has to be asked."""
         if self.avro is not None:
             return _columns_by(self.avro)
+        if self.fields is None and self.protobuf is not None:
+            return _columns_by_message(self.protobuf, self.message)
         return tuple(one.column for one in self.fields or ())
 
     def type_at(self, path: str) -> Type | None:
@@ -203,8 +254,8 @@ class SchemaSpec(Model):
         return found
 
     @rule(
-        "has(self.fields) || has(self.avro) || has(self.registry)",
-        "is missing, and so are avro and registry",
+        "has(self.fields) || has(self.avro) || has(self.protobuf) || has(self.registry)",
+        "is missing, and so are avro, protobuf and registry",
         "name the columns here, or the schema registry that has them in spec.schema.registry",
         "fields",
     )
@@ -219,6 +270,35 @@ class SchemaSpec(Model):
     )
     def _columns_are_declared_once(self) -> bool:
         return self.fields is None or self.avro is None
+
+    @rule(
+        "!has(self.fields) || !has(self.protobuf) || !has(self.registry)",
+        "has no meaning beside fields, which declare the columns, and registry, which knows how values were written",
+        "remove it, or spec.schema.fields",
+        "protobuf",
+    )
+    def _a_message_declares_columns(self) -> bool:
+        return self.fields is None or self.protobuf is None or self.registry is None
+
+    @rule(
+        NotInCel("it would have to understand Avro and protobuf"),
+        NO_AVRO,
+        _OTHER_COLUMNS,
+        "protobuf",
+    )
+    def _a_message_has_columns(self) -> Sequence[Finding]:
+        if self.protobuf is None:
+            return []
+        try:
+            if self.fields is None:
+                _columns_by_message(self.protobuf, self.message)
+            else:
+                read_schema(self.protobuf).message(self.message)
+        except RefusedError as error:
+            return [Finding(one.expectation, one.remedy, ("protobuf",)) for one in error.findings]
+        except ProtobufError as error:
+            return [Finding(f"{NO_AVRO}: {error}", _OTHER_COLUMNS, ("protobuf",))]
+        return []
 
     @rule(
         "!has(self.fields) || !has(self.registry) || !has(self.registry.version)",
@@ -246,6 +326,16 @@ class SchemaSpec(Model):
     )
     def _an_avro_schema_is_no_latest_one(self) -> bool:
         return self.avro is None or self.registry is None or self.registry.version != LATEST
+
+    @rule(
+        "!has(self.protobuf) || !has(self.registry) || !has(self.registry.version)"
+        " || type(self.registry.version) == int",
+        "has no meaning beside protobuf, which declares the columns",
+        "remove it, or spec.schema.protobuf",
+        *("registry", "version"),
+    )
+    def _a_protobuf_schema_is_no_latest_one(self) -> bool:
+        return self.protobuf is None or self.registry is None or self.registry.version != LATEST
 
     @rule(
         "!has(self.fields)"

@@ -16,7 +16,7 @@ from logpersister.manifest.format_limits import NOT_IN_FORMAT, format_findings
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import COLUMNAR, OutputSpec
 from logpersister.manifest.overrides import MOST_OVERRIDES, Override
-from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.parser import REGISTERED, ParserSpec
 from logpersister.manifest.pods import PodTemplate
 from logpersister.manifest.problems import Finding, path_text
 from logpersister.manifest.quantity import format_size
@@ -87,7 +87,7 @@ class Spec(Model):
     """What values must be. Records with other values are stored in quarantine."""
 
     row_schema: SchemaSpec | None = Field(default=None, alias="schema")
-    """The columns that values become; with parser `json` or `avro` (docs/schemas.md)."""
+    """The columns that values become; with parser `json`, `avro` or `protobuf` (docs/schemas.md)."""
 
     upload: UploadSpec = UploadSpec()
     """When records become an object."""
@@ -257,7 +257,7 @@ class Spec(Model):
     @rule(
         "!has(self.schema) || $parser.type != 'bytes'",
         "is set, and values are not parsed",
-        "set spec.parser.type to json or avro, or remove it",
+        "set spec.parser.type to json, avro or protobuf, or remove it",
         "schema",
     )
     def _a_schema_is_for_a_parser(self) -> bool:
@@ -273,13 +273,49 @@ class Spec(Model):
         return self.parser.type != "avro" or (self.row_schema is not None and self.row_schema.registry is not None)
 
     @rule(
-        "!has(self.schema) || !has(self.schema.registry) || $parser.type == 'avro'",
-        "has no meaning without parser avro",
-        "remove it, or set spec.parser.type to avro",
+        "$parser.type != 'protobuf' || $parser.framing == 'plain' || has(self.schema) && has(self.schema.registry)",
+        "is missing, and values with a header name schemas that it knows",
+        "set spec.schema.registry.url to what producers have as schema.registry.url, or spec.parser.framing to plain"
+        " (docs/schemas.md#protobuf)",
         *("schema", "registry"),
     )
-    def _a_registry_is_for_avro(self) -> bool:
-        return self.row_schema is None or self.row_schema.registry is None or self.parser.type == "avro"
+    def _protobuf_with_a_header_has_a_registry(self) -> bool:
+        return (
+            self.parser.type != "protobuf"
+            or self.parser.framing == "plain"
+            or (self.row_schema is not None and self.row_schema.registry is not None)
+        )
+
+    @rule(
+        "$parser.framing != 'plain' || has(self.schema) && has(self.schema.protobuf)",
+        "is missing, and values without a header do not say by which schema they were written",
+        "write the .proto text there, or a descriptor set in base64 (docs/schemas.md#protobuf)",
+        *("schema", "protobuf"),
+    )
+    def _protobuf_without_a_header_has_a_schema(self) -> bool:
+        return self.parser.framing != "plain" or (self.row_schema is not None and self.row_schema.protobuf is not None)
+
+    @rule(
+        "!has(self.schema) || !has(self.schema.registry) || $parser.type in ['avro', 'protobuf']"
+        " && $parser.framing != 'plain'",
+        "has no meaning without parser avro or protobuf, or with framing plain",
+        "remove it, or set spec.parser.type to avro or protobuf",
+        *("schema", "registry"),
+    )
+    def _a_registry_is_for_headers(self) -> bool:
+        if self.row_schema is None or self.row_schema.registry is None:
+            return True
+        return self.parser.type in REGISTERED and self.parser.framing != "plain"
+
+    @rule(
+        "!has(self.schema) || !has(self.schema.protobuf) && !has(self.schema.message) || $parser.type == 'protobuf'",
+        "has no meaning without parser protobuf",
+        "name the columns in spec.schema.fields, or set spec.parser.type to protobuf",
+        *("schema", "protobuf"),
+    )
+    def _a_protobuf_schema_is_for_protobuf(self) -> bool:
+        schema = self.row_schema
+        return schema is None or (schema.protobuf is None and schema.message is None) or self.parser.type == "protobuf"
 
     @rule(
         "!has(self.schema) || !has(self.schema.avro) || $parser.type == 'avro'",

@@ -10,8 +10,8 @@ from logpersister.manifest import LogPersister
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Offset, Range, TopicPartition
-from logpersister.records.avro_rows import Writers
 from logpersister.records.quarantine import layout_of
+from logpersister.records.writers import Writers
 
 SAMPLE_BYTES = 1 << 20
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from logpersister.formats import registry
 from logpersister.manifest import LogPersister
-from logpersister.records import avro_rows, field_paths, parsers, paths, rows
+from logpersister.records import avro_rows, field_paths, parsers, paths, protobuf_rows, rows
 from logpersister.records.zones import WITHOUT_RULES, zone_rules
 from logpersister.storage import names
 
@@ -22,7 +22,7 @@ Rules = Mapping[str, int | str]
 """By rule: its version, or what stands for it."""
 
 _PARSERS: Final = {"json": parsers.JSON_RULES}
-_ROWS: Final = {"json": rows.RULES, "avro": avro_rows.AVRO_RULES}
+_ROWS: Final = {"json": rows.RULES, "avro": avro_rows.AVRO_RULES, "protobuf": protobuf_rows.PROTOBUF_RULES}
 _ZONE: Final = "zone:"
 
 _FIRST: Final = 1

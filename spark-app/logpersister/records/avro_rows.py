@@ -4,9 +4,8 @@ The parser is native (spark-app/native). It resolves each writer's schema agains
 Avro's specification; docs/schemas.md says which types become which. `verify.avro` says the same once more.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final, Protocol, cast
+from collections.abc import Iterable
+from typing import Final, cast
 
 import pyarrow as pa
 
@@ -16,34 +15,10 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
 from logpersister.records.parsers import Parsed
 from logpersister.records.rows import parsed_of
+from logpersister.records.writers import ID_BYTES, MOST_UNKNOWN, Writers
 
 AVRO_RULES: Final = 1
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
-
-MOST_UNKNOWN: Final = 10_000
-"""Ids without a schema that are remembered; where values are garbage, each may have another one."""
-
-ID_BYTES: Final[Mapping[Framing, int]] = {"confluent": 4, "apicurio": 8}
-"""Behind a zero byte, the highest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class WriterSchema:
-    """What is known of the id of a schema."""
-
-    text: str | None = None
-    """Avro, as JSON, with all that it refers to. None: there is no schema of this id, or it is not Avro."""
-    problem: str = ""
-    """Why there is none."""
-    is_unknown: bool = False
-    """Whether that is because nobody knows the id."""
-
-
-class Writers(Protocol):
-    """Knows by which schemas values were written. What it says of an id never changes."""
-
-    def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
-        """Return the schemas of ids. May raise: then nothing is known, and the records have to wait."""
 
 
 def misfit(schema: SchemaSpec, text: str) -> str | None:

@@ -11,14 +11,16 @@ import numpy as np
 import pyarrow as pa
 
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.parser import REGISTERED, ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.records.avro_rows import AvroRows, Writers
+from logpersister.records.avro_rows import AvroRows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.parsers import JsonParser, Parser
 from logpersister.records.paths import Assignment, Layout, make_layout
+from logpersister.records.protobuf_rows import ProtobufRows
 from logpersister.records.rows import make_rows
 from logpersister.records.schema import ROW
+from logpersister.records.writers import Writers
 
 _NEEDED_BY_PATHS = ("offset", "timestamp")
 """The columns that partition paths are made of: a copy of them costs little."""
@@ -56,15 +58,18 @@ def make_parser(parser: ParserSpec, schema: SchemaSpec | None, writers: Writers 
     Args:
         parser: how values are read.
         schema: what they become.
-        writers: by which schemas they were written; only for ``avro``, and needed there.
+        writers: by which schemas they were written; only for headers that name these, and needed there.
     """
     if schema is None:
         return JsonParser() if parser.type == "json" else None
-    if parser.type != "avro":
+    if parser.type not in REGISTERED:
         return make_rows(parser, schema)
+    if parser.framing == "plain":
+        return ProtobufRows(schema, parser.framing, None)
     if writers is None:
-        raise ValueError("parser avro needs the schemas of writers")
-    return AvroRows(schema, parser.framing, writers)
+        raise ValueError(f"parser {parser.type} needs the schemas of writers")
+    rows = AvroRows if parser.type == "avro" else ProtobufRows
+    return rows(schema, parser.framing, writers)
 
 
 def layout_of(

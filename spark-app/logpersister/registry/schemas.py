@@ -3,14 +3,12 @@
 from typing import Final
 
 from logpersister.manifest import LogPersister, ManifestError
-from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.revision import OutputSchema, resource_with
-from logpersister.records.avro_rows import misfit
-from logpersister.registry.avro import self_contained
 from logpersister.registry.client import RegistryClient, SubjectVersion
 from logpersister.registry.connection import Connect, Connection
 from logpersister.registry.errors import RegistryError
+from logpersister.registry.kinds import KINDS, SchemaTextError
 
 _REMEDY: Final = "register a version that can, or name the columns in spec.schema.fields"
 
@@ -28,6 +26,7 @@ class RegistrySchemas:
         """
         self._resource = resource
         self._registry = registry
+        self._kind = KINDS[resource.spec.parser.type]
         self._connection = Connection(connect)
         self._resources: dict[OutputSchema, LogPersister] = {}
         self._problems: dict[tuple[str, OutputSchema, OutputSchema], str | None] = {}
@@ -51,9 +50,9 @@ class RegistrySchemas:
 
         found = self._connection.ask(ask)
         try:
-            schema = OutputSchema(found.version, self_contained(found.schema))
+            schema = OutputSchema(found.version, self._kind.self_contained(found.schema))
             self._resource_with(schema)
-        except (AvroTextError, ManifestError) as error:
+        except (*SchemaTextError, ManifestError) as error:
             why = f"version {found.version} of subject {subject!r} cannot declare the columns of topic {topic}"
             told = f"schema registry {self.url}: {why}: {_told(error)}; {_REMEDY}"
             raise RegistryError("rejected", told) from None
@@ -81,15 +80,16 @@ class RegistrySchemas:
         for version in sorted([before.version, *between]):
             try:
                 text = before.text if version == before.version else self._text(subject, version)
-                problem = misfit(columns, text)
-            except AvroTextError as error:
+                problem = self._kind.misfit(columns, text)
+            except SchemaTextError as error:
                 problem = str(error)
             if problem is not None:
                 return f"of version {version}, {problem}"
         return None
 
     def _text(self, subject: str, version: int) -> str:
-        return self_contained(self._connection.ask(lambda client: client.version(subject, version)).schema)
+        found = self._connection.ask(lambda client: client.version(subject, version))
+        return self._kind.self_contained(found.schema)
 
     def _resource_with(self, schema: OutputSchema) -> LogPersister:
         """Return the manifest with a schema. Raises ManifestError."""
@@ -98,7 +98,7 @@ class RegistrySchemas:
         return self._resources[schema]
 
 
-def _told(error: AvroTextError | ManifestError) -> str:
+def _told(error: Exception) -> str:
     """Return what is wrong; where in the manifest it would stand does not matter."""
     if isinstance(error, ManifestError):
         return "; ".join(f"{one.path.removeprefix('spec.')} {one.expectation}" for one in error.problems)

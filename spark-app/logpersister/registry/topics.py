@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from logpersister.manifest import LogPersister
+from logpersister.manifest.parser import Parser
 from logpersister.manifest.registry import RegistrySpec
 from logpersister.manifest.revision import OutputSchema
 from logpersister.manifest.secrets import Secrets
@@ -77,19 +78,19 @@ class Registries:
     def __init__(self, secrets: Secrets) -> None:
         """Connect to nothing yet."""
         self._secrets = secrets
-        self._opened: dict[tuple[str, str | None], RegistryWriters] = {}
+        self._opened: dict[tuple[str, str | None, Parser], RegistryWriters] = {}
 
     def of(self, resource: LogPersister) -> RegistryWriters | None:
         """Return the registry that a manifest names, its overrides aside; None: it names none. Raises ManifestError."""
         registry = None if resource.spec.row_schema is None else resource.spec.row_schema.registry
-        return None if registry is None else self._of(registry)
+        return None if registry is None else self._of(registry, resource.spec.parser.type)
 
     def close(self) -> None:
         for writers in self._opened.values():
             writers.close()
 
-    def _of(self, registry: RegistrySpec) -> RegistryWriters:
-        key = registry.url, registry.secret_name
+    def _of(self, registry: RegistrySpec, parser: Parser) -> RegistryWriters:
+        key = registry.url, registry.secret_name, parser
         if key not in self._opened:
-            self._opened[key] = RegistryWriters(connector(registry, self._secrets))
+            self._opened[key] = RegistryWriters(connector(registry, self._secrets), parser)
         return self._opened[key]

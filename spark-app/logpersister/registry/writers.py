@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from logpersister.manifest import LogPersister
-from logpersister.manifest.avro_columns import AvroTextError
+from logpersister.manifest.parser import Parser
 from logpersister.manifest.secrets import Secrets
-from logpersister.records.avro_rows import WriterSchema
-from logpersister.registry.avro import self_contained
+from logpersister.records.writers import WriterSchema
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.connection import Connect, Connection, connector
 from logpersister.registry.errors import RegistryError
+from logpersister.registry.kinds import KINDS, SchemaTextError
 
 ASKED_AGAIN_SECONDS: Final = 5.0
 """An id that is not there may be so new that not every server of the registry has it; so it is asked for twice."""
@@ -26,6 +26,7 @@ class RegistryWriters:
     def __init__(
         self,
         connect: Connect,
+        parser: Parser = "avro",
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -34,10 +35,12 @@ class RegistryWriters:
 
         Args:
             connect: makes a client by the Secret as it is then; called again when the registry refuses the former one.
+            parser: of the values, which says of which kind schemas are.
             clock: monotonic seconds.
             sleep: waits so many seconds.
         """
         self._connection = Connection(connect)
+        self._kind = KINDS[parser]
         self._sleep = sleep
         self._clock = clock
         self._known: dict[int, WriterSchema] = {}
@@ -70,9 +73,9 @@ class RegistryWriters:
             raise self._failure
         try:
             schema = self._connection.ask(lambda client: client.schema(writer_id))
-            self._known[writer_id] = WriterSchema(self_contained(schema))
-        except AvroTextError as error:
-            self._known[writer_id] = WriterSchema(None, f"schema {writer_id} is not Avro: {error}")
+            self._known[writer_id] = WriterSchema(self._kind.self_contained(schema))
+        except SchemaTextError as error:
+            self._known[writer_id] = WriterSchema(None, f"schema {writer_id} is not {self._kind.name}: {error}")
         except RegistryError as error:
             if error.kind != "unknown":
                 self._failure, self._failed_until = error, self._clock() + SPARED_SECONDS
@@ -90,4 +93,4 @@ def open_writers(resource: LogPersister, secrets: Secrets) -> RegistryWriters | 
     schema = resource.spec.row_schema
     if schema is None or schema.registry is None:
         return None
-    return RegistryWriters(connector(schema.registry, secrets))
+    return RegistryWriters(connector(schema.registry, secrets), resource.spec.parser.type)

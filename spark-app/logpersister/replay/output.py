@@ -9,11 +9,11 @@ from logpersister.formats.registry import make_format
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
 from logpersister.pipeline.room import Room
-from logpersister.records.avro_rows import Writers
 from logpersister.records.columns import most_rows
 from logpersister.records.parsers import Parser
 from logpersister.records.paths import Layout
 from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.records.writers import Writers
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import numpy as np
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
-from logpersister.records.avro_rows import ID_BYTES, Writers
+from logpersister.records.writers import ID_BYTES, Writers
 from logpersister.verify.avro_defaults import GROWTH_OF_A_CHARACTER, MisfitError, absent_value
 from logpersister.verify.avro_input import Cursor
 from logpersister.verify.avro_schema import NoSchemaError, WrittenType, read_schema, skip
@@ -182,7 +182,7 @@ class _Resolved:
 
     def _list(self, written: WrittenType, column: _Column) -> _Plan:
         plan = self._value(written.of[0], column)
-        growth = _width(column.type) + plan.added
+        growth = width(column.type) + plan.added
 
         def item(cursor: Cursor) -> Any:
             cursor.grow(growth)
@@ -192,7 +192,7 @@ class _Resolved:
 
     def _map(self, written: WrittenType, column: _Column) -> _Plan:
         plan = self._value(written.of[0], column)
-        growth = _width(column.type) + plan.added
+        growth = width(column.type) + plan.added
 
         def entry(cursor: Cursor) -> tuple[str, Any]:
             key = _text(cursor.sized())
@@ -350,11 +350,11 @@ def _decimal(written: WrittenType, precision: int, scale: int) -> _Plan:
 
 
 @cache
-def _width(type_: Type) -> int:
+def width(type_: Type) -> int:
     """Return the bytes that any value takes in its column."""
     match type_:
         case Struct(members):
-            return 1 + sum(_width(one.type) for one in members)
+            return 1 + sum(width(one.type) for one in members)
         case Plain(name):
             return _WIDTHS.get(name, 4)
         case Decimal():

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.records.avro_rows import Writers
 from logpersister.records.paths import Layout, make_layout
 from logpersister.records.quarantine import QuarantineLayout, layout_of
+from logpersister.records.writers import Writers
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.folders import FolderOracle
+from logpersister.verify.protobuf import ProtobufOracle
 from logpersister.verify.rows import Oracle, RowOracle
 
 
@@ -23,13 +24,15 @@ class Writing:
     other_rules: str = ""
     """Who wrote by other rules than ours, and by which: then what differs proves nothing. Empty: nobody."""
     writers: Writers | None = None
-    """By which schemas Avro values were written."""
+    """By which schemas values were written that name them."""
 
     @property
     def oracle(self) -> Oracle | None:
         """What makes rows of values; None: nothing does."""
         if self.schema is None:
             return None
+        if self.parser.type == "protobuf":
+            return ProtobufOracle(self.schema, self.parser.framing, self.writers)
         if self.writers is not None:
             return AvroOracle(self.schema, self.parser.framing, self.writers)
         return RowOracle(self.schema, self.parser.unknown_fields)

@@ -170,15 +170,71 @@ impl AvroParser {
         values: &Bound<'_, PyAny>,
     ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>, Vec<u128>)> {
         let values = binary(values)?;
-        let (rows, unknown) =
-            py.detach(|| self.0.parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok((
-            rows.batch.to_pyarrow(py)?.unbind(),
-            rows.reasons.into_data().to_pyarrow(py)?.unbind(),
-            rows.paths.into_data().to_pyarrow(py)?.unbind(),
-            unknown,
-        ))
+        let found = py.detach(|| self.0.parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        resolved(py, found)
     }
+}
+
+/// Makes typed rows of protobuf messages.
+///
+/// `schema` says which columns there are; the metadata `logpersister.default` of a field is for writers that do not have it.
+/// `message` names the message that values are of whose header names none. Raises ValueError for types that cannot be read,
+/// naming the field.
+#[pyclass(frozen, module = "logpersister_native")]
+struct ProtobufParser(crate::ProtobufParser);
+
+#[pymethods]
+impl ProtobufParser {
+    #[new]
+    #[pyo3(signature = (schema, *, framing, message = None))]
+    fn new(schema: &Bound<'_, PyAny>, framing: &str, message: Option<String>) -> PyResult<Self> {
+        let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
+        let framing = Framing::from_word(framing)
+            .ok_or_else(|| PyValueError::new_err(format!("there is no framing {framing}")))?;
+        crate::ProtobufParser::new(schema, framing, message).map(Self).map_err(PyValueError::new_err)
+    }
+
+    /// From now on, read values of this id by this schema, as `logpersister.manifest.protobuf.schema` has resolved it.
+    fn add_writer(&self, py: Python<'_>, writer_id: u128, schema: &str) -> PyResult<()> {
+        py.detach(|| self.0.add_writer(writer_id, schema)).map_err(PyValueError::new_err)
+    }
+
+    /// From now on, refuse values of this id.
+    fn refuse_writer(&self, writer_id: u128) {
+        self.0.refuse_writer(writer_id);
+    }
+
+    /// Return why all values with the header of this one are refused: their message cannot become the columns. None: it
+    /// can, or is not known.
+    fn problem(&self, value: &[u8]) -> Option<String> {
+        self.0.problem(value)
+    }
+
+    /// Parse the values of a binary array. Returns what AvroParser does.
+    #[expect(clippy::type_complexity, reason = "a tuple in Python")]
+    fn parse(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyAny>,
+    ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>, Vec<u128>)> {
+        let values = binary(values)?;
+        let found = py.detach(|| self.0.parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        resolved(py, found)
+    }
+}
+
+/// What a parser has made of values by the schemas of writers, in Python.
+#[expect(clippy::type_complexity, reason = "a tuple in Python")]
+fn resolved(
+    py: Python<'_>,
+    (rows, unknown): (crate::Rows, Vec<u128>),
+) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>, Vec<u128>)> {
+    Ok((
+        rows.batch.to_pyarrow(py)?.unbind(),
+        rows.reasons.into_data().to_pyarrow(py)?.unbind(),
+        rows.paths.into_data().to_pyarrow(py)?.unbind(),
+        unknown,
+    ))
 }
 
 /// Return the rows of a record batch, each as a JSON object and a line feed.
@@ -225,8 +281,8 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        AvroParser, CorruptBatchError, RowParser, Run, avro_datums, avro_fingerprint, decode, decompress, json_lines,
-        not_json,
+        AvroParser, CorruptBatchError, ProtobufParser, RowParser, Run, avro_datums, avro_fingerprint, decode,
+        decompress, json_lines, not_json,
     };
 
     #[pymodule_init]

@@ -19,7 +19,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
         "the default of a folder's prefix depends on its granularity"
     ),
     "has a field of type json, which Avro values do not have": "it would have to understand the types of the schema",
-    "cannot be the columns": "it would have to understand Avro",
+    "cannot be the columns": "it would have to understand Avro and protobuf",
     "cannot hold the columns": "it would have to understand the types of the schema",
     "cannot name folders": "it would have to understand the types of the schema",
     "has two levels with folders of one name": (

@@ -224,4 +224,20 @@ BY_REGISTRY: dict[str, Any] = {
     },
 }
 
-RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA, BY_VALUE, BY_AVRO, BY_REGISTRY)
+BY_MESSAGE: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-message"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "protobuf", "framing": "plain"},
+        "schema": {
+            "protobuf": "package shop; message Item { } message Click { required int64 id = 1; }",
+            "message": "shop.Click",
+        },
+        "output": {"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
+    },
+}
+
+RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA, BY_VALUE, BY_AVRO, BY_REGISTRY, BY_MESSAGE)

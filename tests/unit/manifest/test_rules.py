@@ -45,9 +45,26 @@ def by_registry(**registry: Any) -> dict[str, Any]:
     return avro() | {"spec.schema": {"registry": {"url": "http://registry:8081", **registry}}}
 
 
+def plain(text: str = 'syntax = "proto3"; message M { int64 id = 1; }', **schema: Any) -> dict[str, Any]:
+    parser = {"type": "protobuf", "framing": "plain"}
+    return {"spec.parser": parser, "spec.schema": {"protobuf": text, **schema}}
+
+
+def protobuf(**schema: Any) -> dict[str, Any]:
+    registry = {"url": "http://registry:8081"}
+    return {"spec.parser": {"type": "protobuf"}, "spec.schema": {"registry": registry, **schema}}
+
+
 ACCEPTED: list[dict[str, Any]] = [
     {OF: [{"topics": ["clicks"], "parser": {"type": "json"}, "output": {"format": "jsonl"}}]},
     {OF: [{"topicPattern": "^c", "upload": {"maxAge": "1m"}}, {"topicPattern": "s$", "output": {"format": "jsonl"}}]},
+    plain(),
+    plain("CiIKB3QucHJvdG8iDwoBTRIKCgJpZBgBIAEoA2IGcHJvdG8z\n", message="M"),
+    plain(fields=[{"name": "id", "type": "int8"}, {"name": "extra", "type": "json"}], message="M"),
+    protobuf(fields=[{"name": "id", "type": "int8"}]),
+    protobuf(message="shop.Order"),
+    protobuf(protobuf="message M { required int64 id = 1; }"),
+    protobuf() | {"spec.parser": {"type": "protobuf", "framing": "apicurio"}},
     by_avro("long", ["null", "string"], {"type": "map", "values": "int"}),
     by_avro("long", registry={"url": "http://registry:8081", "version": 3, "subject": "clicks"}),
     by_registry(),
@@ -427,7 +444,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (rows(), "spec.schema.fields: has 0 entries; give at least 1"),
     (
         {"spec.parser": {"type": "json"}, "spec.schema": {}},
-        "spec.schema.fields: is missing, and so are avro and",
+        "spec.schema.fields: is missing, and so are avro, protobuf and",
     ),
     (by_registry(version=0), "spec.schema.registry.version: 0 is neither latest nor the number of a version; write"),
     (by_registry(version="newest"), 'version: "newest" is neither latest nor the number of a version; write latest'),
@@ -489,17 +506,57 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (rows({"name": "id", "type": "int8"}) | {"spec.parser": {}}, "spec.schema: is set, and values are not parsed"),
     ({"spec.parser": {"type": "avro"}}, "spec.schema.registry: is missing, and parser avro has to learn by which"),
     (rows({"name": "id", "type": "int8"}) | {"spec.parser": {"type": "avro"}}, "spec.schema.registry: is missing"),
-    (avro() | {"spec.parser": {"type": "json"}}, "spec.schema.registry: has no meaning without parser avro; remove it"),
+    (
+        avro() | {"spec.parser": {"type": "json"}},
+        "spec.schema.registry: has no meaning without parser avro or protobuf,",
+    ),
+    (plain(registry={"url": "http://registry:8081"}), "spec.schema.registry: has no meaning without parser avro or"),
+    (
+        plain() | {"spec.parser": {"type": "protobuf"}},
+        "spec.schema.registry: is missing, and values with a header name",
+    ),
+    (
+        {
+            "spec.parser": {"type": "protobuf", "framing": "plain"},
+            "spec.schema": {"fields": [{"name": "a", "type": "int8"}]},
+        },
+        "spec.schema.protobuf: is missing, and values without a header do not say by which schema",
+    ),
+    (plain() | {"spec.parser": {"type": "avro", "framing": "plain"}}, '"plain" is no framing of Avro values; write'),
+    (plain() | {"spec.parser": {"type": "json"}}, "has no meaning without parser protobuf; name the columns in"),
+    (
+        rows({"name": "id", "type": "int8"}) | {"spec.schema.message": "M"},
+        "has no meaning without parser protobuf; name the columns in",
+    ),
+    (
+        protobuf(protobuf="message M { optional int32 a = 1; }", fields=[{"name": "a", "type": "int32"}]),
+        "has no meaning beside fields, which declare the columns, and registry, which knows how values were written",
+    ),
+    (
+        protobuf(
+            protobuf="message M { optional int32 a = 1; }",
+            registry={"url": "http://registry:8081", "version": "latest"},
+        ),
+        '"latest" has no meaning beside protobuf, which declares the columns; remove it',
+    ),
+    (plain("message M {}}"), "cannot be the columns: it has '}' where a message, an enum or an import is"),
+    (plain("message M { }"), "cannot be the columns: it has no fields; correct it"),
+    (plain("message M { optional M a = 1; }"), "cannot be the columns: its field 'a': M has itself in it"),
+    (plain(message="N"), "cannot be the columns: it has no message N"),
+    (plain(message="N", fields=[{"name": "id", "type": "int8"}]), "cannot be the columns: it has no message N"),
+    (plain("("), "is neither a .proto text nor a descriptor set in base64; write the .proto as producers have it"),
+    (plain(message="1"), "is not the name of a message; write it with its package"),
+    (plain("a;" + " " * 200_000), "is longer than 200000 characters; shorten it"),
     (
         {"spec.parser": {"type": "json", "framing": "apicurio"}},
-        'spec.parser.framing: "apicurio" has no meaning without parser avro; remove it',
+        'spec.parser.framing: "apicurio" has no meaning without parser avro or protobuf; remove it',
     ),
     ({"spec.parser": {"quarantine": {}}}, "spec.parser.quarantine: has no meaning without a parser that refuses"),
     (
         {"spec.parser": {"type": "json", "quarantine": {"holdAbove": "101%"}}},
         'spec.parser.quarantine.holdAbove: "101%" is too large: at most 100% is expected',
     ),
-    (avro(unknownFields="refuse"), 'spec.parser.unknownFields: "refuse" asks for what the schema of an Avro value'),
+    (avro(unknownFields="refuse"), 'spec.parser.unknownFields: "refuse" asks for what the schema of the value'),
     (
         avro({"name": "id", "type": "list<json>"}),
         "spec.schema.fields: has a field of type json, which Avro values do not have; write the type",
@@ -657,7 +714,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {OF: [{"topics": ["clicks"], "schema": {"fields": [{"name": "a", "type": "int8"}]}}]},
-        "spec.overrides[0].schema: is set, and values are not parsed; set spec.parser.type to json or avro, or",
+        "spec.overrides[0].schema: is set, and values are not parsed; set spec.parser.type to json, avro or protobuf",
     ),
     (
         {OF: [{"topics": ["clicks"], "output": {"partitionBy": [{"field": "a"}]}}]},

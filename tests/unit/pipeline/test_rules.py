@@ -19,7 +19,7 @@ from logpersister.manifest.revision import resource_of, revision_of, under_rules
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rules, rules_of
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records import avro_rows, parsers, paths, rows, zones
+from logpersister.records import avro_rows, parsers, paths, protobuf_rows, rows, zones
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import HEADERS
 from logpersister.storage import names
@@ -44,6 +44,7 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     assert used(output={"format": "parquet"}, parser={"type": "json"}, schema=schema) == all_of_rows
     avro = {"registry": {"url": "http://registry:8081"}, **schema}
     assert used(parser={"type": "avro"}, schema=avro) == {"format:text": 1, "names": 1, "rows:avro": 1}
+    assert "rows:protobuf" in used(parser={"type": "protobuf"}, schema=avro)
     assert used(output__partitionBy=[{"offset": {"every": 5}}]) == {"format:text": 1, "names": 1, "paths": 1}
     assert used(output__partitionBy=UTC) == {"format:text": 1, "names": 1, "paths": 1}
     zone = zones.zone_rules("Europe/Berlin")
@@ -263,6 +264,25 @@ def format_of(output: Mapping[str, Any]) -> Callable[[], Iterable[bytes]]:
     return encoded
 
 
+def rows_of_protobuf() -> Iterable[bytes]:
+    """The same of protobuf messages, twice in each other so that there is something to merge."""
+    text = """syntax = "proto3"; message R { optional int32 i = 1; oneof o { string a = 2; I b = 3; }
+        repeated sint64 n = 4; map<string, I> m = 5; E e = 6; message I { double x = 1; E e = 2; }
+        enum E { E0 = 0; E1 = 1; } }"""
+    good = bytes.fromhex("0805120161 1a0b0900000000000004401001 22020304 2a080a016212031a0178 3001 1a021001")
+    parser = protobuf_rows.ProtobufRows(SchemaSpec(protobuf=text), "plain", None)
+    values = [
+        b"",
+        good,
+        *(good[:place] + bytes([good[place] ^ 0x41]) + good[place + 1 :] for place in range(len(good))),
+    ]
+    parsed = parser.parse(batch_of([0] * len(values), values=values))
+    assert parsed.refused is not None
+    made: Any = parsed.rows
+    yield repr(made.to_pylist()).encode()
+    yield repr([one.to_pylist() for one in (parsed.refused.reasons, parsed.refused.fields)]).encode()
+
+
 @pytest.mark.parametrize(
     ("behaviour", "version", "known"),
     [
@@ -270,6 +290,7 @@ def format_of(output: Mapping[str, Any]) -> Callable[[], Iterable[bytes]]:
         (json, parsers.JSON_RULES, (1, "42a5f71b6595")),
         (rows_of_a_schema, rows.RULES, (1, "fa04c81524e5")),
         (rows_of_avro, avro_rows.AVRO_RULES, (1, "76456a15622b")),
+        (rows_of_protobuf, protobuf_rows.PROTOBUF_RULES, (1, "218930abf9aa")),
         (parquet, used(output={"format": "parquet"})["format:parquet"], (1, "04fdd4c55089")),
         (partial(columns_of, "jsonl"), used(output={"format": "jsonl"})["format:jsonl"], (1, "66262bff4cd2")),
         (
@@ -295,6 +316,7 @@ def format_of(output: Mapping[str, Any]) -> Callable[[], Iterable[bytes]]:
         "json",
         "rows",
         "avro",
+        "protobuf",
         "parquet",
         "jsonl",
         "container",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
 from logpersister.manifest.types import Timestamp, leaves, parse_type
-from logpersister.records.avro_rows import WriterSchema
+from logpersister.records.writers import WriterSchema
 
 Json = Any
 Sample = tuple[Json, str, "st.SearchStrategy[Any]"]

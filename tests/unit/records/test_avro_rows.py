@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
 from logpersister.records import avro_rows
-from logpersister.records.avro_rows import AvroRows, WriterSchema
+from logpersister.records.avro_rows import AvroRows
+from logpersister.records.writers import WriterSchema
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.comparison import same
 from logpersister.verify.parquet import plain

@@ -6,7 +6,7 @@ import pytest
 
 from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
-from logpersister.records.avro_rows import WriterSchema
+from logpersister.records.writers import WriterSchema
 from logpersister.registry import RegistryError, RegistryWriters, Schema, open_writers
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryErrorKind, failure

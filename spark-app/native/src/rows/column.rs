@@ -83,9 +83,14 @@ impl Column {
     /// Appends what stands in a struct that is null as a whole.
     pub fn push_absent(&mut self) {
         if !self.push_null() {
-            self.data.filled().push_default();
-            self.nulls.append_non_null();
+            self.push_zero();
         }
+    }
+
+    /// Appends zero, the empty text or the like.
+    pub fn push_zero(&mut self) {
+        self.data.filled().push_default();
+        self.nulls.append_non_null();
     }
 
     pub fn truncate(&mut self, length: usize) {

@@ -1,4 +1,4 @@
-//! Values of records to typed rows: JSON objects by a schema, Avro by two of them, straight into Arrow columns.
+//! Values of records to typed rows: JSON objects by a schema, Avro and protobuf by two of them, straight into Arrow columns.
 //!
 //! Each value is judged by itself: a refused one leaves nothing behind. When a value is judged or stored otherwise than
 //! before, `RULES` in `records/rows.py` (JSON) or `records/avro_rows.py` must be raised.
@@ -10,9 +10,11 @@ mod fill;
 mod kind;
 mod nested;
 mod number;
+mod protobuf;
 mod reader;
 mod reason;
 mod row;
+mod target;
 mod time;
 
 use arrow_array::{BinaryArray, RecordBatch, StringArray, UInt8Array};
@@ -23,6 +25,7 @@ pub use avro::{AvroParser, Framing, avro_fingerprint};
 use fill::{ReadRow, Steps};
 pub use kind::{NOTATION, per_second};
 use nested::StructColumn;
+pub use protobuf::ProtobufParser;
 use reader::{MOST_NESTED, Reader};
 pub use reason::{REASONS, Refusal};
 

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Fields};
 
 /// What each code of [`Refusal`] is called; 0 stands for a row that was accepted.
-pub const REASONS: [&str; 16] = [
+pub const REASONS: [&str; 17] = [
     "accepted",
     "null",
     "not_utf8",
@@ -20,6 +20,7 @@ pub const REASONS: [&str; 16] = [
     "no_header",
     "unknown_schema",
     "other_schema",
+    "not_protobuf",
 ];
 
 /// Why a value is no row; the numbers are positions in [`REASONS`].
@@ -49,6 +50,8 @@ pub enum Refusal {
     UnknownSchema = 14,
     /// A schema that cannot become the columns.
     OtherSchema = 15,
+    /// Bytes that are no message of protobuf.
+    NotProtobuf = 16,
 }
 
 /// One step from a value to a value in it.

@@ -5,10 +5,9 @@ use serde_json::Value;
 
 use super::super::kind::per_second;
 use super::super::nested::entry_fields;
-use super::plan::{Constant, Digits, Item, Number, Plan, Record, Step, below};
+use super::super::target::{DEFAULT, below};
+use super::plan::{Constant, Digits, Item, Number, Plan, Record, Step};
 
-/// The metadata of a field that is its default, in the JSON encoding of Avro's defaults.
-const DEFAULT: &str = "logpersister.default";
 /// The metadata of a field that is a JSON list of other names.
 const ALIASES: &str = "logpersister.aliases";
 

@@ -7,10 +7,11 @@ use std::collections::HashSet;
 
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
-use super::super::kind::{NOTATION, per_second};
+use super::super::kind::per_second;
 use super::super::nested::entry_fields;
 use super::super::reader::MOST_NESTED;
 use super::super::reason::Refusal;
+use super::super::target::{below, epoch, notation, place, told, width};
 use super::default;
 use super::schema::{Field as WriterField, Id, Kind, Logical, Schema};
 
@@ -296,65 +297,8 @@ fn factor(logical: Option<Logical>, precision: u8, scale: i8) -> Option<i128> {
     u32::try_from(more).ok().filter(|_| more <= usize::from(precision)).map(|more| 10_i128.pow(more))
 }
 
-fn notation(field: &Field) -> Option<&str> {
-    field.metadata().get(NOTATION).map(String::as_str)
-}
-
-/// Units of a second in which a field's numbers are, if timestamps are numbers in it.
-fn epoch(field: &Field) -> Option<i64> {
-    match notation(field)? {
-        "epoch[s]" => Some(1),
-        "epoch[ms]" => Some(1_000),
-        "epoch[us]" => Some(1_000_000),
-        "epoch[ns]" => Some(1_000_000_000),
-        _ => None,
-    }
-}
-
 fn only_null(path: &str) -> String {
     format!("{}: the writer's schema has null only, and the field is required", place(path))
-}
-
-pub fn below(path: &str, field: &Field) -> String {
-    if path.is_empty() { field.name().clone() } else { format!("{path}.{}", field.name()) }
-}
-
-fn place(path: &str) -> &str {
-    if path.is_empty() { "the values" } else { path }
-}
-
-/// What a column is called in messages.
-fn told(field: &Field) -> String {
-    match field.data_type() {
-        DataType::Boolean => "bool".into(),
-        DataType::Date32 => "date".into(),
-        DataType::Utf8 => notation(field).unwrap_or("string").into(),
-        DataType::Binary => "binary".into(),
-        DataType::Time32(_) => "time[ms]".into(),
-        DataType::Time64(_) => "time[us]".into(),
-        DataType::Timestamp(unit, _) => {
-            let unit = match unit {
-                TimeUnit::Second => "s",
-                TimeUnit::Millisecond => "ms",
-                TimeUnit::Microsecond => "us",
-                TimeUnit::Nanosecond => "ns",
-            };
-            format!("timestamp[{unit}] written as {}", notation(field).unwrap_or("rfc3339"))
-        }
-        DataType::Decimal128(precision, scale) => format!("decimal({precision},{scale})"),
-        DataType::Struct(_) => "struct".into(),
-        DataType::List(_) => "list".into(),
-        DataType::Map(..) => "map".into(),
-        other => other.to_string().to_lowercase(),
-    }
-}
-
-/// Bytes that any value takes in its column.
-fn width(data_type: &DataType) -> usize {
-    match data_type {
-        DataType::Struct(fields) => 1 + fields.iter().map(|field| width(field.data_type())).sum::<usize>(),
-        other => other.primitive_width().unwrap_or(4),
-    }
 }
 
 /// Bytes that a value can add to its column beyond its own.

@@ -1,0 +1,146 @@
+"""From a message of protobuf to columns that fit all that it can hold. Pure; docs/schemas.md has the table."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from logpersister.manifest.avro_columns import LONGEST_NAME, MOST_TYPES, AvroColumn
+from logpersister.manifest.protobuf.errors import ProtobufError
+from logpersister.manifest.protobuf.schema import Enum, Field, Schema, read_schema
+from logpersister.manifest.protobuf.well_known import JSON, TIMESTAMP, WRAPPED
+from logpersister.manifest.types import (
+    KAFKA_PREFIX,
+    MOST_COLUMNS,
+    MOST_NESTED,
+    NAME,
+    Binary,
+    Decimal,
+    ListOf,
+    MapOf,
+    Member,
+    Plain,
+    Struct,
+    Timestamp,
+    Type,
+)
+
+_UNSIGNED: Final = Decimal(20, 0)
+"""All numbers of 64 bits without a sign."""
+_TYPES: Final[Mapping[str, Type]] = {
+    "bool": Plain("bool"),
+    **dict.fromkeys(("int32", "sint32", "sfixed32"), Plain("int32")),
+    **dict.fromkeys(("int64", "sint64", "sfixed64", "uint32", "fixed32"), Plain("int64")),
+    **dict.fromkeys(("uint64", "fixed64"), _UNSIGNED),
+    "float": Plain("float32"),
+    "double": Plain("float64"),
+    "string": Plain("string"),
+    "bytes": Binary(),
+    "enum": Plain("string"),
+}
+
+
+class _NoColumnError(Exception):
+    """A type that cannot be a column, and why."""
+
+
+def columns_of(text: str, message: str | None, *, as_reader: bool = False) -> list[AvroColumn]:
+    """Return a column for each field of a message. Raises ProtobufError.
+
+    Args:
+        text: the schema, as `read_schema` takes it.
+        message: its name; None: the first one.
+        as_reader: whether what cannot be absent is required, with zero for its default. Otherwise nothing is required,
+            so that later writers may leave a field out.
+    """
+    schema = read_schema(text)
+    types = _Types(schema, as_reader=as_reader)
+    name = schema.message(message)
+    return [types.column(one, name) for one in schema.messages[name]]
+
+
+def zero_of(kind: str, enum: Enum | None) -> str | None:
+    """Return as JSON what a scalar is that is not there; None: a message, which is null then."""
+    match kind:
+        case "message" | "group":
+            return None
+        case "enum":
+            return json.dumps(next((name for number, name in enum.values if number == 0), "0") if enum else "0")
+        case "string" | "bytes":
+            return '""'
+        case "bool":
+            return "false"
+        case _:
+            return "0"
+
+
+class _Types:
+    def __init__(self, schema: Schema, *, as_reader: bool) -> None:
+        self._schema = schema
+        self._as_reader = as_reader
+        self._made = 0
+
+    def column(self, one: Field, message: str) -> AvroColumn:
+        if re.fullmatch(NAME, one.name, re.ASCII) is None or len(one.name) > LONGEST_NAME:
+            return AvroColumn(one.name, None, "a column cannot have this name")
+        if one.name.lower().startswith(KAFKA_PREFIX):
+            return AvroColumn(one.name, None, f"{KAFKA_PREFIX} is for Kafka's own fields")
+        self._made = 0
+        try:
+            member = self._member(one, 1, (message,))
+        except _NoColumnError as error:
+            return AvroColumn(one.name, None, str(error))
+        return AvroColumn(one.name, member.type, self._told(one), member.required, member.default)
+
+    def _told(self, one: Field) -> str:
+        """Return what protobuf calls a type, as a remark."""
+        if one.repeated and one.of in self._schema.entries:
+            key, value = self._schema.messages[one.of]
+            return f"map<{self._told(key)}, {self._told(value)}>"
+        return ("repeated " if one.repeated else "") + (one.of or one.kind)
+
+    def _member(self, one: Field, depth: int, above: tuple[str, ...]) -> Member:
+        """Return a column or a field of a struct. Raises `_NoColumnError`."""
+        if one.repeated:
+            is_map = one.of in self._schema.entries
+            inner = self._schema.messages[one.of][1] if is_map else one
+            found = self._value(inner, depth + 1, above)
+            default = ("{}" if is_map else "[]") if self._as_reader else None
+            many: Type = MapOf(found, self._as_reader) if is_map else ListOf(found, self._as_reader)
+            return Member(one.name, many, self._as_reader, default)
+        type_ = self._value(one, depth, above)
+        if not self._as_reader or one.presence == "explicit":
+            return Member(one.name, type_, required=False)
+        default = zero_of(one.kind, self._schema.enums.get(one.of)) if one.presence == "implicit" else None
+        return Member(one.name, type_, required=True, default=default)
+
+    def _value(self, one: Field, depth: int, above: tuple[str, ...]) -> Type:
+        if depth > MOST_NESTED:
+            raise _NoColumnError(f"it is nested more than {MOST_NESTED} deep")
+        self._made += 1
+        if self._made > MOST_TYPES:  # a few messages that name each other can stand for any number
+            raise _NoColumnError(f"it has more than {MOST_COLUMNS} columns at all depths together")
+        if one.kind not in ("message", "group"):
+            return _TYPES[one.kind]
+        if one.of == TIMESTAMP:
+            return Timestamp("us")
+        if one.of in JSON:
+            return Plain("json")
+        if one.of in WRAPPED:
+            return _TYPES[WRAPPED[one.of]]
+        return self._struct(one.of, depth, above)
+
+    def _struct(self, name: str, depth: int, above: tuple[str, ...]) -> Type:
+        if name in above:
+            raise _NoColumnError(f"{name} has itself in it")
+        members: dict[str, Member] = {}
+        for one in self._schema.messages[name]:
+            if one.name.lower() in members:
+                raise _NoColumnError(f"its field {one.name} differs from another one in case only")
+            members[one.name.lower()] = self._member(one, depth + 1, (*above, name))
+        if not members:
+            raise _NoColumnError("it has no fields")
+        return Struct(tuple(members.values()))
+
+
+__all__ = ["ProtobufError", "columns_of", "zero_of"]

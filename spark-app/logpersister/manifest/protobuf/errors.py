@@ -1,0 +1,5 @@
+"""What is wrong with a schema."""
+
+
+class ProtobufError(ValueError):
+    """A text that is no schema of protobuf, or one that cannot be used."""

@@ -1,0 +1,273 @@
+"""Messages of a schema with all names and features resolved, from texts and descriptor sets. Pure."""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final, Literal
+
+from logpersister.manifest.protobuf.descriptors import (
+    EDITIONS,
+    PROTO3,
+    REPEATED,
+    REQUIRED,
+    TYPES,
+    EnumOf,
+    Features,
+    FieldOf,
+    FileOf,
+    MessageOf,
+    read_set,
+)
+from logpersister.manifest.protobuf.errors import ProtobufError
+from logpersister.manifest.protobuf.text import read_text
+from logpersister.manifest.protobuf.well_known import WELL_KNOWN
+
+MOST_FIELDS: Final = 50_000
+"""Of all messages together; real schemas have some hundreds."""
+_EXPLICIT, _IMPLICIT, _REQUIRED = 1, 2, 3
+_CLOSED: Final = 2
+_DELIMITED: Final = 2
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+=*\s*", re.ASCII)
+
+Presence = Literal["implicit", "explicit", "required"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a message."""
+
+    number: int
+    name: str
+    kind: str
+    """``int32`` and the like, ``message``, ``group`` for a message that is encoded as one, or ``enum``."""
+    of: str = ""
+    """Full name of the message or the enum."""
+    repeated: bool = False
+    presence: Presence = "implicit"
+    oneof: int | None = None
+    """Which ``oneof`` of the message it is in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    """An enum."""
+
+    values: tuple[tuple[int, str], ...]
+    """Numbers and names as they are declared."""
+    closed: bool
+    """Whether other numbers are unknown fields."""
+
+
+@dataclass(slots=True)
+class Schema:
+    """Messages and enums by their full names."""
+
+    messages: dict[str, tuple[Field, ...]] = field(default_factory=dict)
+    entries: set[str] = field(default_factory=set)
+    """The messages that are entries of maps."""
+    enums: dict[str, Enum] = field(default_factory=dict)
+    roots: "tuple[Root, ...]" = ()
+    """The messages of the last file, in its order."""
+
+    def message(self, name: str | None) -> str:
+        """Return the full name of a message; None is the first one of the file. Raises ProtobufError."""
+        if name is None and self.roots:
+            return self.roots[0].name
+        found = (
+            name if name in self.messages else next((one.name for one in self.roots if _last(one.name) == name), None)
+        )
+        if found is None:
+            raise ProtobufError("it has no message" if name is None else f"it has no message {name}")
+        return found
+
+    def at(self, indexes: Sequence[int]) -> str | None:
+        """Return the message at a place: of the file, and then of what is in the one before; None: there is none."""
+        inside, found = self.roots, None
+        for index in indexes:
+            if not 0 <= index < len(inside):
+                return None
+            found, inside = inside[index].name, inside[index].nested
+        return found
+
+    def resolved(self) -> str:
+        """Return the schema as JSON, as the native parser takes it."""
+        messages = {name: [self._field(one) for one in fields] for name, fields in self.messages.items()}
+        enums = {name: {"closed": one.closed, "values": one.values} for name, one in self.enums.items()}
+        roots = [one.tree() for one in self.roots]
+        return json.dumps({"roots": roots, "messages": messages, "enums": enums}, separators=(",", ":"))
+
+    def _field(self, one: Field) -> Mapping[str, Any]:
+        found: dict[str, Any] = {"number": one.number, "name": one.name, "kind": one.kind, "of": one.of}
+        found |= {"repeated": one.repeated, "presence": one.presence != "implicit", "oneof": one.oneof}
+        return found | {"map": one.repeated and one.of in self.entries}
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A message of a file, with those in it that are no entries of maps."""
+
+    name: str
+    nested: "tuple[Root, ...]"
+
+    def tree(self) -> list[Any]:
+        return [self.name, [one.tree() for one in self.nested]]
+
+
+@lru_cache(maxsize=64)
+def read_schema(text: str) -> Schema:
+    """Return the schema that a `.proto` text, or a descriptor set in base64, is. Raises ProtobufError."""
+    if _BASE64.fullmatch(text):
+        try:
+            return resolve(read_set(base64.b64decode("".join(text.split()), validate=True)))
+        except binascii.Error:
+            raise ProtobufError("it is neither a .proto text nor base64") from None
+    return resolve([read_text(text)])
+
+
+def resolve(files: Sequence[FileOf]) -> Schema:
+    """Return the messages of files, of which the last one is that of the values. Raises ProtobufError."""
+    if not files:
+        raise ProtobufError("it has no file")
+    return _Resolver(files).schema()
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+class _Resolver:
+    def __init__(self, files: Sequence[FileOf]) -> None:
+        given = {one.name for one in files}
+        needed = {name for one in files for name in one.dependency if name in WELL_KNOWN and name not in given}
+        self._files = [*(read_text(WELL_KNOWN[name], name) for name in sorted(needed)), *files]
+        self._names: dict[str, str] = {}
+        """By full name: ``message``, ``enum`` or ``entry``."""
+        self._schema = Schema()
+        self._count = 0
+
+    def schema(self) -> Schema:
+        for file in self._files:
+            self._note(file.package, file.message_type, file.enum_type)
+        for file in self._files:
+            features = _of_file(file)
+            self._enums(file.package, file.enum_type, features)
+            self._messages(file.package, file.message_type, features)
+        self._schema.roots = tuple(self._roots(self._files[-1].package, self._files[-1].message_type))
+        return self._schema
+
+    def _note(self, scope: str, messages: Sequence[MessageOf], enums: Sequence[EnumOf]) -> None:
+        for one in enums:
+            self._add(_inside(scope, one.name), "enum")
+        for message in messages:
+            full = _inside(scope, message.name)
+            self._add(full, "entry" if message.options is not None and message.options.map_entry else "message")
+            self._note(full, message.nested_type, message.enum_type)
+
+    def _add(self, full: str, kind: str) -> None:
+        if full in self._names:
+            raise ProtobufError(f"it has {full} twice")
+        self._names[full] = kind
+
+    def _roots(self, scope: str, messages: Sequence[MessageOf]) -> Iterator[Root]:
+        for one in messages:
+            full = _inside(scope, one.name)
+            if self._names[full] == "message":
+                yield Root(full, tuple(self._roots(full, one.nested_type)))
+
+    def _enums(self, scope: str, enums: Sequence[EnumOf], around: Features) -> None:
+        for one in enums:
+            features = _with(around, one.options.features if one.options is not None else None)
+            values = tuple((value.number, value.name) for value in one.value)
+            self._schema.enums[_inside(scope, one.name)] = Enum(values, features.enum_type == _CLOSED)
+
+    def _messages(self, scope: str, messages: Sequence[MessageOf], around: Features) -> None:
+        for one in messages:
+            full = _inside(scope, one.name)
+            features = _with(around, one.options.features if one.options is not None else None)
+            self._count += len(one.field)
+            if self._count > MOST_FIELDS:
+                raise ProtobufError(f"it has more than {MOST_FIELDS:,} fields")
+            self._schema.messages[full] = self._fields(full, one, features)
+            if self._names[full] == "entry":
+                self._schema.entries.add(full)
+            self._enums(full, one.enum_type, features)
+            self._messages(full, one.nested_type, features)
+
+    def _fields(self, full: str, message: MessageOf, around: Features) -> tuple[Field, ...]:
+        found = [self._field(full, one, around) for one in message.field]
+        for numbers in ([one.number for one in found], [one.name for one in found]):
+            if len(set(numbers)) < len(numbers):
+                raise ProtobufError(f"its message {full} has a field twice")
+        return tuple(found)
+
+    def _field(self, scope: str, one: FieldOf, around: Features) -> Field:
+        features = _with(around, one.options.features if one.options is not None else None)
+        kind, of = self._type(scope, one)
+        if kind == "message" and features.message_encoding == _DELIMITED and self._names[of] != "entry":
+            kind = "group"
+        if not 1 <= one.number < 2**29:
+            raise ProtobufError(f"its field {scope}.{one.name} has the number {one.number}")
+        oneof = None if one.proto3_optional else one.oneof_index
+        presence: Presence = "implicit"
+        if one.label == REQUIRED or (one.label != REPEATED and features.field_presence == _REQUIRED):
+            presence = "required"
+        elif one.label != REPEATED and (
+            kind in ("message", "group")
+            or one.oneof_index is not None
+            or one.proto3_optional
+            or features.field_presence == _EXPLICIT
+        ):
+            presence = "explicit"
+        return Field(one.number, one.name, kind, of, one.label == REPEATED, presence, oneof)
+
+    def _type(self, scope: str, one: FieldOf) -> tuple[str, str]:
+        """Return the kind of a field, and the name of its message or enum."""
+        if one.type is not None and not one.type_name:
+            if not 0 < one.type < len(TYPES):
+                raise ProtobufError(f"its field {scope}.{one.name} has no type")
+            return TYPES[one.type], ""
+        full = self._found(scope, one.type_name)
+        if full is None:
+            raise ProtobufError(f"its field {scope}.{one.name} has the type {one.type_name}, which is not there")
+        if self._names[full] == "enum":
+            return "enum", full
+        return ("group" if one.type == TYPES.index("group") else "message"), full
+
+    def _found(self, scope: str, name: str) -> str | None:
+        """Return the full name of a type, which is looked for from the inside outwards."""
+        if name.startswith("."):
+            return name[1:] if name[1:] in self._names else None
+        while True:
+            full = _inside(scope, name)
+            if full in self._names:
+                return full
+            if not scope:
+                return None
+            scope = scope.rpartition(".")[0]
+
+
+def _inside(scope: str, name: str) -> str:
+    return f"{scope}.{name}" if scope else name
+
+
+def _of_file(file: FileOf) -> Features:
+    """Return the features of a file: those of its syntax, or of editions (protobuf.dev/editions/features)."""
+    if file.syntax == PROTO3:
+        return Features(_IMPLICIT, 1, 1)
+    if file.syntax == EDITIONS:
+        return _with(Features(_EXPLICIT, 1, 1), file.options.features if file.options is not None else None)
+    return Features(_EXPLICIT, _CLOSED, 1)
+
+
+def _with(around: Features, own: Features | None) -> Features:
+    if own is None:
+        return around
+    return Features(
+        own.field_presence or around.field_presence,
+        own.enum_type or around.enum_type,
+        own.message_encoding or around.message_encoding,
+    )

@@ -1,0 +1,143 @@
+"""Words of a `.proto` text (protobuf.dev/reference/protobuf/proto3-spec, proto2-spec, edition-2023-spec)."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from logpersister.manifest.protobuf.errors import ProtobufError
+
+_TOKEN: Final = re.compile(
+    r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<number>0[xX][0-9A-Fa-f]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    |(?P<open>/\*)
+    |(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+    |(?P<sign>[^\s"'])""",
+    re.ASCII | re.VERBOSE | re.DOTALL,
+)
+_BRACKETS: Final[Mapping[str, str]] = {"{": "}", "[": "]", "(": ")", "<": ">"}
+
+
+class Tokens:
+    """A text being read, word by word."""
+
+    def __init__(self, text: str) -> None:
+        """Raise ProtobufError where a text or a comment is not closed."""
+        self._words: list[tuple[str, str, int]] = []
+        position = 0
+        while position < len(text):
+            found = _TOKEN.match(text, position)
+            if found is None or found.lastgroup == "open":
+                line, what = text.count("\n", 0, position) + 1, "text" if found is None else "comment"
+                raise ProtobufError(f"its line {line} has a {what} without an end")
+            if found.lastgroup != "space":
+                self._words.append((str(found.lastgroup), found[0], position))
+            position = found.end()
+        self._text = text
+        self._next = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self._next == len(self._words)
+
+    @property
+    def ahead(self) -> str:
+        """The next word; empty at the end."""
+        return "" if self.at_end else self._words[self._next][1]
+
+    def take(self) -> str:
+        """Go behind the next word, and return it."""
+        if self.at_end:
+            raise ProtobufError("it ends too early")
+        self._next += 1
+        return self._words[self._next - 1][1]
+
+    def follows(self, word: str) -> bool:
+        """Go behind this word if it comes next."""
+        found = self.ahead == word
+        self._next += found
+        return found
+
+    def expect(self, word: str) -> None:
+        if not self.follows(word):
+            raise self.error(word)
+
+    def name(self) -> str:
+        return self._of_kind("name", "a name")
+
+    def whole(self) -> int:
+        """Return a whole number."""
+        sign = -1 if self.follows("-") else 1
+        word = self._of_kind("number", "a number")
+        try:
+            return sign * int(word, 8 if re.fullmatch("0[0-7]+", word) else 0)
+        except ValueError:
+            raise self.error("a whole number") from None
+
+    def text(self) -> str:
+        """Return texts that stand beside each other as one; what is escaped stays so."""
+        found = self._of_kind("text", "a text")[1:-1]
+        while not self.at_end and self._words[self._next][0] == "text":
+            found += self.take()[1:-1]
+        return found
+
+    def path(self) -> str:
+        """Return names with dots between them, perhaps with one before them."""
+        found = "." if self.follows(".") else ""
+        found += self.name()
+        while self.follows("."):
+            found += f".{self.name()}"
+        return found
+
+    def value(self) -> list[str]:
+        """Return the words of an option's value."""
+        found = [self.take()]
+        if found[0] in ("{", "<"):
+            self._brackets(found)
+        elif found[0] in ("-", "+"):
+            found.append(self.take())
+        else:
+            while not self.at_end and self._words[self._next][0] == "text":
+                found.append(self.take())
+        return found
+
+    def skip_block(self) -> None:
+        """Go behind a block that begins behind some words."""
+        while not self.follows("{"):
+            self.take()
+        self._brackets(["{"])
+
+    def skip_statement(self) -> None:
+        while not self.follows(";"):
+            self.take()
+
+    def _brackets(self, found: list[str]) -> None:
+        """Add all words up to the bracket that closes the last one."""
+        open_: list[str] = [found[-1]]
+        while open_:
+            word = self.take()
+            found.append(word)
+            if word in _BRACKETS:
+                open_.append(word)
+            elif word == _BRACKETS[open_[-1]]:
+                open_.pop()
+
+    def block(self, statement: Callable[[], None]) -> None:
+        """Read statements up to the end of a block."""
+        self.expect("{")
+        while not self.follows("}"):
+            if not self.follows(";"):
+                statement()
+
+    def error(self, expected: str) -> ProtobufError:
+        """Return that something else was expected than what comes next. Says nothing of the text but a word of it."""
+        if self.at_end:
+            return ProtobufError("it ends too early")
+        _, word, position = self._words[self._next]
+        line = self._text.count("\n", 0, position) + 1
+        return ProtobufError(f"its line {line} has {word[:32]!r} where {expected} is expected")
+
+    def _of_kind(self, kind: str, told: str) -> str:
+        if self.at_end or self._words[self._next][0] != kind:
+            raise self.error(told)
+        return self.take()

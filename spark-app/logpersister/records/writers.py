@@ -1,0 +1,33 @@
+"""By which schemas values were written: what parsers with writers' schemas ask."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from logpersister.manifest.parser import Framing
+
+MOST_UNKNOWN: Final = 10_000
+"""Ids without a schema that are remembered; where values are garbage, each may have another one."""
+
+ID_BYTES: Final[Mapping[Framing, int]] = {"confluent": 4, "apicurio": 8}
+"""Behind a zero byte, the highest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriterSchema:
+    """What is known of the id of a schema."""
+
+    text: str | None = None
+    """With all that it refers to: Avro as JSON, or protobuf as `manifest.protobuf.schema` reads it. None: there is no
+    schema of this id, or it is of another kind."""
+    problem: str = ""
+    """Why there is none."""
+    is_unknown: bool = False
+    """Whether that is because nobody knows the id."""
+
+
+class Writers(Protocol):
+    """Knows by which schemas values were written. What it says of an id never changes."""
+
+    def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
+        """Return the schemas of ids. May raise: then nothing is known, and the records have to wait."""

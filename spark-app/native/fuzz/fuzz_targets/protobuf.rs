@@ -1,0 +1,49 @@
+//! Any bytes as a protobuf value between two good ones: those are stored as always.
+
+#![no_main]
+
+use std::sync::{Arc, LazyLock};
+
+use arrow_array::BinaryArray;
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
+use libfuzzer_sys::fuzz_target;
+use logpersister_native::{Framing, ProtobufParser};
+
+const GOOD: &[u8] = b"\x08\x07\x12\x01a\x1a\x02\x08\x01\x1a\x00\x22\x05\x0a\x01k\x10\x02\x2a\x02\x08\x05";
+
+const SCHEMA: &str = r#"{"roots":[["M",[]]],"enums":{"E":{"closed":true,"values":[[0,"A"],[2,"B"]]}},"messages":{
+    "M":[{"number":1,"name":"n","kind":"int64","oneof":0,"presence":true},{"number":2,"name":"s","kind":"string"},
+        {"number":3,"name":"l","kind":"message","of":"M","repeated":true},
+        {"number":4,"name":"m","kind":"message","of":"Entry","repeated":true,"map":true},
+        {"number":5,"name":"t","kind":"message","of":"google.protobuf.Timestamp","oneof":0,"presence":true},
+        {"number":6,"name":"g","kind":"group","of":"M","presence":true}],
+    "Entry":[{"number":1,"name":"key","kind":"string"},{"number":2,"name":"value","kind":"enum","of":"E"}],
+    "google.protobuf.Timestamp":[]}}"#;
+
+static PARSER: LazyLock<ProtobufParser> = LazyLock::new(|| {
+    let items = Fields::from(vec![Field::new("n", DataType::Int8, true), Field::new("s", DataType::Binary, true)]);
+    let entries =
+        Fields::from(vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Utf8, true)]);
+    let fields = vec![
+        Field::new("n", DataType::Int64, true),
+        Field::new("s", DataType::Utf8, false),
+        Field::new("l", DataType::List(Arc::new(Field::new("item", DataType::Struct(items.clone()), false))), false),
+        Field::new("m", DataType::Map(Arc::new(Field::new("entries", DataType::Struct(entries), false)), false), true),
+        Field::new("t", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), true),
+        Field::new("g", DataType::Struct(items), true),
+    ];
+    let parser = ProtobufParser::new(Arc::new(Schema::new(fields)), Framing::Plain, None).unwrap();
+    parser.add_writer(0, SCHEMA).unwrap();
+    parser
+});
+
+fuzz_target!(|input: &[u8]| {
+    let (rows, _) = PARSER.parse(&BinaryArray::from_iter_values([GOOD, input, GOOD])).unwrap();
+    let reasons = rows.reasons.values();
+    let last = rows.batch.num_rows() - 1;
+    assert_eq!((reasons[0], reasons[2], last == 2), (0, 0, reasons[1] == 0));
+    assert_eq!(rows.batch.slice(0, 1), rows.batch.slice(last, 1));
+    for column in rows.batch.columns() {
+        column.to_data().validate_full().unwrap();
+    }
+});

@@ -1,0 +1,93 @@
+//! What stands between the header of a value and its message: which message of the schema it is.
+
+use super::super::avro::Framing;
+use super::super::reason::Refusal;
+use super::input::{Input, Wire};
+use super::schema::{Id, Schema};
+
+/// Messages that may be in each other: of more no index is read.
+const MOST_INDEXES: u64 = 32;
+
+/// The id of the schema, which of its messages a value is, and the bytes of the message.
+pub struct Split<'a> {
+    pub id: u128,
+    pub selector: Selector<'a>,
+    pub message: &'a [u8],
+}
+
+/// What names one of the messages of a schema.
+#[derive(Debug, Clone, Copy)]
+pub enum Selector<'a> {
+    /// The one that the manifest names.
+    Given,
+    /// The first one of the file.
+    First,
+    /// Confluent's: zigzag numbers.
+    Indexes(&'a [u8]),
+    /// Apicurio's.
+    Name(&'a str),
+}
+
+#[inline]
+pub fn split(framing: Framing, value: &[u8]) -> Result<Split<'_>, Refusal> {
+    let (id, rest) = framing.split(value)?;
+    let (selector, message) = match framing {
+        Framing::Confluent => indexes(rest).ok_or(Refusal::NoHeader)?,
+        Framing::Apicurio => name(rest).map_err(|_| Refusal::NoHeader)?,
+        _ => (Selector::Given, rest),
+    };
+    Ok(Split { id, selector, message })
+}
+
+impl Selector<'_> {
+    /// The message that is meant.
+    pub fn find(self, schema: &Schema, given: Option<&str>) -> Option<Id> {
+        match self {
+            Self::Given => given.map_or_else(|| schema.at(&[0]), |name| schema.named(name)),
+            Self::First => schema.at(&[0]),
+            Self::Indexes(bytes) => {
+                let mut input = Input::new(bytes);
+                let mut indexes = Vec::new();
+                while input.left() > 0 {
+                    indexes.push(usize::try_from(zigzag(input.varint().ok()?)).ok()?);
+                }
+                schema.at(&indexes)
+            }
+            Self::Name(name) => schema.named(name),
+        }
+    }
+}
+
+/// A list of numbers behind their count; the usual `[0]` is a count of 0.
+#[inline]
+fn indexes(bytes: &[u8]) -> Option<(Selector<'_>, &[u8])> {
+    if let Some((0, message)) = bytes.split_first() {
+        return Some((Selector::First, message));
+    }
+    let mut input = Input::new(bytes);
+    let count = u64::try_from(zigzag(input.varint().ok()?)).ok().filter(|count| *count <= MOST_INDEXES)?;
+    let begin = input.left();
+    for _ in 0..count {
+        input.varint().ok()?;
+    }
+    let (list, message) = bytes[bytes.len() - begin..].split_at(begin - input.left());
+    Some((Selector::Indexes(list), message))
+}
+
+/// A message `Ref` with a name in field 1, behind its length.
+fn name(bytes: &[u8]) -> Result<(Selector<'_>, &[u8]), Refusal> {
+    let mut input = Input::new(bytes);
+    let mut reference = Input::new(input.sized()?);
+    let mut name = "";
+    while reference.left() > 0 {
+        match reference.field()? {
+            (1, Wire::Sized) => name = std::str::from_utf8(reference.sized()?).map_err(|_| Refusal::NoHeader)?,
+            (number, wire) => reference.skip(number, wire)?,
+        }
+    }
+    Ok((Selector::Name(name), input.take(input.left())?))
+}
+
+fn zigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}

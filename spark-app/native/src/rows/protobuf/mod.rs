@@ -1,0 +1,155 @@
+//! Typed rows of protobuf messages: any number of writers' schemas, each of their messages resolved once against the columns.
+
+mod canonical;
+mod framing;
+mod input;
+mod json;
+mod plan;
+mod read;
+mod schema;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use arrow_array::BinaryArray;
+use arrow_schema::{ArrowError, Fields, SchemaRef};
+
+use super::avro::Framing;
+use super::column::Filled;
+use super::fill::{self, ReadRow, Steps};
+use super::nested::StructColumn;
+use super::reason::Refusal;
+use super::{Rows, kind};
+use framing::{Selector, Split, split};
+use plan::Plan;
+use read::ValueReader;
+use schema::{Id, Schema};
+
+/// Makes rows of a schema from protobuf messages.
+#[derive(Debug)]
+pub struct ProtobufParser {
+    schema: SchemaRef,
+    framing: Framing,
+    /// The message that values without a name are of; None: the first one.
+    message: Option<String>,
+    writers: RwLock<Arc<Writers>>,
+}
+
+type Writers = HashMap<u128, Arc<Writer>>;
+
+/// A schema by which values were written.
+#[derive(Debug)]
+enum Writer {
+    Known {
+        schema: Schema,
+        /// For each of its messages, once one has come, what becomes of it; or why nothing can.
+        plans: Vec<OnceLock<Result<Plan, String>>>,
+    },
+    Refused,
+}
+
+impl Writer {
+    fn plan(&self, selector: Selector<'_>, given: Option<&str>, columns: &Fields) -> Result<&Plan, String> {
+        let Self::Known { schema, plans } = self else { return Err("its schema is refused".into()) };
+        let id: Id = selector.find(schema, given).ok_or_else(|| match (selector, given) {
+            (Selector::Given, Some(name)) => format!("the schema has no message {name}"),
+            _ => "the schema does not have the message that a value names".to_owned(),
+        })?;
+        let found = plans[id].get_or_init(|| plan::compile(schema, id, columns));
+        found.as_ref().map_err(Clone::clone)
+    }
+}
+
+impl ProtobufParser {
+    /// An error says which field of the schema cannot be read, and why.
+    pub fn new(schema: SchemaRef, framing: Framing, message: Option<String>) -> Result<Self, String> {
+        kind::columns(schema.fields(), 0)?;
+        Ok(Self { schema, framing, message, writers: RwLock::default() })
+    }
+
+    /// From now on values of this id are read by this schema, as Python has resolved it. Whether its messages can become the
+    /// columns, [`ProtobufParser::problem`] says.
+    pub fn add_writer(&self, id: u128, text: &str) -> Result<(), String> {
+        let schema = Schema::parse(text)?;
+        let plans = schema.messages.iter().map(|_| OnceLock::new()).collect();
+        self.set(id, Writer::Known { schema, plans });
+        Ok(())
+    }
+
+    /// From now on values of this id are refused.
+    pub fn refuse_writer(&self, id: u128) {
+        self.set(id, Writer::Refused);
+    }
+
+    /// Why all values with the header of this one are refused; None: they are not, or their schema is not known.
+    pub fn problem(&self, value: &[u8]) -> Option<String> {
+        let found = split(self.framing, value).ok()?;
+        let writer = self.writers().get(&found.id)?.clone();
+        writer.plan(found.selector, self.message.as_deref(), self.schema.fields()).err()
+    }
+
+    fn writers(&self) -> Arc<Writers> {
+        self.writers.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, id: u128, writer: Writer) {
+        let mut writers = self.writers.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut writers).insert(id, Arc::new(writer));
+    }
+
+    /// Reads all values, and returns the ids that nobody has added or refused, too. Total, as [`super::RowParser::parse`]
+    /// is; an error only if the rows of all values take more than 2 GiB.
+    pub fn parse(&self, values: &BinaryArray) -> Result<(Rows, Vec<u128>), ArrowError> {
+        let writers = self.writers();
+        let mut run = Run { parser: self, writers: &writers, last: None, unknown: BTreeSet::new(), bytes: 0 };
+        let rows = fill::rows(&self.schema, values, &mut run)?;
+        Ok((rows, run.unknown.into_iter().collect()))
+    }
+}
+
+/// A column of values being read.
+struct Run<'a> {
+    parser: &'a ProtobufParser,
+    writers: &'a Writers,
+    /// The writer of the value before: mostly it is the same.
+    last: Option<(u128, &'a Writer)>,
+    unknown: BTreeSet<u128>,
+    /// No column has more bytes than this.
+    bytes: usize,
+}
+
+impl ReadRow for Run<'_> {
+    #[inline]
+    fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
+        let Split { id, selector, message } = split(self.parser.framing, value)?;
+        if self.last.is_none_or(|(last, _)| last != id) {
+            let Some(writer) = self.writers.get(&id) else {
+                self.unknown.insert(id);
+                return Err(Refusal::UnknownSchema);
+            };
+            self.last = Some((id, writer));
+        }
+        let Some((_, writer)) = self.last else { return Err(Refusal::UnknownSchema) };
+        let plan = writer.plan(selector, self.parser.message.as_deref(), self.parser.schema.fields());
+        let plan = plan.map_err(|_| Refusal::OtherSchema)?;
+        let mut reader = ValueReader::new(message, false, steps);
+        if reader.message(plan, message, row, columns).is_err() {
+            // Nearly all messages are written with each field once; what is said of the others needs a second look.
+            columns.truncate(row);
+            steps.clear();
+            reader = ValueReader::new(message, true, steps);
+            reader.message(plan, message, row, columns)?;
+        }
+        self.bytes += message.len() + reader.growth(message.len()) + plan.added;
+        Ok(())
+    }
+
+    /// A message is judged as a whole before its fields are.
+    fn judge_whole(&self, _: &[u8]) -> Option<Refusal> {
+        None
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}

@@ -1,0 +1,176 @@
+"""`.proto` texts are read as protoc reads them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grpc_tools import protoc
+
+from logpersister.manifest.protobuf.columns import columns_of
+from logpersister.manifest.protobuf.descriptors import read_set, write_set
+from logpersister.manifest.protobuf.errors import ProtobufError
+from logpersister.manifest.protobuf.schema import Schema, read_schema, resolve
+from logpersister.manifest.protobuf.text import read_text
+from logpersister.manifest.protobuf.well_known import WELL_KNOWN
+
+PROTO2 = """
+/* A comment // with another beginning. */
+syntax = 'proto2';
+package acme . shop;
+import public "google/protobuf/timestamp.proto";
+option java_package = "com.acme" /* of two */ ".shop";
+option (custom).of = { a: 1 b { c: "}" } };
+message Order {
+  option deprecated = false;
+  extensions 100 to 199, 500 to max;
+  reserved 2, 15, 9 to 11; reserved "foo", "bar";
+  required int64 id = 1;
+  optional Kind kind = 3 [default = SHOP, deprecated = true];
+  repeated group Item = 0x4 { required string sku = 1; optional float price = 2 [default = -inf]; }
+  map < string , .acme.shop.Order.Kind > by_kind = 05;
+  oneof how { string card = 6; option (x) = true; group Cash = 7 { optional bool all = 1; } }
+  repeated sint32 small = 8 [packed = true, (my.opt) = "a;b", (o) = {list: [1, 2] nested <x: 1>}];
+  optional Outer.Inner inner = 12;
+  optional google.protobuf.Timestamp at = 13;
+  enum Kind { option allow_alias = true; NONE = 0; WEB = 1 [(x) = 'y']; SHOP = 1; LOW = -0x2; reserved 5; }
+  extend Order { optional int32 more = 100; }
+}
+message Outer { message Inner { optional Outer up = 1; optional Inner in = 2; optional bytes data = 3; } ; }
+extend Order { optional string other = 101; }
+service S { rpc Get (Order) returns (stream Order) { option (x) = "y"; } }
+"""
+PROTO3 = """
+syntax = "proto3";
+message optional_words {
+  optional string message = 1; string enum = 2; repeated package package = 3; reserved.x y = 4;
+  oneof oneof { int32 map = 5; } optional fixed32 z = 6; bool option_ = 7;
+}
+message package { optional sfixed64 syntax = 536870911; map<bool, bytes> of_bytes_2x = 1; }
+message reserved { message x { } }
+"""
+EDITION = """
+edition = "2023";
+package e;
+option features.field_presence = IMPLICIT;
+option features.(pb.cpp).string_type = VIEW;
+option features.message_encoding = DELIMITED;
+message M {
+  int32 a = 1; int32 b = 2 [features.field_presence = EXPLICIT];
+  int32 c = 3 [features = {field_presence: LEGACY_REQUIRED}];
+  M inside = 4; M sized = 5 [features.message_encoding = LENGTH_PREFIXED]; map<int32, M> m = 6;
+  Closed d = 7 [features.field_presence = EXPLICIT]; Open o = 8;
+  oneof x { string s = 9; }
+}
+enum Closed { option features.enum_type = CLOSED; C0 = 0; }
+enum Open { O0 = 0; }
+"""
+
+
+def by_protoc(tmp_path: Path, text: str) -> Schema:
+    """Return the schema as protoc has it."""
+    (tmp_path / "t.proto").write_text(text)
+    out = tmp_path / "set"
+    include = Path(protoc.__file__).parent / "_proto"
+    options = [f"-I{tmp_path}", f"-I{include}", "--include_imports", f"--descriptor_set_out={out}"]
+    assert protoc.main(["protoc", *options, str(tmp_path / "t.proto")]) == 0
+    return resolve(read_set(out.read_bytes()))
+
+
+UNKNOWN_TO_PROTOC = (
+    'option (custom).of = { a: 1 b { c: "}" } };',
+    "option (x) = true;",
+    " [(x) = 'y']",
+    ', (my.opt) = "a;b", (o) = {list: [1, 2] nested <x: 1>}',
+    'option (x) = "y";',
+    "reserved.x y = 4;",
+    "option features.(pb.cpp).string_type = VIEW;",
+)
+"""Options of files that are not there, and a name that only a word of the language could be."""
+
+
+@pytest.mark.parametrize("text", [PROTO2, PROTO3, EDITION], ids=["proto2", "proto3", "edition"])
+def test_texts_are_read_as_by_protoc(tmp_path: Path, text: str) -> None:
+    for unknown in UNKNOWN_TO_PROTOC:
+        text = text.replace(unknown, "")
+    theirs, ours = by_protoc(tmp_path, text), read_schema(text)
+    assert ours == theirs
+    assert resolve(read_set(write_set([read_text(text)]))) == ours
+
+
+def test_what_protoc_would_have_to_be_given_more_files_for_is_skipped() -> None:
+    schema = read_schema(PROTO2)
+    assert [one.name for one in schema.roots] == ["acme.shop.Order", "acme.shop.Outer"]
+    fields = {one.name: one for one in schema.messages["acme.shop.Order"]}
+    assert (fields["item"].kind, fields["item"].of, fields["kind"].of) == (
+        "group",
+        "acme.shop.Order.Item",
+        "acme.shop.Order.Kind",
+    )
+    assert schema.at([1, 0]) == "acme.shop.Outer.Inner"
+    assert schema.at([0, 2]) is None
+
+
+@pytest.mark.parametrize("name", WELL_KNOWN)
+def test_well_known_files_are_those_of_protobuf(tmp_path: Path, name: str) -> None:
+    theirs = by_protoc(tmp_path, f'syntax = "proto3"; import "{name}"; message M {{}}')
+    ours = resolve([read_text(WELL_KNOWN[name], name)])
+    assert {name: one for name, one in theirs.messages.items() if name != "M"} == ours.messages
+    assert theirs.enums == ours.enums
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "it has no message"),
+        ("message;", "where a name is expected"),
+        ("message M {", "it ends too early"),
+        ('message M { string a = "b"; }', "its line 1 has '\"b\"' where a number is expected"),
+        ("\nmessage M { Other a = 1; }", "its field M.a has the type Other, which is not there"),
+        ("message M { int32 a = 1; int32 b = 1; }", "its message M has a field twice"),
+        ("message M { } message M { }", "it has M twice"),
+        ("message M { int32 a = 0; }", "its field M.a has the number 0"),
+        ("message M { map<float, string> a = 1; }", None),
+        ("message M { map<M, string> a = 1; }", "where a map with keys that are numbers"),
+        ('syntax = "proto4";', "its syntax 'proto4' is neither proto2 nor proto3"),
+        ('import "a', "its line 1 has a text without an end"),
+        pytest.param("\n/*" * 50_000, "its line 2 has a comment without an end", id="comment"),
+        ("message A { " * 40, "it has more than 32 messages in each other"),
+        ("select;", "it has 'select' where a message, an enum or an import is expected"),
+        ("AAAA", "it is no descriptor set"),
+        ("A", "it is neither a .proto text nor base64"),
+    ],
+)
+def test_what_is_no_schema_is_told(text: str, told: str | None) -> None:
+    if told is None:
+        read_schema(text)
+        return
+    with pytest.raises(ProtobufError) as error:
+        read_schema(text).message(None)
+    assert told in str(error.value)
+
+
+TYPES: dict[str, tuple[str, Any]] = {
+    "bool a": ("bool", "false"), "sint32 a": ("int32", "0"), "uint32 a": ("int64", "0"), "sfixed64 a": ("int64", "0"),
+    "fixed64 a": ("decimal(20,0)", "0"), "float a": ("float32", "0"), "double a": ("float64", "0"),
+    "string a": ("string", '""'), "bytes a": ("binary[base64]", '""'), "E a": ("string", '"E0"'),
+    "optional int32 a": ("int32", None), "repeated string a": ("list<string not null>", "[]"),
+    "map<int64, I> a": ("map<string, struct<x: int32 not null> not null>", "{}"),
+    "google.protobuf.Timestamp a": ("timestamp[us]", None), "google.protobuf.Value a": ("json", None),
+    "google.protobuf.UInt64Value a": ("decimal(20,0)", None), "I a": ("struct<x: int32 not null>", None),
+    "google.protobuf.Duration a": ("struct<seconds: int64 not null, nanos: int32 not null>", None),
+    "M a": ("M has itself in it", None), "N a": ("it has no fields", None), "int32 kafka_a": ("kafka_ is for", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", TYPES)
+def test_columns_fit_all_that_a_message_can_hold(field: str) -> None:
+    imports = "".join(f'import "{name}";' for name in WELL_KNOWN)
+    others = "message I { int32 x = 1; } message N {} enum E { E0 = 0; }"
+    text = f'syntax = "proto3"; {imports} message M {{ {field} = 1; }} {others}'
+    [column] = columns_of(text, "M", as_reader=True)
+    type_, default = TYPES[field]
+    assert (str(column.type) if column.type is not None else column.remark).startswith(type_)
+    assert column.default == default
+    assert column.required == (default is not None)
+    [loose] = columns_of(text, None)
+    assert (loose.required, loose.default) == (False, None)
