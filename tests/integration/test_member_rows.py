@@ -145,7 +145,9 @@ def downloaded(scene: Scene, topic: str, folder: Path) -> Path:
 
 
 def manifest_of(scene: Scene, topic: str, **spec: Any) -> Path:
-    parquet = {"kafkaColumns": ["partition", "offset", "timestamp"], "rowGroupBytes": "64Ki"}
+    parquet: dict[str, Any] = {"kafkaColumns": ["partition", "offset", "timestamp"], "rowGroupBytes": "64Ki"}
+    parquet |= {"pageBytes": "16Ki", "pageIndex": True, "withoutDictionary": ["raw", "attrs"]}
+    parquet |= {"bloomFilters": [{"field": "id"}, {"field": "geo.country"}]}
     output = {"format": "parquet", "parquet": parquet, "partitionBy": BY_DAY}
     rows = {"output": output, "parser": {"type": "json"}, "schema": {"fields": FIELDS}}
     return scene.manifest(kafka={"topics": [topic]}, **(rows | spec))
@@ -183,6 +185,7 @@ def test_rows_of_members_of_which_one_is_killed(
     }
     files = downloaded(scene, name, tmp_path / "files")
     assert_rows(spark.read.parquet(str(files)).collect(), last)
+    assert spark.read.parquet(str(files)).where(f"id = {event(1)['id']}").count() == 2  # by filters and page index
     assert_quarantine(spark, files / QUARANTINE, last)
 
 

@@ -7,7 +7,7 @@ has the figures.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import IO, Final, cast
+from typing import IO, Any, Final, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +22,8 @@ RULES: Final = 1
 """Raise it when an object gets another extension, or records become other columns, rows or row groups."""
 
 _LEVELS: Final = {"zstd": 3, "gzip": 6}
+_FALSE_POSITIVES: Final = 0.01
+"""Of the values that a row group does not have: the share of which its Bloom filter says that it may."""
 
 
 class PageCompression(StrEnum):
@@ -41,6 +43,12 @@ class ParquetOptions:
     kafka_columns: tuple[str, ...] = ()
     row_group_bytes: int = 32 << 20
     """Keys and values that make a row group."""
+    page_bytes: int = 1 << 20
+    page_index: bool = False
+    without_dictionary: tuple[str, ...] = ()
+    """Paths of fields below which no column has a dictionary."""
+    bloom_filters: tuple[tuple[str, int], ...] = ()
+    """Paths of columns, and for how many different values of a row group their filters are made."""
     keeps_tombstones: bool = False
     """Whether a record with a null value is a row of nulls, or left out."""
     schema: pa.Schema | None = None
@@ -80,6 +88,32 @@ class ParquetFormat:
         return ParquetEncoder(options, identity, columns)
 
 
+def _of_columns(options: ParquetOptions, schema: pa.Schema) -> dict[str, Any]:
+    """Return the settings of single columns. Files of quarantine have others than those that options name."""
+    paths = [path for field in schema for path in leaf_paths(field)]
+    plain = [f"{path}." for path in options.without_dictionary]
+    filters = {path: {"ndv": distinct, "fpp": _FALSE_POSITIVES} for path, distinct in options.bloom_filters}
+    return {
+        "use_dictionary": [one for one in paths if not f"{one}.".startswith(tuple(plain))] if plain else True,
+        "bloom_filter_options": {path: filters[path] for path in paths if path in filters} or None,
+    }
+
+
+def leaf_paths(field: "pa.Field[Any]", around: str = "") -> Iterator[str]:
+    """Yield the names that Parquet gives to the columns of a field."""
+    path = around + field.name
+    if pa.types.is_struct(field.type):
+        for one in field.type:
+            yield from leaf_paths(one, f"{path}.")
+    elif pa.types.is_list(field.type):
+        yield from leaf_paths(cast("Any", field.type).value_field.with_name("element"), f"{path}.list.")
+    elif pa.types.is_map(field.type):
+        yield f"{path}.key_value.key"
+        yield from leaf_paths(cast("Any", field.type).item_field.with_name("value"), f"{path}.key_value.")
+    else:
+        yield path
+
+
 class ParquetEncoder:
     """`formats.base.Encoder` for Parquet. Exhaust what a call returns before the next call."""
 
@@ -99,6 +133,9 @@ class ParquetEncoder:
             version="2.6",
             store_schema=False,
             write_page_checksum=True,
+            data_page_size=options.page_bytes,
+            write_page_index=options.page_index,
+            **_of_columns(options, columns.schema),
         )
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:

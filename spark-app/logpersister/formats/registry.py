@@ -68,6 +68,10 @@ def _parquet(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Fo
             compression=PageCompression(output.compression),
             kafka_columns=settings.kafka_columns,
             row_group_bytes=settings.row_group_bytes,
+            page_bytes=settings.page_bytes,
+            page_index=settings.page_index,
+            without_dictionary=settings.without_dictionary,
+            bloom_filters=tuple((one.field, one.distinct) for one in settings.bloom_filters),
             keeps_tombstones=settings.tombstones == "null",
             schema=None if schema is None else row_columns(schema),
         )

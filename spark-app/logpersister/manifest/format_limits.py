@@ -4,15 +4,44 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from logpersister.manifest.problems import Finding
-from logpersister.manifest.types import ListOf, MapOf, Member, Struct, Type
+from logpersister.manifest.format_settings import ParquetSpec
+from logpersister.manifest.problems import Finding, PathStep
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.types import Binary, ListOf, MapOf, Member, Plain, Struct, Type
 
+NO_COLUMN: Final = "cannot have this option"
 NOT_IN_FORMAT: Final = "cannot hold the columns"
 """How every refusal begins."""
+VALUE: Final = "value"
+"""The column of values that are stored as they are."""
+_BYTES: Final = Binary()
 _AVRO_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _Located = tuple[str, Type]
 """The path of a field, as reasons of refusal have it, and its type."""
+
+
+def parquet_findings(settings: ParquetSpec, schema: SchemaSpec | None) -> Iterator[Finding]:
+    """Yield which options are about columns that files do not have, or that cannot have them."""
+    at: tuple[PathStep, ...] = ("output", "parquet")
+    columns: dict[str, Type] = {f"kafka_{name}": _BYTES for name in settings.kafka_columns}
+    columns |= {VALUE: _BYTES} if schema is None else dict(_fields(schema.columns, ""))
+    for index, path in enumerate(settings.without_dictionary):
+        if path not in columns:
+            yield _no_column(path, (*at, "withoutDictionary", index))
+    for index, one in enumerate(settings.bloom_filters):
+        where = (*at, "bloomFilters", index, "field")
+        if one.field not in columns:
+            yield _no_column(one.field, where)
+        elif isinstance(columns[one.field], Struct | ListOf | MapOf) or columns[one.field] == Plain("bool"):
+            told = f"{NO_COLUMN}: it is of type {columns[one.field]}"
+            yield Finding(told, "name a field of text, bytes, numbers or times", where, f'"{one.field}"')
+
+
+def _no_column(path: str, at: tuple[PathStep, ...]) -> Finding:
+    told = f"{NO_COLUMN}: it is no column of the files"
+    remedy = "name a field of spec.schema (value without one), or kafka_key and the like with kafkaColumns"
+    return Finding(told, remedy, at, f'"{path}"')
 
 
 def format_findings(format_: str, columns: Iterable[Member]) -> Iterator[Finding]:

@@ -5,7 +5,8 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Condition, Model, Size, Text, Unique
+from logpersister.manifest.constraint import Condition, Flag, Model, Size, Text, Unique, Whole
+from logpersister.manifest.partition_rule import FieldPath
 from logpersister.manifest.rule import rule
 
 KafkaColumn = Literal["topic", "partition", "offset", "timestamp", "key", "headers"]
@@ -67,6 +68,17 @@ class SequenceFileSpec(Model):
     """Treatment of a record whose value is null. `skip` leaves it out; `empty` writes an empty value."""
 
 
+class BloomFilterSpec(Model):
+    """A Bloom filter of each row group, by which readers skip those that cannot have a value."""
+
+    field: FieldPath
+    """Field of `spec.schema`, for example `user.id`, or a column of Kafka's own fields, such as `kafka_key`."""
+
+    distinct: Annotated[int, Whole(1, 100_000_000)] = 65_536
+    """Most different values of a row group. Up to so many, the filter takes one of a hundred other values for one of
+    them, and 10 to 20 bits for each that there is. Beyond, it errs more often."""
+
+
 class ParquetSpec(Model):
     """Settings of format ``parquet``: columns of `spec.schema`, or each value as it is in the column `value`."""
 
@@ -77,6 +89,21 @@ class ParquetSpec(Model):
     row_group_bytes: Annotated[int, Size("64Ki", "1Gi")] = 32 * 2**20
     """Size of a row group in bytes of keys and values, as Kafka has them. Larger: smaller files, faster scans. Smaller:
     less memory, and more large folders of a range in one pass (docs/formats.md)."""
+
+    page_bytes: Annotated[int, Size("16Ki", "16Mi")] = 2**20
+    """Size of a page in bytes of values before compression. Smaller: with `pageIndex`, readers read less for few
+    rows."""
+
+    page_index: Flag = False
+    """Whether files have the least and the greatest value of each page, by which readers skip pages."""
+
+    without_dictionary: Annotated[tuple[FieldPath, ...], Field(max_length=64), Unique()] = ()
+    """Fields whose values hardly repeat, such as ids: their columns get no dictionary, which takes time and memory. Of
+    a struct: all in it. Columns of Kafka's own fields are `kafka_key` and so on, and values without a schema
+    `value`."""
+
+    bloom_filters: Annotated[tuple[BloomFilterSpec, ...], Field(max_length=16)] = ()
+    """Bloom filters, for fields by whose exact values queries choose. Not of `bool`, lists and maps."""
 
     tombstones: Literal["skip", "null"] = "skip"
     """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all columns of the

@@ -12,7 +12,7 @@ from logpersister.manifest.accounts import ServiceAccountSpec
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.constraint import Duration, Model, Text, Whole, compiled, milliseconds
 from logpersister.manifest.folders import NO_FOLDERS, folder_findings
-from logpersister.manifest.format_limits import NOT_IN_FORMAT, format_findings
+from logpersister.manifest.format_limits import NO_COLUMN, NOT_IN_FORMAT, format_findings, parquet_findings
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import COLUMNAR, OutputSpec
 from logpersister.manifest.overrides import MOST_OVERRIDES, Override
@@ -368,6 +368,17 @@ class Spec(Model):
     def _the_format_has_the_columns(self) -> Sequence[Finding]:
         columns = () if self.row_schema is None else self.row_schema.columns
         return list(format_findings(self.output.format, columns))
+
+    @rule(
+        NotInCel("it would have to understand the types of the schema"),
+        NO_COLUMN,
+        "name a column of the files",
+        *("output", "parquet"),
+    )
+    def _options_are_of_columns(self) -> Sequence[Finding]:
+        if self.output.parquet is None or (self.row_schema is not None and self.row_schema.asks_registry):
+            return []  # told when the registry has said what the fields are
+        return list(parquet_findings(self.output.parquet, self.row_schema))
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),

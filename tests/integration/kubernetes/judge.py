@@ -20,6 +20,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     ),
     "has a field of type json, which Avro values do not have": "it would have to understand the types of the schema",
     "cannot be the columns": "it would have to understand Avro and protobuf",
+    "cannot have this option": "it would have to understand the types of the schema",
     "cannot hold the columns": "it would have to understand the types of the schema",
     "cannot name folders": "it would have to understand the types of the schema",
     "has two levels with folders of one name": (

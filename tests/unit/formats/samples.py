@@ -1,6 +1,7 @@
 """Records for the tests of formats: as plain tuples, as batches cut in any way, and how to encode them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -42,14 +43,20 @@ SEQUENCEFILE_FORMATS = [
     )
     for key, tombstones in zip(KeyLayout, Tombstones, strict=True)
 ]
+_OPTIONS = ParquetOptions(
+    page_bytes=16 << 10, page_index=True, without_dictionary=("kafka_key",), bloom_filters=(("value", 1000),)
+)
 PARQUET_FORMATS = [
-    ParquetFormat(ParquetOptions(compression, kafka_columns, row_group_bytes, keeps_tombstones))
-    for compression, kafka_columns, row_group_bytes, keeps_tombstones in (
-        (PageCompression.ZSTD, ("topic", "partition", "offset", "timestamp", "key"), 1 << 20, True),
-        (PageCompression.SNAPPY, (), 500, False),
-        (PageCompression.GZIP, ("offset",), 64 << 20, False),
-        (PageCompression.NONE, ("key",), 70_000, True),
-    )
+    ParquetFormat(replace(_OPTIONS, row_group_bytes=300_000, kafka_columns=("key",))),
+    *(
+        ParquetFormat(ParquetOptions(compression, kafka_columns, row_group_bytes, keeps_tombstones))
+        for compression, kafka_columns, row_group_bytes, keeps_tombstones in (
+            (PageCompression.ZSTD, ("topic", "partition", "offset", "timestamp", "key"), 1 << 20, True),
+            (PageCompression.SNAPPY, (), 500, False),
+            (PageCompression.GZIP, ("offset",), 64 << 20, False),
+            (PageCompression.NONE, ("key",), 70_000, True),
+        )
+    ),
 ]
 JSONL_FORMATS = [
     JsonLinesFormat(JsonLinesOptions(compression, kafka_columns, keeps_tombstones))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from logpersister.formats.row_groups import RowGroups
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
 from logpersister.records.escaping import QUARANTINE
 from tests.examples import examples
 from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
@@ -47,6 +47,43 @@ def test_the_machine_s_time_zone_is_not_in_the_bytes() -> None:
 
 def read(content: bytes) -> pa.Table:
     return pq.read_table(io.BytesIO(content))
+
+
+def test_options_of_columns_reach_the_files_and_change_no_row() -> None:
+    options = {
+        "withoutDictionary": ["tags", "kafka_key"],
+        "bloomFilters": [{"field": "text", "distinct": 50}, {"field": "kafka_key"}],
+        "pageBytes": "16Ki",
+        "pageIndex": True,
+    }
+    written = files(output_of(**options), [batch(RECORDS)])
+    assert files(output_of(**options), cut(batch(RECORDS), range(0, 2500, 70))) == written
+    assert read(written[""]).equals(read(WHOLE[""]))
+    assert read(written[QUARANTINE]).equals(read(WHOLE[QUARANTINE]))
+    group = pq.ParquetFile(io.BytesIO(written[""])).metadata.row_group(0)
+    columns: list[Any] = [group.column(number) for number in range(group.num_columns)]
+    with_dictionary = {one.path_in_schema for one in columns if "RLE_DICTIONARY" in one.encodings}
+    assert with_dictionary == {"n", "at", "text", *(f"kafka_{name}" for name in EVERYTHING if name != "key")}
+    assert {one.path_in_schema for one in columns if one.bloom_filter_offset} == {"text", "kafka_key"}
+    assert all(one.has_column_index and one.has_offset_index for one in columns)
+    refused = pq.ParquetFile(io.BytesIO(written[QUARANTINE])).metadata.row_group(0)
+    key: Any = refused.column(refused.num_columns - 1)
+    assert key.bloom_filter_offset
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        *("int8", "int64", "float32", "float64", "string", "date", "json", "binary[base64]", "time[ms]", "time[us]"),
+        *("timestamp[s]", "timestamp[ns]", "decimal(5,2)", "decimal(38,0)"),
+    ],
+)
+def test_each_type_can_have_a_bloom_filter(type_: str) -> None:
+    schema = SchemaSpec(fields=(FieldSpec(name="a", type=f"struct<b: {type_}>"),))
+    output = output_of(bloomFilters=[{"field": "a.b"}])
+    (content,) = files(output, [batch([Record(1, 5, None, b"{}")])], schema).values()
+    column: Any = pq.ParquetFile(io.BytesIO(content)).metadata.row_group(0).column(0)
+    assert column.bloom_filter_offset
 
 
 def test_columns_and_rows() -> None:

@@ -163,7 +163,15 @@ BY_SCHEMA: dict[str, Any] = {
         "output": {
             "format": "parquet",
             "compression": "snappy",
-            "parquet": {"kafkaColumns": ["offset", "key"], "rowGroupBytes": "8Mi", "tombstones": "null"},
+            "parquet": {
+                "kafkaColumns": ["offset", "key"],
+                "rowGroupBytes": "8Mi",
+                "tombstones": "null",
+                "pageBytes": "64Ki",
+                "pageIndex": True,
+                "withoutDictionary": ["kafka_key"],
+                "bloomFilters": [{"field": "kafka_key", "distinct": 1000}],
+            },
             "partitionBy": [
                 {"date": {"granularity": "day", "field": "seen"}},
                 {"field": "id", "prefix": "of="},

@@ -154,6 +154,13 @@ ACCEPTED: list[dict[str, Any]] = [
     {F + "format": "parquet", F + "compression": "snappy"},
     {F + "format": "parquet", F + "parquet": {"kafkaColumns": ["headers", "topic"], "rowGroupBytes": "1Gi"}},
     {F + "format": "parquet", F + "parquet": {"tombstones": "null", "rowGroupBytes": "64Ki"}},
+    {F + "format": "parquet", F + "parquet": {"pageBytes": "16Ki", "pageIndex": True, "withoutDictionary": ["value"]}},
+    rows({"name": "a", "type": "struct<b: list<int8>, c: date>"})
+    | {F + "format": "parquet", F + "parquet": {"withoutDictionary": ["a.b"], "bloomFilters": [{"field": "a.c"}]}},
+    {
+        F + "format": "parquet",
+        F + "parquet": {"kafkaColumns": ["key"], "bloomFilters": [{"field": "kafka_key", "distinct": 1}]},
+    },
     rows({"name": "id", "type": "int64", "required": True}, {"name": "@timestamp", "type": "timestamp[ns]"}),
     rows({"name": "at", "type": " list < map<string,timestamp[ms] not null>> ", "format": "epoch[ns]"}),
     rows({"name": "a", "type": "struct<a: struct<a: decimal(38,38), $b-c: json not null>, list: time[us]>"}),
@@ -386,6 +393,20 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({F + "parquet": {}}, "spec.output.parquet: contradicts format text; remove it, or set format to parquet"),
     ({F + "format": "parquet", F + "text": {}}, "spec.output.text: contradicts format parquet"),
     ({F + "jsonl": {}}, "spec.output.jsonl: contradicts format text; remove it, or set format to jsonl"),
+    (
+        {F + "format": "parquet", F + "parquet": {"bloomFilters": [{"field": "kafka_key"}]}},
+        'output.parquet.bloomFilters[0].field: "kafka_key" cannot have this option: it is no column of the files; name',
+    ),
+    (
+        rows({"name": "a", "type": "int8"})
+        | {F + "format": "parquet", F + "parquet": {"withoutDictionary": ["value"]}},
+        'output.parquet.withoutDictionary[0]: "value" cannot have this option: it is no column of the files; name a',
+    ),
+    (
+        rows({"name": "a", "type": "bool"})
+        | {F + "format": "parquet", F + "parquet": {"bloomFilters": [{"field": "a"}]}},
+        'output.parquet.bloomFilters[0].field: "a" cannot have this option: it is of type bool; name a field of text',
+    ),
     ({F + "avro": {}}, "spec.output.avro: contradicts format text; remove it, or set format to avro"),
     ({F + "format": "avro", F + "compression": "gzip"}, "is not possible in format avro; write one of: deflate, zstd"),
     (
