@@ -7,6 +7,7 @@ mod avro;
 mod damage;
 mod lines;
 mod numbers;
+mod protobuf;
 mod reasons;
 mod times;
 mod values;

@@ -1,0 +1,112 @@
+//! Protobuf: messages that are damaged at random, put together or cut: each gets the answer and the row that it gets alone.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, BinaryArray};
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
+use logpersister_native::{Framing, ProtobufParser, REASONS, Rows};
+
+use crate::common::{Random, mutate};
+use crate::{field, list, map, noted, required, structure};
+
+const SCHEMA: &str = r#"{"roots":[["M",[["M.I",[]]]]],"enums":{"E":{"closed":true,"values":[[0,"A"],[2,"B"]]}},"messages":{
+    "M":[{"number":1,"name":"n","kind":"int64","oneof":0,"presence":true},{"number":2,"name":"s","kind":"string"},
+        {"number":3,"name":"l","kind":"message","of":"M","repeated":true},
+        {"number":4,"name":"m","kind":"message","of":"Entry","repeated":true,"map":true},
+        {"number":5,"name":"t","kind":"message","of":"google.protobuf.Timestamp","oneof":0,"presence":true},
+        {"number":6,"name":"g","kind":"group","of":"M","presence":true},
+        {"number":7,"name":"p","kind":"sint32","repeated":true},
+        {"number":8,"name":"j","kind":"message","of":"google.protobuf.Struct","presence":true}],
+    "M.I":[{"number":1,"name":"n","kind":"fixed32"}],
+    "Entry":[{"number":1,"name":"key","kind":"string"},{"number":2,"name":"value","kind":"enum","of":"E"}],
+    "google.protobuf.Struct":[],"google.protobuf.Timestamp":[]}}"#;
+
+const GOOD: [&[u8]; 4] = [
+    b"\x08\x07\x12\x01a\x1a\x02\x08\x01\x1a\x00\x22\x05\x0a\x01k\x10\x02",
+    b"\x2a\x02\x08\x05\x33\x08\x05\x12\x01x\x34\x3a\x02\x01\x02\x38\x03",
+    b"\x42\x07\x0a\x05\x0a\x01a\x12\x00\x22\x03\x0a\x01k\x22\x03\x0a\x01k",
+    b"",
+];
+
+fn parser(framing: Framing) -> ProtobufParser {
+    let items = || Fields::from(vec![field("n", DataType::Int8), field("s", DataType::Binary)]);
+    let fields = vec![
+        field("n", DataType::Int64),
+        required("s", DataType::Utf8),
+        required("l", list(required("item", structure(items().iter().map(|one| one.as_ref().clone()).collect())))),
+        field("m", map(field("value", DataType::Utf8))),
+        field("t", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))),
+        field("g", structure(items().iter().map(|one| one.as_ref().clone()).collect())),
+        field("p", list(Field::new("item", DataType::Int32, false))),
+        noted(field("j", DataType::Utf8), "json"),
+    ];
+    ProtobufParser::new(Arc::new(Schema::new(fields)), framing, None).unwrap()
+}
+
+fn parse<T: AsRef<[u8]>>(parser: &ProtobufParser, values: &[T]) -> (Rows, Vec<u128>) {
+    let (rows, unknown) = parser.parse(&BinaryArray::from_iter_values(values)).unwrap();
+    let accepted = rows.reasons.values().iter().filter(|reason| **reason == 0).count();
+    assert_eq!((rows.batch.num_rows(), rows.reasons.len()), (accepted, values.len()));
+    for column in rows.batch.columns() {
+        column.to_data().validate_full().unwrap();
+    }
+    (rows, unknown)
+}
+
+fn reasons(rows: &Rows) -> Vec<&'static str> {
+    rows.reasons.values().iter().map(|reason| REASONS[usize::from(*reason)]).collect()
+}
+
+#[test]
+fn headers_name_the_schema_and_the_message() {
+    let parser = parser(Framing::Confluent);
+    let values: [&[u8]; 5] = [
+        b"\0\0\0\0\x07\0\x08\x01",
+        b"\0\0\0\0\x07\x04\0\0\x0d\x01\0\0\0",
+        b"\0\0\0\0\x07\x02\x02",
+        b"\0\0\0\0\x07\x01",
+        b"\0\0\0\0\x08\0",
+    ];
+    assert_eq!(parse(&parser, &values).1, [7, 8]);
+    parser.add_writer(7, SCHEMA).unwrap();
+    parser.refuse_writer(8);
+    let (rows, unknown) = parse(&parser, &values);
+    // A fixed32 becomes the column; but the message has none of the required text.
+    assert_eq!(reasons(&rows), ["accepted", "other_schema", "other_schema", "no_header", "other_schema"]);
+    assert_eq!(unknown, []);
+    assert!(parser.problem(values[1]).unwrap().contains("s: it is required"));
+    assert!(parser.problem(values[2]).unwrap().contains("does not have the message"));
+    assert_eq!(parser.problem(values[0]), None);
+    assert!(parser.add_writer(1, "{}").is_err());
+}
+
+#[test]
+fn damaged_messages_do_not_touch_their_neighbours() {
+    let parser = parser(Framing::Plain);
+    parser.add_writer(0, SCHEMA).unwrap();
+    assert_eq!(reasons(&parse(&parser, &GOOD).0), ["accepted"; 4]);
+    let mut random = Random(11);
+    for _ in 0..2_000 {
+        let values: Vec<Vec<u8>> = (0..6)
+            .map(|_| {
+                let mut value: Vec<u8> =
+                    (0..=random.below(3)).flat_map(|_| GOOD[random.below(GOOD.len())].to_vec()).collect();
+                if random.below(2) == 0 && !value.is_empty() {
+                    mutate(&mut random, &mut value);
+                }
+                value
+            })
+            .collect();
+        let (together, _) = parse(&parser, &values);
+        let mut row = 0;
+        for (index, value) in values.iter().enumerate() {
+            let (alone, _) = parse(&parser, &[value]);
+            assert_eq!(alone.reasons.value(0), together.reasons.value(index));
+            assert_eq!(alone.paths.slice(0, 1), together.paths.slice(index, 1));
+            if alone.batch.num_rows() == 1 {
+                assert_eq!(alone.batch, together.batch.slice(row, 1));
+                row += 1;
+            }
+        }
+    }
+}
