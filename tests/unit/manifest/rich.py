@@ -244,7 +244,11 @@ BY_MESSAGE: dict[str, Any] = {
             "protobuf": "package shop; message Item { } message Click { required int64 id = 1; }",
             "message": "shop.Click",
         },
-        "output": {"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
+        "output": {
+            "format": "avro",
+            "avro": {"kafkaColumns": ["offset"], "tombstones": "null"},
+            "partitionBy": [{"field": "id", "prefix": "of="}],
+        },
     },
 }
 
