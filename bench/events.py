@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 import fastavro
+import msgpack
 from google.protobuf import json_format, timestamp_pb2
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
@@ -37,6 +38,20 @@ SCHEMA: Final[Mapping[str, Any]] = {
         {"name": "message", "type": "string"},
     ]
 }
+
+FLAT: Final[Mapping[str, Any]] = {
+    "fields": [
+        one for one in SCHEMA["fields"] if one["name"] in ("id", "at", "type", "ok", "amount", "user", "message")
+    ]
+}
+"""The fields of an event that lines of text can have."""
+CSV_LINE: Final = '{id},{at},{type},{ok},{amount},{user},"{message}"'
+LOG_LINE: Final = '{at} [{type}] {id} {user} ok={ok} amount={amount} "{message}"'
+PATTERN: Final = (
+    r"(?P<at>\S+) \[(?P<type>[a-z]+)\] (?P<id>\d+) (?P<user>[0-9a-f]+) ok=(?P<ok>\w+) "
+    r'amount=(?P<amount>[\d.]+) "(?P<message>[^"]*)"'
+)
+"""Of a `LOG_LINE`."""
 
 _OPTIONAL_TEXT: Final = ["null", "string"]
 AVRO: Final[Mapping[str, Any]] = {
@@ -118,6 +133,22 @@ def protobuf_event(text: str) -> bytes:
     """Return an event as a producer with a schema registry writes it: the first message of its file."""
     message = json_format.ParseDict(json.loads(text), _message_class()())
     return b"\0" + WRITER_ID.to_bytes(4, "big") + b"\0" + message.SerializeToString()
+
+
+def messagepack_event(text: str) -> bytes:
+    """Return an event in MessagePack, its timestamp in MessagePack's own type."""
+    document = json.loads(text)
+    packed: bytes = msgpack.packb(document | {"at": datetime.fromisoformat(document["at"])}, datetime=True)
+    return packed
+
+
+def line_of(text: str, form: str) -> bytes:
+    """Return an event as a line of as many bytes; what lines cannot have becomes more of the message."""
+    document = json.loads(text) | {"ok": "true" if '"ok":true' in text else "false"}
+    size = len(text.encode())
+    without = len(form.format(**document | {"message": ""}))
+    message = document["message"] + " lines have one text where values have lists and maps" * 20
+    return form.format(**document | {"message": message[: size - without].ljust(size - without)}).encode()
 
 
 def event(chance: random.Random, size: int) -> str:

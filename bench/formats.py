@@ -1,7 +1,8 @@
 """``make bench ARGS=formats``: what formats cost, alone: MB of values per CPU second, from records to bytes.
 
 Values are JSON events. Cases with a schema have its parser in them; the others take values as they are. Avro and
-protobuf values are the same events, and counted as their JSON.
+protobuf values are the same events, and counted as their JSON, and so are those of MessagePack; lines of text have no
+lists and maps, but as many bytes.
 """
 
 import argparse
@@ -19,12 +20,26 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import machine
-from bench.events import AVRO, PROTOBUF, SCHEMA, avro_event, event, protobuf_event
+from bench.events import (
+    AVRO,
+    CSV_LINE,
+    FLAT,
+    LOG_LINE,
+    PATTERN,
+    PROTOBUF,
+    SCHEMA,
+    avro_event,
+    event,
+    line_of,
+    messagepack_event,
+    protobuf_event,
+)
 from bench.spread import Spread
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
+from logpersister.manifest.line_parsers import RegexSpec
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import Parser, ParserSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
@@ -34,8 +49,25 @@ from logpersister.records.writers import WriterSchema
 
 BATCH_BYTES = 4 << 20
 WIDTH = 100
-VALUES, ROWS, AVRO_ROWS, PROTOBUF_ROWS = "values", "rows", "Avro rows", "protobuf rows"
-PARSERS: Mapping[str, Parser] = {VALUES: "bytes", ROWS: "json", AVRO_ROWS: "avro", PROTOBUF_ROWS: "protobuf"}
+VALUES, ROWS, AVRO_ROWS, MESSAGEPACK_ROWS = "values", "rows", "Avro rows", "MessagePack rows"
+PROTOBUF_ROWS, CSV_ROWS, PATTERN_ROWS = "protobuf rows", "CSV rows", "rows by a pattern"
+PARSERS: Mapping[str, ParserSpec] = {
+    VALUES: ParserSpec(),
+    ROWS: ParserSpec(type="json"),
+    AVRO_ROWS: ParserSpec(type="avro"),
+    MESSAGEPACK_ROWS: ParserSpec(type="messagepack"),
+    PROTOBUF_ROWS: ParserSpec(type="protobuf"),
+    CSV_ROWS: ParserSpec(type="csv"),
+    PATTERN_ROWS: ParserSpec(type="regex", regex=RegexSpec(pattern=PATTERN)),
+}
+WRITTEN: Mapping[str, Callable[[str], bytes]] = {
+    AVRO_ROWS: avro_event,
+    PROTOBUF_ROWS: protobuf_event,
+    MESSAGEPACK_ROWS: messagepack_event,
+    CSV_ROWS: lambda text: line_of(text, CSV_LINE),
+    PATTERN_ROWS: lambda text: line_of(text, LOG_LINE),
+}
+"""How an event is written where it is not JSON."""
 OUTPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "text, none": (VALUES, {"format": "text", "compression": "none"}),
     "text, gzip": (VALUES, {"format": "text", "compression": "gzip"}),
@@ -45,6 +77,9 @@ OUTPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "parquet zstd, rows": (ROWS, {"format": "parquet"}),
     "parquet zstd, rows of Avro": (AVRO_ROWS, {"format": "parquet"}),
     "parquet zstd, rows of protobuf": (PROTOBUF_ROWS, {"format": "parquet"}),
+    "parquet zstd, rows of MessagePack": (MESSAGEPACK_ROWS, {"format": "parquet"}),
+    "parquet zstd, rows of CSV": (CSV_ROWS, {"format": "parquet"}),
+    "parquet zstd, rows by a pattern": (PATTERN_ROWS, {"format": "parquet"}),
     "parquet snappy, rows": (ROWS, {"format": "parquet", "compression": "snappy"}),
     "avro deflate, `value` only": (VALUES, {"format": "avro"}),
     "avro none, rows": (ROWS, {"format": "avro", "compression": "none"}),
@@ -102,8 +137,9 @@ def measure(case: Case, batch: pa.RecordBatch, megabytes: int) -> None:
     """Write one object of so much payload; note MB of values per CPU second of this process."""
     kind, document = OUTPUTS[case.output]
     output = OutputSpec.model_validate(document)
-    schema = SchemaSpec.model_validate(SCHEMA) if kind != VALUES else None
-    parser = ParserSpec(type=PARSERS[kind])
+    fields = {VALUES: None, CSV_ROWS: FLAT, PATTERN_ROWS: FLAT}.get(kind, SCHEMA)
+    schema = None if fields is None else SchemaSpec.model_validate(fields)
+    parser = PARSERS[kind]
     layout = layout_of(output, parser, schema, Registered(kind))
     encoder = make_format(output, parser, schema).encoder(ObjectIdentity(Range(TopicPartition("t", 0), 0, 1), ""))
     payload = batch.num_rows * case.size
@@ -138,9 +174,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(machine.describe(), flush=True)
     cases = [Case(output, size) for output in OUTPUTS for size in options.sizes]
     samples = {(size, kind): sample(size) for size in options.sizes for kind in (VALUES, ROWS)}
-    for size in options.sizes:
-        samples[size, AVRO_ROWS] = rewritten(samples[size, ROWS], avro_event)
-        samples[size, PROTOBUF_ROWS] = rewritten(samples[size, ROWS], protobuf_event)
+    for kind, write in WRITTEN.items():
+        samples |= {(size, kind): rewritten(samples[size, ROWS], write) for size in options.sizes}
     for _ in range(options.rounds):
         for case in cases:
             measure(case, samples[case.size, OUTPUTS[case.output][0]], options.megabytes)

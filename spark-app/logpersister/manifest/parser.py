@@ -3,10 +3,11 @@
 from typing import Annotated, Final, Literal
 
 from logpersister.manifest.constraint import Model
+from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
 from logpersister.manifest.rule import rule
 from logpersister.manifest.shares import Percent
 
-Parser = Literal["bytes", "json", "avro", "protobuf"]
+Parser = Literal["bytes", "json", "avro", "protobuf", "messagepack", "csv", "regex"]
 UnknownFields = Literal["drop", "refuse"]
 Framing = Literal["confluent", "apicurio", "plain"]
 QuarantineFormat = Literal["output", "parquet"]
@@ -36,18 +37,25 @@ class ParserSpec(Model):
     deep), or with `spec.schema` one JSON object with these fields (docs/schemas.md). `avro`: each value must be an Avro
     record behind the id of its schema, which `spec.schema.registry` knows, and becomes the fields of `spec.schema`.
     `protobuf`: the same with a message of protobuf; its schema can also stand in `spec.schema.protobuf`.
-    Records with other values are stored unchanged in the topic's folder `_quarantine` (docs/parsers.md). Null values
-    are never parsed."""
+    `messagepack`: each value must be one MessagePack map with the fields of `spec.schema`. `csv`: each value must be
+    one CSV record with these fields, `regex`: a text that a pattern matches. Records with other values are stored
+    unchanged in the topic's folder `_quarantine` (docs/parsers.md). Null values are never parsed."""
 
     unknown_fields: UnknownFields = "drop"
     """Treatment of fields that `spec.schema` does not name, at every depth. `drop` leaves them out of the columns;
-    `refuse` stores the record in quarantine. Only with a schema; `refuse` only with `json`."""
+    `refuse` stores the record in quarantine. Only with a schema; `refuse` only with `json` and `messagepack`."""
 
     framing: Framing = "confluent"
     """Header of Avro and protobuf values. `confluent`: a zero byte and an id of 4 bytes, as Confluent's serializers
     write it by default, and for Avro Apicurio's since version 3; with protobuf also the indexes of the message.
     `apicurio`: a zero byte and an id of 8 bytes; with protobuf also the name of the message. `plain`: none; only with
     `protobuf`, whose schema then stands in `spec.schema.protobuf`."""
+
+    csv: CsvSpec | None = None
+    """How values of parser `csv` are written. Only with `csv`."""
+
+    regex: RegexSpec | None = None
+    """How values of parser `regex` are read. Needed with `regex`, and only with it."""
 
     quarantine: QuarantineSpec = QuarantineSpec()
     """Only with a parser that refuses values."""
@@ -88,6 +96,42 @@ class ParserSpec(Model):
     )
     def _avro_has_a_header(self) -> bool:
         return self.framing != "plain" or self.type != "avro"
+
+    @rule(
+        "!has(self.csv) || $type == 'csv'",
+        "has no meaning without parser csv",
+        "remove it, or set spec.parser.type to csv",
+        "csv",
+    )
+    def _csv_is_of_csv(self) -> bool:
+        return self.csv is None or self.type == "csv"
+
+    @rule(
+        "!has(self.regex) || $type == 'regex'",
+        "has no meaning without parser regex",
+        "remove it, or set spec.parser.type to regex",
+        "regex",
+    )
+    def _a_pattern_is_of_regex(self) -> bool:
+        return self.regex is None or self.type == "regex"
+
+    @rule(
+        "has(self.regex) || $type != 'regex'",
+        "is missing, and parser regex needs a pattern",
+        "set spec.parser.regex.pattern (docs/schemas.md#regular-expressions)",
+        "regex",
+    )
+    def _regex_has_a_pattern(self) -> bool:
+        return self.regex is not None or self.type != "regex"
+
+    @rule(
+        "$unknownFields == 'drop' || !($type in ['csv', 'regex'])",
+        "has no meaning for lines of text, whose fields are known",
+        "remove it",
+        "unknownFields",
+    )
+    def _lines_have_no_unknown_fields(self) -> bool:
+        return self.unknown_fields == "drop" or self.type not in ("csv", "regex")
 
     @rule(
         "$unknownFields == 'drop' || !($type in ['avro', 'protobuf'])",

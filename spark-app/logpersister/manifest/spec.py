@@ -17,6 +17,7 @@ from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import COLUMNAR, OutputSpec
 from logpersister.manifest.overrides import MOST_OVERRIDES, Override
 from logpersister.manifest.parser import REGISTERED, ParserSpec
+from logpersister.manifest.pattern import groups_of
 from logpersister.manifest.pods import PodTemplate
 from logpersister.manifest.problems import Finding, path_text
 from logpersister.manifest.quantity import format_size
@@ -26,7 +27,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, Rule, cel_literal, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
-from logpersister.manifest.types import Plain, leaves
+from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, leaves
 from logpersister.manifest.upload import Limits, UploadSpec
 
 Image = Annotated[
@@ -257,11 +258,20 @@ class Spec(Model):
     @rule(
         "!has(self.schema) || $parser.type != 'bytes'",
         "is set, and values are not parsed",
-        "set spec.parser.type to json, avro or protobuf, or remove it",
+        "set spec.parser.type, for example to json, or remove it",
         "schema",
     )
     def _a_schema_is_for_a_parser(self) -> bool:
         return self.row_schema is None or self.parser.type != "bytes"
+
+    @rule(
+        "has(self.schema) || $parser.type in ['bytes', 'json', 'avro', 'protobuf']",
+        "is missing, and this parser makes rows of it",
+        "name the fields of the values in spec.schema.fields (docs/schemas.md)",
+        "schema",
+    )
+    def _rows_have_a_schema(self) -> bool:
+        return self.row_schema is not None or self.parser.type in ("bytes", "json", "avro", "protobuf")
 
     @rule(
         "$parser.type != 'avro' || has(self.schema) && has(self.schema.registry)",
@@ -328,14 +338,63 @@ class Spec(Model):
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),
-        "has a field of type json, which Avro values do not have",
-        "write the type that the field has in the Avro schema, for example string or struct<a: int32>",
+        "has a field of type json, which Avro and MessagePack values do not have",
+        "write the type that the field has in the values, for example string or struct<a: int32>",
         *("schema", "fields"),
     )
-    def _avro_has_no_json(self) -> bool:
-        if self.row_schema is None or self.parser.type != "avro":
+    def _binary_values_have_no_json(self) -> bool:
+        if self.row_schema is None or self.parser.type not in ("avro", "messagepack"):
             return True
         return not any(leaf == Plain("json") for one in self.row_schema.columns for leaf in leaves(one.type))
+
+    @rule(
+        NotInCel("it would have to understand the types of the schema"),
+        "has a field of type struct, list or map, which lines of text do not have",
+        "take string, or json where the text is a JSON document",
+        *("schema", "fields"),
+    )
+    def _lines_have_plain_fields(self) -> bool:
+        if self.row_schema is None or self.parser.type not in ("csv", "regex"):
+            return True
+        return not any(isinstance(one.type, Struct | ListOf | MapOf) for one in self.row_schema.columns)
+
+    @rule(
+        NotInCel("comparing so many names costs more than the API server allows"),
+        "is none of the fields that values have",
+        "name it in spec.parser.csv.columns, or write a group for it in spec.parser.regex.pattern",
+        *("schema", "fields"),
+    )
+    def _lines_have_the_fields(self) -> Sequence[Finding]:
+        columns = () if self.row_schema is None else self.row_schema.columns
+        if self.parser.type == "csv" and self.parser.csv is not None and self.parser.csv.columns is not None:
+            known: Sequence[str] = self.parser.csv.columns
+            remedy = "add it to spec.parser.csv.columns, at its place in the values, or remove it"
+        elif self.parser.type == "regex" and self.parser.regex is not None:
+            known = groups_of(self.parser.regex.pattern)
+            remedy = "write for example (?P<{}>[^ ]*) into spec.parser.regex.pattern, or remove it"
+        else:
+            return []
+        return [
+            Finding(
+                "is none of the fields that values have",
+                remedy.format(one.name),
+                ("schema", "fields", place, "name"),
+                f'"{one.name}"',
+            )
+            for place, one in enumerate(columns)
+            if one.name not in known
+        ]
+
+    @rule(
+        NotInCel("it would have to understand the pattern"),
+        "has a group that is no field of spec.schema",
+        "add the field, or write (?:...) instead of the group",
+        *("parser", "regex", "pattern"),
+    )
+    def _groups_are_fields(self) -> bool:
+        if self.row_schema is None or self.parser.regex is None:
+            return True
+        return set(groups_of(self.parser.regex.pattern)) <= {one.name for one in self.row_schema.columns}
 
     @rule(
         "has(self.schema) || $parser.unknownFields == 'drop'",

@@ -14,7 +14,16 @@ from typing import Any, Final
 
 from logpersister.formats import registry
 from logpersister.manifest import LogPersister
-from logpersister.records import avro_rows, field_paths, parsers, paths, protobuf_rows, rows
+from logpersister.records import (
+    avro_rows,
+    field_paths,
+    line_rows,
+    messagepack_rows,
+    parsers,
+    paths,
+    protobuf_rows,
+    rows,
+)
 from logpersister.records.zones import WITHOUT_RULES, zone_rules
 from logpersister.storage import names
 
@@ -22,7 +31,14 @@ Rules = Mapping[str, int | str]
 """By rule: its version, or what stands for it."""
 
 _PARSERS: Final = {"json": parsers.JSON_RULES}
-_ROWS: Final = {"json": rows.RULES, "avro": avro_rows.AVRO_RULES, "protobuf": protobuf_rows.PROTOBUF_RULES}
+_ROWS: Final = {
+    "json": rows.RULES,
+    "avro": avro_rows.AVRO_RULES,
+    "protobuf": protobuf_rows.PROTOBUF_RULES,
+    "messagepack": messagepack_rows.MESSAGEPACK_RULES,
+    "csv": line_rows.CSV_RULES,
+    "regex": line_rows.REGEX_RULES,
+}
 _ZONE: Final = "zone:"
 
 _FIRST: Final = 1

@@ -1,6 +1,6 @@
 """Parsers: which values are what they must be, for whole batches at once.
 
-The only module but `records.rows` that knows the native parsers (``spark-app/native/src/json.rs``).
+Like the modules that make rows, it knows the native parsers (``spark-app/native/src/json.rs``).
 """
 
 from dataclasses import dataclass, replace

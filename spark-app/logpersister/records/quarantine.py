@@ -10,11 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import REGISTERED, ParserSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.avro_rows import AvroRows
 from logpersister.records.escaping import QUARANTINE
+from logpersister.records.line_rows import CsvRows, RegexRows
+from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.records.parsers import JsonParser, Parser
 from logpersister.records.paths import Assignment, Layout, make_layout
 from logpersister.records.protobuf_rows import ProtobufRows
@@ -62,8 +65,23 @@ def make_parser(parser: ParserSpec, schema: SchemaSpec | None, writers: Writers 
     """
     if schema is None:
         return JsonParser() if parser.type == "json" else None
-    if parser.type not in REGISTERED:
-        return make_rows(parser, schema)
+    match parser.type:
+        case "messagepack":
+            return MessagePackRows(schema, parser.unknown_fields)
+        case "csv":
+            return CsvRows(schema, parser.csv or CsvSpec())
+        case "regex":
+            if parser.regex is None:
+                raise ValueError("parser regex needs a pattern")
+            return RegexRows(schema, parser.regex)
+        case "avro" | "protobuf":
+            return _resolved_rows(parser, schema, writers)
+        case _:
+            return make_rows(parser, schema)
+
+
+def _resolved_rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
+    """Return what makes rows of values whose writers have schemas of their own."""
     if parser.framing == "plain":
         return ProtobufRows(schema, parser.framing, None)
     if writers is None:

@@ -232,6 +232,21 @@ def column_value(text: str, type_: Type, reading: Reading) -> Any:
     return _value(Node("string", [json.dumps(text)], 0, 1), type_, reading)
 
 
+def number_value(text: str, type_: Type, reading: Reading) -> Any:
+    """Return what the text of a number becomes in a column, as the number in JSON does. Raises `RefusalError`."""
+    if _NUMBER.fullmatch(text) is None:
+        raise RefusalError("bad_text")
+    return _value(Node("number", [text], 0, 1), type_, reading)
+
+
+def document_text(text: str) -> str:
+    """Return the text of a JSON document without white space outside of strings. Raises `RefusalError`."""
+    try:
+        return _checked(text.encode()).text
+    except RefusalError:
+        raise RefusalError("bad_text") from None
+
+
 def _expect(node: Node, kind: str) -> None:
     if node.kind != kind:
         raise RefusalError("wrong_type")

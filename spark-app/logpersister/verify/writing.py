@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
@@ -9,7 +10,10 @@ from logpersister.records.paths import Layout, make_layout
 from logpersister.records.quarantine import QuarantineLayout, layout_of
 from logpersister.records.writers import Writers
 from logpersister.verify.avro import AvroOracle
+from logpersister.verify.csv_record import CsvOracle
 from logpersister.verify.folders import FolderOracle
+from logpersister.verify.messagepack import MessagePackOracle
+from logpersister.verify.pattern import RegexOracle
 from logpersister.verify.protobuf import ProtobufOracle
 from logpersister.verify.rows import Oracle, RowOracle
 
@@ -27,15 +31,23 @@ class Writing:
     """By which schemas values were written that name them."""
 
     @property
-    def oracle(self) -> Oracle | None:
+    def oracle(self) -> Oracle | None:  # noqa: PLR0911 - one for each parser
         """What makes rows of values; None: nothing does."""
         if self.schema is None:
             return None
-        if self.parser.type == "protobuf":
-            return ProtobufOracle(self.schema, self.parser.framing, self.writers)
-        if self.writers is not None:
-            return AvroOracle(self.schema, self.parser.framing, self.writers)
-        return RowOracle(self.schema, self.parser.unknown_fields)
+        match self.parser.type:
+            case "protobuf":
+                return ProtobufOracle(self.schema, self.parser.framing, self.writers)
+            case "avro" if self.writers is not None:
+                return AvroOracle(self.schema, self.parser.framing, self.writers)
+            case "messagepack":
+                return MessagePackOracle(self.schema, self.parser.unknown_fields)
+            case "csv":
+                return CsvOracle(self.schema, self.parser.csv or CsvSpec())
+            case "regex" if self.parser.regex is not None:
+                return RegexOracle(self.schema, self.parser.regex)
+            case _:
+                return RowOracle(self.schema, self.parser.unknown_fields)
 
     @property
     def layout(self) -> Layout:

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch};
 use arrow_data::ArrayData;
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Schema};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use crate::{Aborted, Codec, Decompressor, Framing, Legacy, Request, UnknownFields};
+use crate::{Aborted, Codec, CsvSyntax, Decompressor, Framing, Legacy, Request, Rows, UnknownFields};
 
 pyo3::create_exception!(
     logpersister_native,
@@ -107,11 +107,7 @@ impl RowParser {
     #[pyo3(signature = (schema, *, unknown_fields))]
     fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str) -> PyResult<Self> {
         let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
-        let unknown_fields = match unknown_fields {
-            "drop" => UnknownFields::Drop,
-            "refuse" => UnknownFields::Refuse,
-            other => return Err(PyValueError::new_err(format!("unknown_fields is drop or refuse, not {other}"))),
-        };
+        let unknown_fields = unknown_fields_of(unknown_fields)?;
         crate::RowParser::new(schema, unknown_fields).map(Self).map_err(PyValueError::new_err)
     }
 
@@ -120,14 +116,30 @@ impl RowParser {
     /// Returns the rows of those that are accepted, a record batch of the schema in their order; for each value a position in
     /// REASONS, a uint8 array, 0 when it is accepted; and for each value the path of the field that is concerned, a string
     /// array, null when none is. Raises TypeError for another array.
-    fn parse(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
-        let values = binary(values)?;
-        let rows = py.detach(|| self.0.parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok((
-            rows.batch.to_pyarrow(py)?.unbind(),
-            rows.reasons.into_data().to_pyarrow(py)?.unbind(),
-            rows.paths.into_data().to_pyarrow(py)?.unbind(),
-        ))
+    fn parse(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<PyRows> {
+        parsed(py, values, |values| self.0.parse(values))
+    }
+}
+
+/// Makes typed rows of MessagePack values.
+///
+/// Arguments are those of RowParser.
+#[pyclass(frozen, module = "logpersister_native")]
+struct MessagePackParser(crate::MessagePackParser);
+
+#[pymethods]
+impl MessagePackParser {
+    #[new]
+    #[pyo3(signature = (schema, *, unknown_fields))]
+    fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str) -> PyResult<Self> {
+        let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
+        let unknown_fields = unknown_fields_of(unknown_fields)?;
+        crate::MessagePackParser::new(schema, unknown_fields).map(Self).map_err(PyValueError::new_err)
+    }
+
+    /// Parse the values of a binary array, as RowParser does.
+    fn parse(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<PyRows> {
+        parsed(py, values, |values| self.0.parse(values))
     }
 }
 
@@ -237,6 +249,59 @@ fn resolved(
     ))
 }
 
+/// Makes typed rows of CSV records (RFC 4180), one in each value.
+///
+/// `names` are those of a record's columns, in their order. `delimiter` is one character of ASCII; so are `quote` and
+/// `escape`, or empty. `null` is what stands for null where it is not in quotes. Raises ValueError for fields that cannot be
+/// read.
+#[pyclass(frozen, module = "logpersister_native")]
+struct CsvParser(crate::CsvParser);
+
+#[pymethods]
+impl CsvParser {
+    #[new]
+    #[pyo3(signature = (schema, *, names, delimiter, quote, escape, null))]
+    fn new(
+        schema: &Bound<'_, PyAny>,
+        names: Vec<String>,
+        delimiter: &str,
+        quote: &str,
+        escape: &str,
+        null: &str,
+    ) -> PyResult<Self> {
+        let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
+        let delimiter = sign(delimiter)?.ok_or_else(|| PyValueError::new_err("there is no delimiter"))?;
+        let syntax = CsvSyntax { delimiter, quote: sign(quote)?, escape: sign(escape)?, null: null.into() };
+        crate::CsvParser::new(schema, syntax, &names).map(Self).map_err(PyValueError::new_err)
+    }
+
+    /// Parse the values of a binary array, as RowParser does.
+    fn parse(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<PyRows> {
+        parsed(py, values, |values| self.0.parse(values))
+    }
+}
+
+/// Makes typed rows of texts that a pattern matches as a whole; a field is what the group of its name matches.
+///
+/// `null` is a text that stands for null. Raises ValueError for patterns and fields that cannot be read.
+#[pyclass(frozen, module = "logpersister_native")]
+struct RegexParser(crate::RegexParser);
+
+#[pymethods]
+impl RegexParser {
+    #[new]
+    #[pyo3(signature = (schema, *, pattern, null))]
+    fn new(schema: &Bound<'_, PyAny>, pattern: &str, null: Option<&str>) -> PyResult<Self> {
+        let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
+        crate::RegexParser::new(schema, pattern, null.map(Into::into)).map(Self).map_err(PyValueError::new_err)
+    }
+
+    /// Parse the values of a binary array, as RowParser does.
+    fn parse(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<PyRows> {
+        parsed(py, values, |values| self.0.parse(values))
+    }
+}
+
 /// Return the rows of a record batch, each as a JSON object and a line feed.
 ///
 /// The metadata `logpersister.notation` of a field says how bytes are written: "base64", "json" for documents, or "text" for
@@ -266,6 +331,40 @@ fn avro_fingerprint(schema: &str) -> PyResult<u64> {
     crate::avro_fingerprint(schema).map_err(PyValueError::new_err)
 }
 
+/// Rows, reasons and paths.
+type PyRows = (Py<PyAny>, Py<PyAny>, Py<PyAny>);
+
+fn parsed(
+    py: Python<'_>,
+    values: &Bound<'_, PyAny>,
+    parse: impl FnOnce(&BinaryArray) -> Result<Rows, ArrowError> + Send,
+) -> PyResult<PyRows> {
+    let values = binary(values)?;
+    let rows = py.detach(|| parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok((
+        rows.batch.to_pyarrow(py)?.unbind(),
+        rows.reasons.into_data().to_pyarrow(py)?.unbind(),
+        rows.paths.into_data().to_pyarrow(py)?.unbind(),
+    ))
+}
+
+/// A character of ASCII, or none.
+fn sign(text: &str) -> PyResult<Option<u8>> {
+    match text.as_bytes() {
+        [] => Ok(None),
+        [byte] if byte.is_ascii() => Ok(Some(*byte)),
+        _ => Err(PyValueError::new_err(format!("{text} is not one character of ASCII"))),
+    }
+}
+
+fn unknown_fields_of(word: &str) -> PyResult<UnknownFields> {
+    match word {
+        "drop" => Ok(UnknownFields::Drop),
+        "refuse" => Ok(UnknownFields::Refuse),
+        other => Err(PyValueError::new_err(format!("unknown_fields is drop or refuse, not {other}"))),
+    }
+}
+
 fn binary(values: &Bound<'_, PyAny>) -> PyResult<BinaryArray> {
     let data = ArrayData::from_pyarrow_bound(values)?;
     if data.data_type() != &DataType::Binary {
@@ -281,8 +380,8 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        AvroParser, CorruptBatchError, ProtobufParser, RowParser, Run, avro_datums, avro_fingerprint, decode,
-        decompress, json_lines, not_json,
+        AvroParser, CorruptBatchError, CsvParser, MessagePackParser, ProtobufParser, RegexParser, RowParser, Run,
+        avro_datums, avro_fingerprint, decode, decompress, json_lines, not_json,
     };
 
     #[pymodule_init]

@@ -252,4 +252,37 @@ BY_MESSAGE: dict[str, Any] = {
     },
 }
 
-RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA, BY_VALUE, BY_AVRO, BY_REGISTRY, BY_MESSAGE)
+BY_CSV: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-csv"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "parser": {
+            "type": "csv",
+            "csv": {"delimiter": ";", "quote": "'", "escape": "|", "nullText": "NULL", "columns": ["id", "left_out"]},
+        },
+        "schema": {"fields": [{"name": "id", "type": "int64"}]},
+        "output": {"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
+    },
+}
+
+BY_REGEX: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-regex"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "regex", "regex": {"pattern": r"(?P<id>\d+|-)", "nullText": "-"}},
+        "schema": {"fields": [{"name": "id", "type": "int64"}]},
+        "output": {
+            "format": "avro",
+            "avro": {"kafkaColumns": ["offset"], "tombstones": "null"},
+            "partitionBy": [{"field": "id", "prefix": "of="}],
+        },
+    },
+}
+
+RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA, BY_VALUE, BY_AVRO, BY_REGISTRY, BY_MESSAGE, BY_CSV, BY_REGEX)

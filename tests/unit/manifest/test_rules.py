@@ -55,6 +55,11 @@ def protobuf(**schema: Any) -> dict[str, Any]:
     return {"spec.parser": {"type": "protobuf"}, "spec.schema": {"registry": registry, **schema}}
 
 
+def lines(parser: str, *fields: dict[str, Any], **settings: Any) -> dict[str, Any]:
+    schema = {"fields": list(fields or [{"name": "id", "type": "int8"}])}
+    return {"spec.parser": {"type": parser, parser: settings}, "spec.schema": schema}
+
+
 ACCEPTED: list[dict[str, Any]] = [
     {OF: [{"topics": ["clicks"], "parser": {"type": "json"}, "output": {"format": "jsonl"}}]},
     {OF: [{"topicPattern": "^c", "upload": {"maxAge": "1m"}}, {"topicPattern": "s$", "output": {"format": "jsonl"}}]},
@@ -65,6 +70,10 @@ ACCEPTED: list[dict[str, Any]] = [
     protobuf(message="shop.Order"),
     protobuf(protobuf="message M { required int64 id = 1; }"),
     protobuf() | {"spec.parser": {"type": "protobuf", "framing": "apicurio"}},
+    lines("csv", delimiter="\u0001", quote="", escape="\\", nullText="\\N", columns=["a", "id"]),
+    lines("csv", {"name": "id", "type": "json"}, {"name": "b", "type": "binary[base64]"}),
+    lines("regex", pattern="(?P<id>\\d+)|-", nullText=""),
+    rows({"name": "id", "type": "int8"}) | {"spec.parser": {"type": "messagepack", "unknownFields": "refuse"}},
     by_avro("long", ["null", "string"], {"type": "map", "values": "int"}),
     by_avro("long", registry={"url": "http://registry:8081", "version": 3, "subject": "clicks"}),
     by_registry(),
@@ -578,9 +587,49 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         'spec.parser.quarantine.holdAbove: "101%" is too large: at most 100% is expected',
     ),
     (avro(unknownFields="refuse"), 'spec.parser.unknownFields: "refuse" asks for what the schema of the value'),
+    (lines("csv", delimiter="a"), "is not one sign of ASCII (no letter, digit or line break); write for example"),
+    (lines("csv", delimiter="\n"), "is not one sign of ASCII (no letter, digit or line break); write for example"),
+    (lines("csv", delimiter=",,"), '",," is not one sign of ASCII (no letter, digit or line break); write for example'),
+    (
+        lines("csv", quote="\u00e4"),
+        "is neither one sign of ASCII (no letter, digit or line break) nor empty; write the",
+    ),
+    (lines("csv", quote=","), 'spec.parser.csv.quote: "," is also the delimiter, or the same as escape; choose three'),
+    (lines("csv", escape='"'), "is also the delimiter, or the same as escape; choose three different signs"),
+    (lines("csv", nullText="\n"), "is not a text of one line; write what stands for null, for example NULL or \\N"),
+    (lines("csv", columns=["id", "id"]), "spec.parser.csv.columns"),
+    (lines("csv", columns=["id", "a\nb"]), "is not a name of one line; write the name that the column has, or any"),
+    (
+        lines("csv", columns=["x"]),
+        'spec.schema.fields[0].name: "id" is none of the fields that values have; add it to',
+    ),
+    (
+        lines("csv", {"name": "id", "type": "list<int8>"}),
+        "has a field of type struct, list or map, which lines of text do not have; take string, or json where",
+    ),
+    (lines("csv") | {"spec.parser": {"type": "json", "csv": {}}}, "csv: has no meaning without parser csv; remove it"),
+    (
+        lines("csv") | {"spec.parser": {"type": "csv", "unknownFields": "refuse"}},
+        "has no meaning for lines of text, whose fields are known; remove it",
+    ),
+    (lines("regex", pattern="("), "is not a pattern: it has a ( without a ) at character 1; correct it, or take a"),
+    (lines("regex", pattern="(?P<x>a)(?P<id>b)"), "has a group that is no field of spec.schema; add the field, or"),
+    (lines("regex", pattern="a"), 'fields[0].name: "id" is none of the fields that values have; write for'),
+    (lines("csv") | {"spec.parser": {"type": "regex"}}, "spec.parser.regex: is missing, and parser regex needs a"),
+    (lines("regex", pattern=""), "is empty; write for example (?P<level>"),
+    (
+        rows({"name": "id", "type": "int8"}) | {"spec.parser": {"type": "json", "regex": {"pattern": "a"}}},
+        "spec.parser.regex: has no meaning without parser regex; remove it, or set spec.parser.type to regex",
+    ),
+    ({"spec.parser": {"type": "csv"}}, "spec.schema: is missing, and this parser makes rows of it; name the"),
+    ({"spec.parser": {"type": "messagepack"}}, "spec.schema: is missing, and this parser makes rows of it; name the"),
+    (
+        rows({"name": "id", "type": "json"}) | {"spec.parser": {"type": "messagepack"}},
+        "spec.schema.fields: has a field of type json, which Avro and MessagePack values do not have; write the type",
+    ),
     (
         avro({"name": "id", "type": "list<json>"}),
-        "spec.schema.fields: has a field of type json, which Avro values do not have; write the type",
+        "spec.schema.fields: has a field of type json, which Avro and MessagePack values do not have; write the type",
     ),
     (avro(url="registry:8081"), "is not an http or https URL of a schema registry; write what producers have as"),
     (avro(url="https://me:secret@registry"), "has credentials in it; put them in the Secret that secretName names"),
@@ -735,7 +784,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {OF: [{"topics": ["clicks"], "schema": {"fields": [{"name": "a", "type": "int8"}]}}]},
-        "spec.overrides[0].schema: is set, and values are not parsed; set spec.parser.type to json, avro or protobuf",
+        "spec.overrides[0].schema: is set, and values are not parsed; set spec.parser.type, for example to json",
     ),
     (
         {OF: [{"topics": ["clicks"], "output": {"partitionBy": [{"field": "a"}]}}]},

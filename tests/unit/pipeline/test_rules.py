@@ -13,19 +13,21 @@ import pytest
 
 from logpersister.formats.base import Encoder, ObjectIdentity
 from logpersister.formats.registry import make_format
+from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.revision import resource_of, revision_of, under_rules
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rules, rules_of
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records import avro_rows, parsers, paths, protobuf_rows, rows, zones
+from logpersister.records import avro_rows, line_rows, messagepack_rows, parsers, paths, protobuf_rows, rows, zones
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import HEADERS
 from logpersister.storage import names
 from tests.unit.manifest.documents import accepted
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.batches import batch_of
+from tests.unit.records.messagepack_samples import Written, packed
 
 BERLIN = [{"date": {"granularity": "day", "timezone": "Europe/Berlin"}}]
 UTC = [{"date": {"granularity": "day"}}, {"date": {"granularity": "hour", "timezone": "Etc/UTC"}}]
@@ -45,6 +47,8 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     avro = {"registry": {"url": "http://registry:8081"}, **schema}
     assert used(parser={"type": "avro"}, schema=avro) == {"format:text": 1, "names": 1, "rows:avro": 1}
     assert "rows:protobuf" in used(parser={"type": "protobuf"}, schema=avro)
+    only = {"format:text": 1, "names": 1, "rows:messagepack": 1}
+    assert used(parser={"type": "messagepack"}, schema=schema) == only
     assert used(output__partitionBy=[{"offset": {"every": 5}}]) == {"format:text": 1, "names": 1, "paths": 1}
     assert used(output__partitionBy=UTC) == {"format:text": 1, "names": 1, "paths": 1}
     zone = zones.zone_rules("Europe/Berlin")
@@ -204,6 +208,48 @@ def rows_of_avro() -> Iterable[bytes]:
     yield repr([one.to_pylist() for one in (parsed.refused.reasons, parsed.refused.fields)]).encode()
 
 
+def rows_of_messagepack() -> Iterable[bytes]:
+    """Rows and reasons of a value, of which each byte is once another one."""
+    schema = SchemaSpec(fields=tuple(one for one in SCHEMA.fields or () if one.name != "any"))
+    at = Written(b"\xd7\xff" + (5 << 34 | 1_795_237_200).to_bytes(8, "big"))
+    good = packed({"id": 5, "left out": {3: ["a"]}, "at": at, "price": "1.5", "tags": {"a": [1.0, 2]}})
+    values = [
+        b"",
+        good,
+        *(good[:place] + bytes([good[place] ^ 0x41]) + good[place + 1 :] for place in range(len(good))),
+    ]
+    unknown: Any
+    for unknown in ("drop", "refuse"):
+        parsed = messagepack_rows.MessagePackRows(schema, unknown).parse(batch_of([0] * len(values), values=values))
+        yield from said(parsed)
+
+
+PLAIN = SchemaSpec(fields=tuple(one for one in SCHEMA.fields or () if one.name != "tags"))
+LINES = [
+    b"1,{},2026-11-21T05:00:00Z,1.50", b"1, {} ,,", b",,,", b'"1","",,', b"1", b"1,2,3,4,5", b"1,2,3,4\r\n", b"1\n,,,",
+    b"1,[1,2026-11-21,1e1", b'1,"[1,2]",2026-11-21T05:00:00+01:00,1000', b"\xff,,,", b"x,null,,", b"1.0,,,", b"1,-,-,-",
+]  # fmt: skip
+
+
+def rows_of_csv() -> Iterable[bytes]:
+    for syntax in (CsvSpec(), CsvSpec(quote="", escape='"', null_text="-")):
+        yield from said(line_rows.CsvRows(PLAIN, syntax).parse(batch_of([0] * len(LINES), values=LINES)))
+
+
+def rows_of_a_pattern() -> Iterable[bytes]:
+    pattern = r"(?P<id>\S+?),(?P<any>.*?)(?:,(?P<at>\d[^,]*))?,\s*(?P<price>[^,]*)"
+    for null in (None, "-"):
+        regex = RegexSpec(pattern=pattern, null_text=null)
+        yield from said(line_rows.RegexRows(PLAIN, regex).parse(batch_of([0] * len(LINES), values=LINES)))
+
+
+def said(parsed: parsers.Parsed) -> Iterable[bytes]:
+    made: Any = parsed.rows
+    assert parsed.refused is not None
+    yield repr(made.to_pylist()).encode()
+    yield repr([one.to_pylist() for one in (parsed.refused.reasons, parsed.refused.fields)]).encode()
+
+
 def parquet() -> Iterable[bytes]:
     """Columns, rows and row groups, and not the bytes, which are pyarrow's."""
     parquet = {"kafkaColumns": ["topic", "partition", "offset", "timestamp", "key"], "rowGroupBytes": "64Ki"}
@@ -291,6 +337,9 @@ def rows_of_protobuf() -> Iterable[bytes]:
         (rows_of_a_schema, rows.RULES, (1, "fa04c81524e5")),
         (rows_of_avro, avro_rows.AVRO_RULES, (1, "76456a15622b")),
         (rows_of_protobuf, protobuf_rows.PROTOBUF_RULES, (1, "218930abf9aa")),
+        (rows_of_messagepack, messagepack_rows.MESSAGEPACK_RULES, (1, "7dad080057c2")),
+        (rows_of_csv, line_rows.CSV_RULES, (1, "bd26327f827f")),
+        (rows_of_a_pattern, line_rows.REGEX_RULES, (1, "b936814716fe")),
         (parquet, used(output={"format": "parquet"})["format:parquet"], (1, "04fdd4c55089")),
         (partial(columns_of, "jsonl"), used(output={"format": "jsonl"})["format:jsonl"], (1, "66262bff4cd2")),
         (
@@ -317,6 +366,9 @@ def rows_of_protobuf() -> Iterable[bytes]:
         "rows",
         "avro",
         "protobuf",
+        "messagepack",
+        "csv",
+        "regex",
         "parquet",
         "jsonl",
         "container",

@@ -18,41 +18,23 @@ from logpersister.records.avro_rows import AvroRows
 from logpersister.records.writers import WriterSchema
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.comparison import same
-from logpersister.verify.parquet import plain
-from logpersister.verify.rows import RefusalError
 from tests.examples import examples
 from tests.unit.records.avro_samples import KnownWriters, encoded, evolving_topics, topics, without_meanings
+from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.row_samples import batch_of_values
 from tests.unit.records.test_rows import schema_of
-
-Judged = tuple[list[Any], list[Any]]
 
 
 def judged(
     schema: SchemaSpec, writers: KnownWriters, values: list[bytes | None], framing: Framing = "confluent"
 ) -> Judged:
-    """Return what the native parser makes of values: rows, and for each refused one its place, reason and field."""
-    parsed = AvroRows(schema, framing, writers).parse(batch_of_values(values))
-    assert parsed.rows is not None
-    refused = parsed.refused
-    if refused is None:
-        return plain(parsed.rows).to_pylist(), []
-    why = zip(refused.rows.tolist(), refused.reasons.to_pylist(), refused.fields.to_pylist(), strict=True)
-    return plain(parsed.rows).to_pylist(), list(why)
+    return judged_by(AvroRows(schema, framing, writers), values)
 
 
 def expected(
     schema: SchemaSpec, writers: KnownWriters, values: list[bytes | None], framing: Framing = "confluent"
 ) -> Judged:
-    oracle = AvroOracle(schema, framing, writers)
-    rows: list[Any] = []
-    refused: list[Any] = []
-    for place, value in enumerate(values):
-        try:
-            rows.append(None if value is None else oracle.row(value))
-        except RefusalError as error:
-            refused.append((place, error.reason, error.path or None))
-    return rows, refused
+    return of_oracle(AvroOracle(schema, framing, writers), values)
 
 
 @st.composite

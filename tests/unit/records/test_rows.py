@@ -12,8 +12,9 @@ from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
 from logpersister.records.columns import most_rows
 from logpersister.records.rows import JsonRows
 from logpersister.verify.parquet import plain
-from logpersister.verify.rows import RefusalError, RowOracle
+from logpersister.verify.rows import RowOracle
 from tests.examples import examples
+from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.row_samples import batch_of_values, documents, schemas
 
 
@@ -32,27 +33,12 @@ def schema_of(*fields: tuple[str, str] | tuple[str, str, str]) -> SchemaSpec:
     )
 
 
-def judged(schema: SchemaSpec, values: list[bytes | None], unknown: Any = "drop") -> tuple[list[Any], list[Any]]:
-    """Return what the native parser makes of values: rows, and for each refused one its place, reason and field."""
-    parsed = JsonRows(schema, unknown).parse(batch_of_values(values))
-    assert parsed.rows is not None
-    refused = parsed.refused
-    if refused is None:
-        return plain(parsed.rows).to_pylist(), []
-    why = zip(refused.rows.tolist(), refused.reasons.to_pylist(), refused.fields.to_pylist(), strict=True)
-    return plain(parsed.rows).to_pylist(), list(why)
+def judged(schema: SchemaSpec, values: list[bytes | None], unknown: Any = "drop") -> Judged:
+    return judged_by(JsonRows(schema, unknown), values)
 
 
-def expected(schema: SchemaSpec, values: list[bytes | None], unknown: Any = "drop") -> tuple[list[Any], list[Any]]:
-    oracle = RowOracle(schema, unknown)
-    rows: list[Any] = []
-    refused: list[Any] = []
-    for place, value in enumerate(values):
-        try:
-            rows.append(None if value is None else oracle.row(value))
-        except RefusalError as error:
-            refused.append((place, error.reason, error.path or None))
-    return rows, refused
+def expected(schema: SchemaSpec, values: list[bytes | None], unknown: Any = "drop") -> Judged:
+    return of_oracle(RowOracle(schema, unknown), values)
 
 
 @pytest.mark.slow

@@ -16,6 +16,23 @@ class RowParser:
     def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray]: ...
 
 @final
+class MessagePackParser:
+    def __new__(cls, schema: pa.Schema, *, unknown_fields: Literal["drop", "refuse"]) -> MessagePackParser: ...
+    def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray]: ...
+
+@final
+class CsvParser:
+    def __new__(
+        cls, schema: pa.Schema, *, names: Sequence[str], delimiter: str, quote: str, escape: str, null: str
+    ) -> CsvParser: ...
+    def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray]: ...
+
+@final
+class RegexParser:
+    def __new__(cls, schema: pa.Schema, *, pattern: str, null: str | None) -> RegexParser: ...
+    def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray]: ...
+
+@final
 class AvroParser:
     def __new__(
         cls, schema: pa.Schema, *, framing: Literal["plain", "single-object", "confluent", "apicurio", "glue"]

@@ -9,6 +9,7 @@ use super::column::{Bytes, Column, Data};
 use super::nested::{ListColumn, MapColumn, StructColumn, entry_fields};
 use super::number::Decimal;
 use super::reader::MOST_NESTED;
+use super::target::width;
 
 /// The metadata of a field that says how its values are written.
 pub const NOTATION: &str = "logpersister.notation";
@@ -96,13 +97,17 @@ fn column(path: &str, field: &Field, rows: usize, depth: usize) -> Result<Column
         (DataType::Utf8, Some("json")) => Data::Json(Bytes::with_capacity(rows)),
         (DataType::Binary, None | Some("base64")) => Data::Base64(Bytes::with_capacity(rows)),
         (DataType::Struct(fields), None) => Data::Struct(columns_at(path, fields, rows, depth + 1)?),
-        (DataType::List(item), None) => Data::List(ListColumn::new(column(&format!("{path}[]"), item, 0, depth + 1)?)),
+        (DataType::List(item), None) => {
+            let items = column(&format!("{path}[]"), item, 0, depth + 1)?;
+            Data::List(ListColumn::new(items, width(item.data_type())))
+        }
         (DataType::Map(entries, _), None) => {
             let (_, key, value) = entry_fields(entries).map_err(|error| format!("{path}: {error}"))?;
             if key.data_type() != &DataType::Utf8 || key.is_nullable() {
                 return Err(format!("{path}: keys of a map are strings that are not null"));
             }
-            Data::Map(MapColumn::new(column(&format!("{path}{{}}"), value, 0, depth + 1)?))
+            let values = column(&format!("{path}{{}}"), value, 0, depth + 1)?;
+            Data::Map(MapColumn::new(values, width(value.data_type())))
         }
         (_, Some(_)) => return unknown(),
         (other, None) => return Err(format!("{path}: the type {other} cannot be read")),

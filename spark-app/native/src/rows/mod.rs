@@ -1,29 +1,38 @@
-//! Values of records to typed rows: JSON objects by a schema, Avro and protobuf by two of them, straight into Arrow columns.
+//! Values of records to typed rows: JSON objects by a schema, Avro and protobuf by two of them, MessagePack, CSV, what a
+//! pattern finds in texts, straight into Arrow columns.
 //!
 //! Each value is judged by itself: a refused one leaves nothing behind. When a value is judged or stored otherwise than
-//! before, `RULES` in `records/rows.py` (JSON) or `records/avro_rows.py` must be raised.
+//! before, `RULES` in `records/rows.py` (JSON), or `RULES` of its own of another parser beside it, must be raised.
 
 mod avro;
 pub mod base64;
 mod column;
+mod csv;
 mod fill;
+mod growth;
 mod kind;
+mod messagepack;
 mod nested;
 mod number;
 mod protobuf;
 mod reader;
 mod reason;
+mod regex;
 mod row;
 mod target;
+mod text;
 mod time;
 
 use arrow_array::{BinaryArray, RecordBatch, StringArray, UInt8Array};
 use arrow_schema::{ArrowError, SchemaRef};
 
+pub use self::regex::RegexParser;
 use crate::json::{check_grammar, check_nesting};
 pub use avro::{AvroParser, Framing, avro_fingerprint};
+pub use csv::{CsvParser, CsvSyntax};
 use fill::{ReadRow, Steps};
 pub use kind::{NOTATION, per_second};
+pub use messagepack::MessagePackParser;
 use nested::StructColumn;
 pub use protobuf::ProtobufParser;
 use reader::{MOST_NESTED, Reader};

@@ -38,6 +38,12 @@ impl StructColumn {
         self.names.get(position).map(|name| &**name).filter(|name| !name.is_empty())
     }
 
+    /// Says whether the field at a position has this name; false, too, for names that JSON has to escape.
+    #[inline]
+    pub fn is_named(&self, position: usize, name: &[u8]) -> bool {
+        matches!(self.names.get(position).map(|name| &**name), Some([_, own @ .., _]) if own == name)
+    }
+
     /// The position of the field with this name.
     pub fn find(&self, name: &[u8]) -> Option<usize> {
         self.positions.get(name).copied()
@@ -96,12 +102,14 @@ impl Hasher for NameHasher {
 /// Lists, their items in a column.
 pub struct ListColumn {
     pub items: Box<Column>,
+    /// Bytes that any item takes.
+    pub width: usize,
     ends: Ends,
 }
 
 impl ListColumn {
-    pub fn new(items: Column) -> Self {
-        Self { items: Box::new(items), ends: Ends::with_capacity(0) }
+    pub fn new(items: Column, width: usize) -> Self {
+        Self { items: Box::new(items), width, ends: Ends::with_capacity(0) }
     }
 
     /// What was appended to the items since the last call is a list.
@@ -132,15 +140,17 @@ impl Filled for ListColumn {
 pub struct MapColumn {
     pub keys: Bytes,
     pub values: Box<Column>,
+    /// Bytes that any value takes.
+    pub width: usize,
     ends: Ends,
     /// Entries of one map, sorted; kept for its memory.
     sorted: Vec<usize>,
 }
 
 impl MapColumn {
-    pub fn new(values: Column) -> Self {
+    pub fn new(values: Column, width: usize) -> Self {
         let (keys, ends) = (Bytes::with_capacity(0), Ends::with_capacity(0));
-        Self { keys, values: Box::new(values), ends, sorted: Vec::new() }
+        Self { keys, values: Box::new(values), width, ends, sorted: Vec::new() }
     }
 
     /// Says whether a key is twice among the entries since the last call of [`MapColumn::end`].

@@ -147,6 +147,12 @@ impl Decimal {
         self.fitting(if number.negative { -value } else { value })
     }
 
+    /// The unscaled value of a whole number.
+    pub fn whole(self, number: i128) -> Result<i128, Refusal> {
+        let power = 10_i128.checked_pow(self.scale.into());
+        self.fitting(power.and_then(|power| number.checked_mul(power)).ok_or(Refusal::Overflow)?)
+    }
+
     /// The unscaled value, unless it has too many digits.
     pub fn fitting(self, unscaled: i128) -> Result<i128, Refusal> {
         let fits = unscaled.unsigned_abs() < 10_u128.pow(u32::from(self.precision));

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Fields};
 
 /// What each code of [`Refusal`] is called; 0 stands for a row that was accepted.
-pub const REASONS: [&str; 17] = [
+pub const REASONS: [&str; 22] = [
     "accepted",
     "null",
     "not_utf8",
@@ -21,6 +21,11 @@ pub const REASONS: [&str; 17] = [
     "unknown_schema",
     "other_schema",
     "not_protobuf",
+    "not_messagepack",
+    "not_csv",
+    "too_few_columns",
+    "too_many_columns",
+    "no_match",
 ];
 
 /// Why a value is no row; the numbers are positions in [`REASONS`].
@@ -52,6 +57,14 @@ pub enum Refusal {
     OtherSchema = 15,
     /// Bytes that are no message of protobuf.
     NotProtobuf = 16,
+    /// Bytes that are not one MessagePack value.
+    NotMessagePack = 17,
+    /// Bytes that are not one CSV record.
+    NotCsv = 18,
+    TooFewColumns = 19,
+    TooManyColumns = 20,
+    /// A text that the pattern does not match.
+    NoMatch = 21,
 }
 
 /// One step from a value to a value in it.

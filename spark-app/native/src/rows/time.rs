@@ -32,7 +32,15 @@ pub fn time(text: &[u8], per_second: i64) -> Result<i64, Refusal> {
 /// digits are cut off.
 pub fn timestamp(text: &[u8], per_second: i64) -> Result<i64, Refusal> {
     let (seconds, nanoseconds) = read_timestamp(text).ok_or(Refusal::BadText)?;
+    instant(seconds, nanoseconds, per_second)
+}
+
+/// The same of seconds from 1970 and nanoseconds from there.
+pub fn instant(seconds: i64, nanoseconds: i64, per_second: i64) -> Result<i64, Refusal> {
     checked_second(seconds)?;
+    if nanoseconds >= NANOSECONDS {
+        return Err(Refusal::Overflow);
+    }
     let units = i128::from(seconds) * i128::from(per_second) + i128::from(nanoseconds / (NANOSECONDS / per_second));
     i64::try_from(units).map_err(|_| Refusal::Overflow)
 }

@@ -4,11 +4,14 @@
 mod common;
 
 mod avro;
+mod beside;
 mod damage;
 mod lines;
+mod messagepack;
 mod numbers;
 mod protobuf;
 mod reasons;
+mod texts;
 mod times;
 mod values;
 
@@ -51,9 +54,13 @@ pub fn parser(fields: Vec<Field>) -> RowParser {
 
 /// Parses the values, and checks what holds whatever they are.
 pub fn parse<T: AsRef<[u8]>>(parser: &RowParser, values: &[T]) -> Rows {
-    let rows = parser.parse(&BinaryArray::from_iter_values(values)).unwrap();
+    parsed(parser.parse(&BinaryArray::from_iter_values(values)).unwrap(), values.len())
+}
+
+/// Checks what holds whatever so many values are.
+pub fn parsed(rows: Rows, values: usize) -> Rows {
     let accepted = rows.reasons.values().iter().filter(|reason| **reason == 0).count();
-    assert_eq!((rows.batch.num_rows(), rows.reasons.len(), rows.paths.len()), (accepted, values.len(), values.len()));
+    assert_eq!((rows.batch.num_rows(), rows.reasons.len(), rows.paths.len()), (accepted, values, values));
     for column in rows.batch.columns() {
         column.to_data().validate_full().unwrap();
     }

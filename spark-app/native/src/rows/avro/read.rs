@@ -1,6 +1,7 @@
 //! One Avro value into the columns of a schema, by a plan.
 
 use super::super::column::{Column, Data};
+use super::super::growth::growth_of;
 use super::super::kind::per_second;
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
 use super::super::number::Number as Text;
@@ -10,15 +11,6 @@ use super::super::time;
 use super::input::Input;
 use super::plan::{Digits, Item, Number, Plan, Record, Step};
 use super::schema::{Id, Kind, Schema};
-
-/// Bytes that items of lists and maps may take in columns: so many, and for each byte of the value so many more. An item
-/// can be shorter than what it becomes, even of no bytes at all.
-const GROWTH: usize = 4 << 10;
-const GROWTH_OF_A_BYTE: usize = 64;
-
-fn growth_of(bytes: usize) -> usize {
-    GROWTH + bytes * GROWTH_OF_A_BYTE
-}
 
 /// What reads a value.
 pub struct ValueReader<'a, 's> {

@@ -1,0 +1,110 @@
+"""``spec.parser.csv`` and ``spec.parser.regex``: where values that are lines of text have their fields."""
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from logpersister.manifest.constraint import Condition, Model, Text, Unique
+from logpersister.manifest.pattern import LONGEST_PATTERN, NO_PATTERN, PATTERN_REMEDY, groups_of
+from logpersister.manifest.rule import NotInCel, rule
+
+MOST_NAMES: Final = 1000
+_SIGN: Final = r"[\x01-\x09\x0b\x0c\x0e-\x2f:-@\[-`{-\x7e]"
+"""ASCII without letters, digits and line breaks."""
+
+Delimiter = Annotated[
+    str,
+    Text(
+        rf"^{_SIGN}$",
+        "is not one sign of ASCII (no letter, digit or line break)",
+        'write for example ";" or "\\t" in double quotes',
+        1,
+    ),
+]
+OptionalSign = Annotated[
+    str,
+    Text(
+        rf"^{_SIGN}?$",
+        "is neither one sign of ASCII (no letter, digit or line break) nor empty",
+        "write the sign, or leave it empty where values have none",
+        1,
+    ),
+]
+NullText = Annotated[
+    str,
+    Text(
+        r"^[^\r\n]*$",
+        "is not a text of one line",
+        "write what stands for null, for example NULL or \\N",
+        64,
+    ),
+]
+
+
+ColumnName = Annotated[
+    str, Text(r"^[^\r\n]+$", "is not a name of one line", "write the name that the column has, or any other one", 64)
+]
+
+
+class CsvSpec(Model):
+    """How values of parser ``csv`` are written: one record of RFC 4180 each, without a header."""
+
+    delimiter: Delimiter = ","
+    """Between two columns, for example `";"`, `"\\t"` or `"\\u0001"`."""
+
+    quote: OptionalSign = '"'
+    """Before and after a text in which the delimiter or line breaks may stand; twice in it, it stands for itself.
+    Empty: there is none."""
+
+    escape: OptionalSign = ""
+    """Before a character that stands for itself, in quotes or not. Empty: there is none."""
+
+    null_text: NullText = ""
+    """What stands for null, where it is not in quotes. Empty: the empty text; in quotes it is a text without
+    characters."""
+
+    columns: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=MOST_NAMES), Unique()] | None = None
+    """Names of the columns of a value, in their order. Those that `spec.schema` does not name are left out. If absent,
+    values have the fields of the schema in its order."""
+
+    @rule(
+        "($quote == '' || $quote != $delimiter) && ($escape == '' || $escape != $delimiter && $escape != $quote)",
+        "is also the delimiter, or the same as escape",
+        "choose three different signs",
+        "quote",
+    )
+    def _signs_differ(self) -> bool:
+        signs = [one for one in (self.delimiter, self.quote, self.escape) if one]
+        return len(set(signs)) == len(signs)
+
+
+def _is_a_pattern(text: str) -> bool:
+    groups_of(text)
+    return True
+
+
+PatternText = Annotated[
+    str,
+    Text(
+        r"^[\s\S]+$",
+        "is empty",
+        "write for example (?P<level>[A-Z]+) (?P<message>.*)",
+        LONGEST_PATTERN,
+        conditions=(
+            Condition(NotInCel("patterns nest, and patterns do not"), _is_a_pattern, NO_PATTERN, PATTERN_REMEDY),
+        ),
+    ),
+]
+
+
+class RegexSpec(Model):
+    """How values of parser ``regex`` are read: by a pattern whose named groups are the fields."""
+
+    pattern: PatternText
+    """Regular expression that each value must match from its begin to its end. Each field of `spec.schema` is what the
+    group of its name matches: `(?P<level>[A-Z]+)`. Groups without a name, look-around, back-references and flags are
+    not needed or not possible (docs/schemas.md)."""
+
+    null_text: NullText | None = None
+    """A text of a group that stands for null, for example `-`. A group that takes no part in the match is always
+    null."""

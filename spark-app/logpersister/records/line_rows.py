@@ -1,0 +1,63 @@
+"""Rows: values that are lines of text become typed columns, straight and for whole batches at once.
+
+The parsers are native (spark-app/native). docs/schemas.md says what becomes what; `verify.csv_record` and
+`verify.pattern` say the same once more.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, cast
+
+import pyarrow as pa
+
+import logpersister_native as native
+from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.columns import row_columns
+from logpersister.records.parsers import Parsed
+from logpersister.records.rows import MOST_PARSERS, parsed_of
+
+CSV_RULES: Final = 1
+"""Raise it when a CSV record is accepted or refused otherwise than before, or becomes another row."""
+REGEX_RULES: Final = 1
+"""The same of a text that a pattern matches."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsvRows:
+    """Each value is one CSV record with the fields of a schema. Null values become no row."""
+
+    schema: SchemaSpec
+    syntax: CsvSpec
+
+    def parse(self, batch: pa.RecordBatch) -> Parsed:
+        return parsed_of(*_native_csv(self).parse(cast("pa.BinaryArray", batch.column("value"))))
+
+
+@dataclass(frozen=True, slots=True)
+class RegexRows:
+    """Each value is a text that a pattern matches; its groups are the fields of a schema. Null values become no row."""
+
+    schema: SchemaSpec
+    regex: RegexSpec
+
+    def parse(self, batch: pa.RecordBatch) -> Parsed:
+        return parsed_of(*_native_regex(self).parse(cast("pa.BinaryArray", batch.column("value"))))
+
+
+@lru_cache(maxsize=MOST_PARSERS)
+def _native_csv(of: CsvRows) -> "native.CsvParser":
+    syntax = of.syntax
+    return native.CsvParser(
+        row_columns(of.schema),
+        names=syntax.columns or [one.name for one in of.schema.columns],
+        delimiter=syntax.delimiter,
+        quote=syntax.quote,
+        escape=syntax.escape,
+        null=syntax.null_text,
+    )
+
+
+@lru_cache(maxsize=MOST_PARSERS)
+def _native_regex(of: RegexRows) -> "native.RegexParser":
+    return native.RegexParser(row_columns(of.schema), pattern=of.regex.pattern, null=of.regex.null_text)

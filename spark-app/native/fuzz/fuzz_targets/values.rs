@@ -1,0 +1,47 @@
+//! Any bytes as MessagePack, as a CSV record and as a text for a pattern, between two good values: those are stored as always.
+
+#![no_main]
+
+use std::sync::{Arc, LazyLock};
+
+use arrow_array::BinaryArray;
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use libfuzzer_sys::fuzz_target;
+use logpersister_native::{CsvParser, CsvSyntax, MessagePackParser, RegexParser, Rows, UnknownFields};
+
+const PACKED: &[u8] = b"\x83\xa1n\x07\xa1s\xa4text\xa1t\xd6\xff\x6b\x00\x00\x00";
+const LINE: &[u8] = b"7,text,2026-11-24T05:00:00Z";
+
+static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
+    Arc::new(Schema::new(vec![
+        Field::new("n", DataType::Int64, false),
+        Field::new("s", DataType::Utf8, true),
+        Field::new("t", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), true),
+    ]))
+});
+static MESSAGEPACK: LazyLock<MessagePackParser> =
+    LazyLock::new(|| MessagePackParser::new(SCHEMA.clone(), UnknownFields::Drop).unwrap());
+static CSV: LazyLock<CsvParser> = LazyLock::new(|| {
+    let syntax = CsvSyntax { delimiter: b',', quote: Some(b'"'), escape: Some(b'\\'), null: Vec::new() };
+    CsvParser::new(SCHEMA.clone(), syntax, &["n", "s", "t"].map(String::from)).unwrap()
+});
+static REGEX: LazyLock<RegexParser> = LazyLock::new(|| {
+    RegexParser::new(SCHEMA.clone(), r"(?P<n>-?\d+),(?P<s>(?:[^,\\]|\\.)*)(?:,(?P<t>\S+))?", None).unwrap()
+});
+
+fn check(rows: &Rows) {
+    let reasons = rows.reasons.values();
+    let last = rows.batch.num_rows() - 1;
+    assert_eq!((reasons[0], reasons[2], last == 2), (0, 0, reasons[1] == 0));
+    assert_eq!(rows.batch.slice(0, 1), rows.batch.slice(last, 1));
+    for column in rows.batch.columns() {
+        column.to_data().validate_full().unwrap();
+    }
+}
+
+fuzz_target!(|input: &[u8]| {
+    check(&MESSAGEPACK.parse(&BinaryArray::from_iter_values([PACKED, input, PACKED])).unwrap());
+    let lines = BinaryArray::from_iter_values([LINE, input, LINE]);
+    check(&CSV.parse(&lines).unwrap());
+    check(&REGEX.parse(&lines).unwrap());
+});

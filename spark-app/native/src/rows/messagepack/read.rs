@@ -1,0 +1,235 @@
+//! One MessagePack value into the columns of a schema.
+
+use super::super::column::{Bytes, Column, Data};
+use super::super::growth::growth_of;
+use super::super::kind::{Clock, TimeNotation, per_second};
+use super::super::nested::{ListColumn, MapColumn, StructColumn};
+use super::super::number::Number;
+use super::super::reason::{Refusal, Step};
+use super::super::time;
+use super::input::{Input, Token};
+
+/// The extension type of timestamps.
+const TIMESTAMP: i8 = -1;
+
+/// What reads a value.
+pub struct ValueReader<'a, 's> {
+    input: Input<'a>,
+    refuse_unknown: bool,
+    growth_left: usize,
+    steps: &'s mut Vec<Step>,
+}
+
+impl<'a, 's> ValueReader<'a, 's> {
+    /// After an error, `steps` says where it is, the innermost field first.
+    pub fn new(bytes: &'a [u8], refuse_unknown: bool, steps: &'s mut Vec<Step>) -> Self {
+        Self { input: Input::new(bytes), refuse_unknown, growth_left: growth_of(bytes.len()), steps }
+    }
+
+    /// Appends the map that the value is, as row number `row`. After an error the columns must be cut back.
+    #[inline]
+    pub fn row(&mut self, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
+        let Token::Map(entries) = self.input.token()? else { return Err(Refusal::NotAnObject) };
+        self.members(entries, row, columns)?;
+        self.input.end()
+    }
+
+    /// Reads so many names and values as value number `row` of a struct.
+    fn members(&mut self, entries: u32, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
+        self.input.open()?;
+        let (mut expected, mut found) = (0, 0);
+        for _ in 0..entries {
+            let Some(index) = self.field(columns, expected)? else {
+                if self.refuse_unknown {
+                    return Err(Refusal::UnknownField);
+                }
+                self.input.skip()?;
+                continue;
+            };
+            let child = &mut columns.children[index];
+            if child.len() > row {
+                return self.fault(Step::Field(index), Refusal::Duplicate);
+            }
+            if let Err(refusal) = self.value(child) {
+                return self.fault(Step::Field(index), refusal);
+            }
+            expected = index + 1;
+            found += 1;
+        }
+        self.input.close();
+        if found == columns.children.len() {
+            return Ok(());
+        }
+        for (index, child) in columns.children.iter_mut().enumerate() {
+            if child.len() == row && !child.push_null() {
+                return self.fault(Step::Field(index), Refusal::Missing);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a name, which may be any value; None: no field has it.
+    #[inline]
+    fn field(&mut self, columns: &StructColumn, expected: usize) -> Result<Option<usize>, Refusal> {
+        match self.input.token()? {
+            Token::Text(name) if columns.is_named(expected, name) => Ok(Some(expected)),
+            Token::Text(name) => Ok(columns.find(name)),
+            other => self.input.skip_rest(other).map(|()| None),
+        }
+    }
+
+    fn value(&mut self, column: &mut Column) -> Result<(), Refusal> {
+        let token = self.input.token()?;
+        if matches!(token, Token::Nil) {
+            return if column.push_null() { Ok(()) } else { Err(Refusal::Missing) };
+        }
+        let row = column.len();
+        match (&mut column.data, token) {
+            (Data::String(bytes), Token::Text(text) | Token::Bytes(text)) => push(bytes, valid(text)?),
+            (Data::Base64(bytes), Token::Text(text) | Token::Bytes(text)) => push(bytes, text),
+            (Data::Int64(values), _) => values.push(integer(token)?),
+            (Data::Int32(values), _) => values.push(integer(token)?),
+            (Data::Int16(values), _) => values.push(integer(token)?),
+            (Data::Int8(values), _) => values.push(integer(token)?),
+            (Data::Bool(bits), Token::Bool(bit)) => bits.append(bit),
+            (Data::Float64(values), _) => values.push(double(token)?),
+            (Data::Float32(values), _) => values.push(single(token)?),
+            (Data::Timestamp(values, clock), _) => values.push(timestamp(token, *clock)?),
+            (Data::Struct(columns), Token::Map(entries)) => self.members(entries, row, columns)?,
+            (Data::List(list), Token::Array(items)) => self.items(items, list)?,
+            (Data::Map(map), Token::Map(entries)) => self.entries(entries, map)?,
+            (Data::Decimal(values, decimal), Token::Text(text)) => {
+                values.push(decimal.unscaled(&Number::whole(text).ok_or(Refusal::BadText)?)?);
+            }
+            (Data::Decimal(values, decimal), Token::Unsigned(number)) => values.push(decimal.whole(number.into())?),
+            (Data::Decimal(values, decimal), Token::Signed(number)) => values.push(decimal.whole(number.into())?),
+            (Data::Date(values), Token::Text(text)) => values.push(time::date(text)?),
+            (Data::TimeMilliseconds(values), Token::Text(text)) => values.push(time::time(text, 1_000)? as i32),
+            (Data::TimeMicroseconds(values), Token::Text(text)) => values.push(time::time(text, 1_000_000)?),
+            _ => return Err(Refusal::WrongType),
+        }
+        column.pushed();
+        Ok(())
+    }
+
+    fn items(&mut self, items: u32, list: &mut ListColumn) -> Result<(), Refusal> {
+        self.input.open()?;
+        for _ in 0..items {
+            if let Err(refusal) = self.grow(list.width).and_then(|()| self.value(&mut list.items)) {
+                return self.fault(Step::Item, refusal);
+            }
+        }
+        self.input.close();
+        list.end();
+        Ok(())
+    }
+
+    fn entries(&mut self, entries: u32, map: &mut MapColumn) -> Result<(), Refusal> {
+        self.input.open()?;
+        for _ in 0..entries {
+            if let Err(refusal) = self.entry(map) {
+                return self.fault(Step::Entry, refusal);
+            }
+        }
+        self.input.close();
+        if map.has_duplicates() {
+            return self.fault(Step::Entry, Refusal::Duplicate);
+        }
+        map.end();
+        Ok(())
+    }
+
+    fn entry(&mut self, map: &mut MapColumn) -> Result<(), Refusal> {
+        let Token::Text(key) = self.input.token()? else { return Err(Refusal::WrongType) };
+        push(&mut map.keys, valid(key)?);
+        self.grow(map.width)?;
+        self.value(&mut map.values)
+    }
+
+    #[inline(always)]
+    fn grow(&mut self, width: usize) -> Result<(), Refusal> {
+        self.growth_left = self.growth_left.checked_sub(width).ok_or(Refusal::Overflow)?;
+        Ok(())
+    }
+
+    #[cold]
+    fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
+        self.steps.push(step);
+        Err(refusal)
+    }
+}
+
+#[inline]
+fn push(bytes: &mut Bytes, value: &[u8]) {
+    bytes.data.extend_from_slice(value);
+    bytes.end();
+}
+
+#[inline(always)]
+fn valid(text: &[u8]) -> Result<&[u8], Refusal> {
+    // Most texts are ASCII, and that is seen faster.
+    if text.is_ascii() || std::str::from_utf8(text).is_ok() { Ok(text) } else { Err(Refusal::NotUtf8) }
+}
+
+#[inline]
+fn integer<T: TryFrom<i64> + TryFrom<u64>>(token: Token<'_>) -> Result<T, Refusal> {
+    match token {
+        Token::Unsigned(number) => T::try_from(number).map_err(|_| Refusal::Overflow),
+        Token::Signed(number) => T::try_from(number).map_err(|_| Refusal::Overflow),
+        _ => Err(Refusal::WrongType),
+    }
+}
+
+fn double(token: Token<'_>) -> Result<f64, Refusal> {
+    Ok(match token {
+        Token::Float64(number) => number,
+        Token::Float32(number) => number.into(),
+        Token::Unsigned(number) => number as f64,
+        Token::Signed(number) => number as f64,
+        _ => return Err(Refusal::WrongType),
+    })
+}
+
+fn single(token: Token<'_>) -> Result<f32, Refusal> {
+    Ok(match token {
+        Token::Float64(number) => {
+            let single = number as f32;
+            if single.is_infinite() && number.is_finite() {
+                return Err(Refusal::Overflow);
+            }
+            single
+        }
+        Token::Float32(number) => number,
+        Token::Unsigned(number) => number as f32,
+        Token::Signed(number) => number as f32,
+        _ => return Err(Refusal::WrongType),
+    })
+}
+
+/// An instant: by MessagePack's own type whatever the notation is, else as the notation says.
+fn timestamp(token: Token<'_>, clock: Clock) -> Result<i64, Refusal> {
+    match (token, clock.notation) {
+        (Token::Extension(TIMESTAMP, bytes), _) => {
+            let (seconds, nanoseconds) = instant(bytes).ok_or(Refusal::WrongType)?;
+            time::instant(seconds, nanoseconds.into(), clock.per_second())
+        }
+        (Token::Text(text), TimeNotation::Rfc3339) => time::timestamp(text, clock.per_second()),
+        (token, TimeNotation::Epoch(unit)) => time::epoch(integer(token)?, per_second(unit), clock.per_second()),
+        _ => Err(Refusal::WrongType),
+    }
+}
+
+/// Seconds since 1970 and nanoseconds, of a timestamp of 32, 64 or 96 bits.
+fn instant(bytes: &[u8]) -> Option<(i64, u32)> {
+    Some(match *bytes {
+        [a, b, c, d] => (u32::from_be_bytes([a, b, c, d]).into(), 0),
+        [a, b, c, d, e, f, g, h] => {
+            let both = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
+            ((both & 0x3_ffff_ffff) as i64, (both >> 34) as u32)
+        }
+        [a, b, c, d, ref seconds @ ..] => {
+            (i64::from_be_bytes(seconds.try_into().ok()?), u32::from_be_bytes([a, b, c, d]))
+        }
+        _ => return None,
+    })
+}

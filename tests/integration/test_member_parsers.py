@@ -1,0 +1,92 @@
+"""The manifests of examples/ for values that are neither JSON nor Avro: rows, quarantine, what commands say of both."""
+
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pyarrow.parquet as pq
+import pytest
+import yaml
+import zstandard
+
+from logpersister.cli import main
+from logpersister.cli.exits import Exit
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify, kinds
+from tests.stack.topics import Record, produce
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(900)
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
+NOON_IN_TEXT = "2026-11-24T12:00:00.000Z"
+GOOD: dict[str, tuple[bytes, dict[str, Any]]] = {
+    "messagepack": (
+        msgpack.packb({"sensor": 7, "at": NOON, "celsius": 20, "tags": {"a": "b"}, "raw": b"\xff"}, datetime=True),
+        {"sensor": 7, "at": NOON, "celsius": 20.0, "tags": [("a", "b")], "raw": b"\xff"},
+    ),
+    "csv": (
+        b'7;1795521600;till 3;1234.50;True;"a ""b"";\n"\r\n',
+        {"id": 7, "at": NOON, "amount": Decimal("1234.50"), "paid": True, "comment": 'a "b";\n'},
+    ),
+    "regex": (
+        b'2026-11-24T13:00:00+01:00 ::1 "GET /a?b=1 HTTP/1.1" 204 -',
+        {"at": NOON_IN_TEXT, "client": "::1", "method": "GET", "path": "/a?b=1", "status": 204, "bytes": None},
+    ),
+}
+BAD = {
+    "messagepack": {b"": "not_messagepack", b"\x80": "missing", b"\x81\xa6sensor\xcb" + bytes(8): "wrong_type"},
+    "csv": {b'1;2;3;4;5;"': "not_csv", b"1;2": "too_few_columns", b"1;2;3;4.001;;": "overflow"},
+    "regex": {b"GET /": "no_match", b'yesterday x "GET / " 200 1': "bad_text", b"\xff": "not_utf8"},
+}
+
+
+@pytest.mark.parametrize("example", GOOD)
+def test_an_example(example: str, scene: Scene, topic: CreateTopic, verify: Verify, capsys: Any) -> None:
+    name = topic(1)
+    value, row = GOOD[example]
+    values = [value] * 100
+    for place, bad in enumerate(BAD[example]):
+        values.insert(20 * place, bad)
+    produce(scene.kafka.bootstrap, name, (Record(one, b"key") for one in [*values, None]))
+    spec = yaml.safe_load((EXAMPLES / f"{example}.yaml").read_text())["spec"]
+    manifest = scene.manifest(kafka={"topics": [name]}, **{part: spec[part] for part in ("parser", "schema", "output")})
+    scene.run_until_current(manifest)
+
+    rows, reasons = stored(scene, name)
+    assert rows == [row] * 100
+    assert reasons == Counter(BAD[example].values())
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert [one["compared"] for one in document["topics"]] == [len(values) + 1]
+    assert main(["quarantine", "ls", "-f", str(manifest)]) == Exit.OK
+    listed = capsys.readouterr().out
+    assert all(reason in listed for reason in BAD[example].values())
+    assert main(["try", "-f", str(manifest), "--rows", "1"]) == Exit.OK
+    shown = capsys.readouterr().out
+    assert all(told in shown for told in [*BAD[example].values(), *row])
+
+
+def stored(scene: Scene, topic: str) -> tuple[list[dict[str, Any]], Counter[str]]:
+    """Return all rows, and the reasons of quarantine."""
+    rows: list[dict[str, Any]] = []
+    reasons: Counter[str] = Counter()
+    for key in scene.bucket.names(topic):
+        content = scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read()
+        if ".parquet" in key:
+            found = pq.read_table(io.BytesIO(content)).to_pylist()
+        else:
+            lines = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(content)).read()
+            found = [json.loads(line) for line in lines.splitlines()]
+        if "_quarantine" in key:
+            reasons.update(one["reason"] for one in found)
+        else:
+            rows += found
+    return rows, reasons

@@ -1,0 +1,67 @@
+"""Which patterns mean the same to Python and to the native parser; what the others are told."""
+
+import pytest
+
+from logpersister.manifest.pattern import groups_of
+from logpersister.manifest.problems import RefusedError
+
+ACCEPTED = {
+    r"(?P<level>[A-Z]+) (?P<message>.*)": ("level", "message"),
+    r"^\[(?P<at>[^\]]+)] (?:GET|POST)? ?\{(?P<rest>[^}]*)}$": ("at", "rest"),
+    r"(?P<a>x)?(?P<b_2>y{2,3}?|z{4}|w{1,})(no name)": ("a", "b_2"),
+    r"[-a-z_\-\d.+*?(){}|^$@][^-\[\]\\][a-]\x41\t\b\.\/\-\ ": (),
+    "a||b|": (),
+    "()": (),
+    "ä+[ä-ö]": (),
+}
+
+REFUSED = {
+    "(": "has a ( without a ) at character 1",
+    "a(?:b": "has a ( without a ) at character 2",
+    "a)b": "has a ) without a ( at character 2",
+    "*": "has nothing before * (write \\* for the sign) at character 1",
+    "a|+": "has nothing before + (write \\+ for the sign) at character 3",
+    "a{x}": "has a { that is no count (write \\{ for the sign) at character 2",
+    "{": "has nothing before { (write \\{ for the sign) at character 1",
+    "a{,3}": "has a { that is no count",
+    "a*+": "repeats what is repeated already at character 3",
+    "a{2}{3}": "repeats what is repeated already at character 5",
+    "^*": "repeats what has no characters at character 2",
+    r"\b+": "repeats what has no characters at character 3",
+    "(?=a)": "has a (? that begins neither (?: nor (?P<name> at character 1",
+    "(?i)a": "has a (? that begins neither (?: nor (?P<name> at character 1",
+    "(?<a>x)": "has a (? that begins neither (?: nor (?P<name> at character 1",
+    "(?P<1>x)": "has a group without a name of letters, digits and _ at character 5",
+    "(?P<user-id>x)": "has a group without a name of letters, digits and _ at character 5",
+    "(?P<a>x)(?P<a>y)": "has the group a twice, again at character 13",
+    "(?:(?P<a>x))*": "repeats the group a, which can have one value only, at character 1",
+    "(?P<a>x){2}": "repeats the group a, which can have one value only, at character 1",
+    "x(?:a*|b)+": "repeats a group that may match the empty text at character 2",
+    r"(?:^|\b){2}": "repeats a group that may match the empty text at character 1",
+    "[a": "has a [ without a ], or one of both in it (write \\[ and \\] there) at character 1",
+    "[]a]": "has a [ without a ], or one of both in it",
+    "[[a]": "has a [ without a ], or one of both in it",
+    "[a&&b]": "has a sign twice in a class at character 3",
+    "[a-b-c]": "has a - that is no range (write \\- for the sign) at character 5",
+    "[z-a]": "has at character 2: bad character range z-a",
+    r"[\b]": "has \\b, which is not supported, at character 2",
+    r"a\1": "has \\1, which is not supported, at character 2",
+    r"\Z": "has \\Z, which is not supported, at character 1",
+    r"a\<": "has \\<, which is not supported, at character 2",
+    r"\pL": "has \\p, which is not supported, at character 1",
+    "a\\": "has \\, which is not supported, at character 2",
+    "(?:a{1000}){6}": "has 6000 characters and classes, more than 5000",
+    "(" * 40 + ")" * 40: "has more than 32 groups in each other at character 34",
+}
+
+
+@pytest.mark.parametrize("pattern", ACCEPTED)
+def test_the_groups_of_a_pattern(pattern: str) -> None:
+    assert groups_of(pattern) == ACCEPTED[pattern]
+
+
+@pytest.mark.parametrize("pattern", REFUSED)
+def test_what_is_wrong_with_a_pattern_and_where(pattern: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        groups_of(pattern)
+    assert REFUSED[pattern] in str(refused.value)

@@ -1,0 +1,179 @@
+"""Rows of MessagePack values: the native parser against the oracle of `verify` and against the official library."""
+
+import pickle
+from decimal import Decimal
+from typing import Any
+
+import msgpack
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.types import Binary, MapOf, Plain, Struct
+from logpersister.records.messagepack_rows import MessagePackRows
+from logpersister.verify.comparison import same
+from logpersister.verify.messagepack import MessagePackOracle
+from tests.examples import examples
+from tests.unit.records.judging import Judged, judged_by, of_oracle
+from tests.unit.records.messagepack_samples import Written, entries, packed, schemas, values
+from tests.unit.records.test_rows import schema_of
+
+
+def judged(schema: SchemaSpec, found: list[bytes | None], unknown: Any = "drop") -> Judged:
+    return judged_by(MessagePackRows(schema, unknown), found)
+
+
+def expected(schema: SchemaSpec, found: list[bytes | None], unknown: Any = "drop") -> Judged:
+    return of_oracle(MessagePackOracle(schema, unknown), found)
+
+
+@pytest.mark.slow
+@examples(150)
+@given(st.data(), st.sampled_from(["drop", "refuse"]))
+def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, unknown: Any) -> None:
+    schema = data.draw(schemas)
+    found = data.draw(st.lists(st.none() | values(schema), max_size=10))
+    ours, oracle = judged(schema, found, unknown), expected(schema, found, unknown)
+    assert same(list(ours), list(oracle)), (ours, oracle)
+
+
+@pytest.mark.slow
+@examples(80)
+@given(st.data())
+def test_values_are_what_the_official_library_reads(data: st.DataObject) -> None:
+    schema = data.draw(schemas)
+    found = data.draw(st.lists(values(schema), max_size=5))
+    rows, refused = judged(schema, found)  # type: ignore[arg-type]
+    others = {place for place, _, _ in refused}
+    kept = [value for place, value in enumerate(found) if place not in others]
+    for row, value in zip(rows, kept, strict=True):
+        try:
+            read = msgpack.unpackb(value, strict_map_key=False, unicode_errors="surrogateescape", timestamp=1)
+        except (TypeError, ValueError):
+            continue  # a key that Python cannot hash or a timestamp that is none, in what no column has
+        for one in schema.columns:
+            assert _agrees(row[one.name], read.get(one.name), one.type), (one, row, read)
+
+
+def _agrees(ours: Any, read: Any, type_: Any) -> bool:  # noqa: PLR0911 - one for each type
+    """Whether a column has what the library has, as far as it has the same kind of value."""
+    match type_:
+        case _ if ours is None:
+            return read is None
+        case Plain("bool" | "int8" | "int16" | "int32" | "int64"):
+            return bool(ours == read)
+        case Plain("float64"):
+            return repr(ours) == repr(float(read))
+        case Plain("string"):
+            return bool(ours == (read.decode() if isinstance(read, bytes) else read))
+        case Binary():
+            return bool(ours == (read.encode(errors="surrogateescape") if isinstance(read, str) else read))
+        case Struct(members):
+            return all(_agrees(ours[one.name], read.get(one.name), one.type) for one in members)
+        case MapOf(value):
+            return len(ours) == len(read) and all(_agrees(one, read[key], value) for key, one in ours)
+        case _:
+            return True
+
+
+EVENT = schema_of(
+    ("id", "int64", "required"),
+    ("at", "timestamp[ms]", "epoch[s]"),
+    ("items", "list<struct<price: decimal(5,2), sku: string not null>>"),
+    ("attributes", "map<string, float32>"),
+    ("raw", "binary[base64]"),
+)
+ITEM = {"sku": "\u00e4", "price": "1.50", "size": [1]}
+VALUE = {
+    "x": {1: [None, 1.5]},
+    "at": 1_795_237_200,
+    "id": -1,
+    "items": [ITEM, None],
+    "raw": b"\xff",
+    "attributes": {"b": 1},
+}
+ROW = {
+    "id": -1,
+    "at": 1_795_237_200_000,
+    "items": [{"price": Decimal("1.50"), "sku": "\u00e4"}, None],
+    "attributes": [("b", 1.0)],
+    "raw": b"\xff",
+}
+
+
+def test_a_row_by_hand() -> None:
+    value = packed({**VALUE, 7: "no field"})
+    empty = dict.fromkeys(ROW) | {"id": 0}
+    assert judged(EVENT, [value, None, b"\x81\xa2id\x00"]) == ([ROW, None, empty], [])
+
+
+def test_an_instant_in_each_form_that_messagepack_has_for_it() -> None:
+    """Whatever `format` is; finer digits are cut off."""
+    at = [
+        Written(b"\xd6\xff" + (1_795_237_200).to_bytes(4, "big")),
+        Written(b"\xd7\xff" + (999_999_999 << 34 | 1_795_237_200).to_bytes(8, "big")),
+        Written(b"\xc7\x0c\xff" + (1_500_000).to_bytes(4, "big") + (-1).to_bytes(8, "big", signed=True)),
+    ]
+    rows, refused = judged(EVENT, [packed({"id": 1, "at": one}) for one in at])
+    assert (refused, [row["at"] for row in rows]) == ([], [1_795_237_200_000, 1_795_237_200_999, -999])
+
+
+def _with(**fields: Any) -> bytes:
+    return packed({"id": 1, **fields})
+
+
+REFUSED = [
+    (b"", "not_messagepack", None),
+    (b"\xc1", "not_messagepack", None),
+    (b'{"id": 1}', "not_messagepack", None),
+    (_with() + b"\xc0", "not_messagepack", None),
+    (_with(items="x" * 40)[:-1], "not_messagepack", None),
+    (b"\xdf\xff\xff\xff\xff\xa2id\x01", "not_messagepack", None),
+    (b"\x92\xa2id\x01", "not_an_object", None),
+    (packed([1]), "not_an_object", None),
+    (b"\x80", "missing", "id"),
+    (packed({"id": None}), "missing", "id"),
+    (packed({"id": 1.0}), "wrong_type", "id"),
+    (packed({"id": "1"}), "wrong_type", "id"),
+    (packed({"id": 2**63}), "overflow", "id"),
+    (entries([("id", 1), ("id", 1)]), "duplicate", "id"),
+    (_with(at="2026-11-21T05:00:00Z"), "wrong_type", "at"),
+    (_with(at=Written(b"\xd5\xff\x00\x00")), "wrong_type", "at"),
+    (_with(at=Written(b"\xd7\xff" + b"\xff" * 8)), "overflow", "at"),
+    (_with(items=[{"sku": "a", "price": 1.5}]), "wrong_type", "items[].price"),
+    (_with(items=[{"sku": "a", "price": 1000}]), "overflow", "items[].price"),
+    (_with(items=[{"sku": "a", "price": "x"}]), "bad_text", "items[].price"),
+    (_with(items=[{}]), "missing", "items[].sku"),
+    (_with(items=[{"sku": b"\xff"}]), "not_utf8", "items[].sku"),
+    (_with(attributes=Written(entries([("a", 1), ("a", 2)]))), "duplicate", "attributes{}"),
+    (_with(attributes={"a": 1e39}), "overflow", "attributes{}"),
+    (_with(attributes={1: 2}), "wrong_type", "attributes{}"),
+    (_with(x=Written(b"\x91" * 64 + b"\xc0")), "too_deep", None),
+]
+
+
+@pytest.mark.parametrize(("value", "reason", "field"), REFUSED, ids=str)
+def test_a_refused_value_by_hand(value: bytes, reason: str, field: str | None) -> None:
+    good = packed(VALUE)
+    rows, refused = judged(EVENT, [good, value, None, good])
+    assert (rows, refused) == ([ROW, None, ROW], [(1, reason, field)])
+    assert expected(EVENT, [good, value, None, good]) == (rows, refused)
+
+
+def test_unknown_fields() -> None:
+    value = packed({"id": 1, "items": [{"sku": "a", 5: 5}]})
+    assert judged(EVENT, [value])[1] == []
+    assert judged(EVENT, [value], "refuse")[1] == [(0, "unknown_field", "items[]")]
+
+
+def test_short_items_cannot_take_all_memory() -> None:
+    wide = schema_of(("all", f"list<struct<{', '.join(f'c{number}: decimal(38,2)' for number in range(100))}>>"))
+    found = [packed({"all": [{}] * count}) for count in (2, 200)]
+    assert judged(wide, found)[1] == [(1, "overflow", "all[]")]  # type: ignore[arg-type]
+    assert expected(wide, found)[1] == [(1, "overflow", "all[]")]  # type: ignore[arg-type]
+
+
+def test_a_parser_travels_to_executors() -> None:
+    parser = MessagePackRows(EVENT, "drop")
+    assert pickle.loads(pickle.dumps(parser)) == parser
