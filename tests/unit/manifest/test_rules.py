@@ -586,6 +586,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"spec.parser": {"type": "json", "quarantine": {"holdAbove": "101%"}}},
         'spec.parser.quarantine.holdAbove: "101%" is too large: at most 100% is expected',
     ),
+    (
+        {F + "format": "parquet", F + "parquet": {"pageBytes": "17Mi"}},
+        'spec.output.parquet.pageBytes: "17Mi" is too large: at most 16Mi is expected',
+    ),
+    (
+        {F + "format": "parquet", F + "parquet": {"pageBytes": "1Ki"}},
+        'spec.output.parquet.pageBytes: "1Ki" is too small: at least 16Ki is expected',
+    ),
     (avro(unknownFields="refuse"), 'spec.parser.unknownFields: "refuse" asks for what the schema of the value'),
     (lines("csv", delimiter="a"), "is not one sign of ASCII (no letter, digit or line break); write for example"),
     (lines("csv", delimiter="\n"), "is not one sign of ASCII (no letter, digit or line break); write for example"),
