@@ -73,7 +73,7 @@ fn headers_name_the_schema_and_the_message() {
     let (rows, unknown) = parse(&parser, &values);
     // A fixed32 becomes the column; but the message has none of the required text.
     assert_eq!(reasons(&rows), ["accepted", "other_schema", "other_schema", "no_header", "other_schema"]);
-    assert_eq!(unknown, []);
+    assert!(unknown.is_empty());
     assert!(parser.problem(values[1]).unwrap().contains("s: it is required"));
     assert!(parser.problem(values[2]).unwrap().contains("does not have the message"));
     assert_eq!(parser.problem(values[0]), None);
