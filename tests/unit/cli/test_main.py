@@ -108,10 +108,11 @@ def test_output_that_nobody_reads_is_no_error() -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, -signal.SIGTERM)])
 def test_a_signal_ends_a_command_with_its_code(number: signal.Signals, code: int, tmp_path: Path) -> None:
-    """A shell shows a process that SIGTERM has ended as 143."""
+    """A shell shows a process that SIGTERM has ended as 143, and starts those behind `&` without SIGINT."""
     pipe = tmp_path / "manifest"
     os.mkfifo(pipe)
-    script = f"import sys\nfrom logpersister.cli import main\nsys.exit(main(['lag', '-f', {str(pipe)!r}]))"
+    default = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    script = f"{default}import sys\nfrom logpersister.cli import main\nsys.exit(main(['lag', '-f', {str(pipe)!r}]))"
     process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
     with process, pipe.open("w"):  # returns when the command has opened it, too
         process.send_signal(number)
