@@ -10,24 +10,21 @@ from pydantic import Field
 
 from logpersister.manifest.accounts import ServiceAccountSpec
 from logpersister.manifest.autoscale import AutoscaleSpec
-from logpersister.manifest.constraint import Duration, Model, Text, Whole, compiled, milliseconds
-from logpersister.manifest.folders import NO_FOLDERS, folder_findings
-from logpersister.manifest.format_limits import NO_COLUMN, NOT_IN_FORMAT, format_findings, parquet_findings
+from logpersister.manifest.constraint import Duration, Text, Whole, compiled, milliseconds
 from logpersister.manifest.kafka import KafkaSpec
-from logpersister.manifest.output import COLUMNAR, OutputSpec
+from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.overrides import MOST_OVERRIDES, Override
-from logpersister.manifest.parser import REGISTERED, ParserSpec
-from logpersister.manifest.pattern import groups_of
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.pods import PodTemplate
 from logpersister.manifest.problems import Finding, path_text
 from logpersister.manifest.quantity import format_size
 from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.rollout import RolloutSpec
+from logpersister.manifest.row_rules import RowRules
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, Rule, cel_literal, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
-from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, leaves
 from logpersister.manifest.upload import Limits, UploadSpec
 
 Image = Annotated[
@@ -68,7 +65,7 @@ def _over_every_age(target: str) -> str:
     )
 
 
-class Spec(Model):
+class Spec(RowRules):
     """What the user wants."""
 
     generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
@@ -254,203 +251,6 @@ class Spec(Model):
     def _executors_have_the_image_of_their_revision(self) -> bool:
         template = self.spark.executor_pod_template
         return template is None or not template.sets_image("executor")
-
-    @rule(
-        "!has(self.schema) || $parser.type != 'bytes'",
-        "is set, and values are not parsed",
-        "set spec.parser.type, for example to json, or remove it",
-        "schema",
-    )
-    def _a_schema_is_for_a_parser(self) -> bool:
-        return self.row_schema is None or self.parser.type != "bytes"
-
-    @rule(
-        "has(self.schema) || $parser.type in ['bytes', 'json', 'avro', 'protobuf']",
-        "is missing, and this parser makes rows of it",
-        "name the fields of the values in spec.schema.fields (docs/schemas.md)",
-        "schema",
-    )
-    def _rows_have_a_schema(self) -> bool:
-        return self.row_schema is not None or self.parser.type in ("bytes", "json", "avro", "protobuf")
-
-    @rule(
-        "$parser.type != 'avro' || has(self.schema) && has(self.schema.registry)",
-        "is missing, and parser avro has to learn by which schemas values were written",
-        "set spec.schema.registry.url to what producers have as schema.registry.url (docs/schemas.md)",
-        *("schema", "registry"),
-    )
-    def _avro_has_a_registry(self) -> bool:
-        return self.parser.type != "avro" or (self.row_schema is not None and self.row_schema.registry is not None)
-
-    @rule(
-        "$parser.type != 'protobuf' || $parser.framing == 'plain' || has(self.schema) && has(self.schema.registry)",
-        "is missing, and values with a header name schemas that it knows",
-        "set spec.schema.registry.url to what producers have as schema.registry.url, or spec.parser.framing to plain"
-        " (docs/schemas.md#protobuf)",
-        *("schema", "registry"),
-    )
-    def _protobuf_with_a_header_has_a_registry(self) -> bool:
-        return (
-            self.parser.type != "protobuf"
-            or self.parser.framing == "plain"
-            or (self.row_schema is not None and self.row_schema.registry is not None)
-        )
-
-    @rule(
-        "$parser.framing != 'plain' || has(self.schema) && has(self.schema.protobuf)",
-        "is missing, and values without a header do not say by which schema they were written",
-        "write the .proto text there, or a descriptor set in base64 (docs/schemas.md#protobuf)",
-        *("schema", "protobuf"),
-    )
-    def _protobuf_without_a_header_has_a_schema(self) -> bool:
-        return self.parser.framing != "plain" or (self.row_schema is not None and self.row_schema.protobuf is not None)
-
-    @rule(
-        "!has(self.schema) || !has(self.schema.registry) || $parser.type in ['avro', 'protobuf']"
-        " && $parser.framing != 'plain'",
-        "has no meaning without parser avro or protobuf, or with framing plain",
-        "remove it, or set spec.parser.type to avro or protobuf",
-        *("schema", "registry"),
-    )
-    def _a_registry_is_for_headers(self) -> bool:
-        if self.row_schema is None or self.row_schema.registry is None:
-            return True
-        return self.parser.type in REGISTERED and self.parser.framing != "plain"
-
-    @rule(
-        "!has(self.schema) || !has(self.schema.protobuf) && !has(self.schema.message) || $parser.type == 'protobuf'",
-        "has no meaning without parser protobuf",
-        "name the columns in spec.schema.fields, or set spec.parser.type to protobuf",
-        *("schema", "protobuf"),
-    )
-    def _a_protobuf_schema_is_for_protobuf(self) -> bool:
-        schema = self.row_schema
-        return schema is None or (schema.protobuf is None and schema.message is None) or self.parser.type == "protobuf"
-
-    @rule(
-        "!has(self.schema) || !has(self.schema.avro) || $parser.type == 'avro'",
-        "has no meaning without parser avro",
-        "name the columns in spec.schema.fields, or set spec.parser.type to avro",
-        *("schema", "avro"),
-    )
-    def _an_avro_schema_is_for_avro(self) -> bool:
-        return self.row_schema is None or self.row_schema.avro is None or self.parser.type == "avro"
-
-    @rule(
-        NotInCel("it would have to understand the types of the schema"),
-        "has a field of type json, which Avro and MessagePack values do not have",
-        "write the type that the field has in the values, for example string or struct<a: int32>",
-        *("schema", "fields"),
-    )
-    def _binary_values_have_no_json(self) -> bool:
-        if self.row_schema is None or self.parser.type not in ("avro", "messagepack"):
-            return True
-        return not any(leaf == Plain("json") for one in self.row_schema.columns for leaf in leaves(one.type))
-
-    @rule(
-        NotInCel("it would have to understand the types of the schema"),
-        "has a field of type struct, list or map, which lines of text do not have",
-        "take string, or json where the text is a JSON document",
-        *("schema", "fields"),
-    )
-    def _lines_have_plain_fields(self) -> bool:
-        if self.row_schema is None or self.parser.type not in ("csv", "regex"):
-            return True
-        return not any(isinstance(one.type, Struct | ListOf | MapOf) for one in self.row_schema.columns)
-
-    @rule(
-        NotInCel("comparing so many names costs more than the API server allows"),
-        "is none of the fields that values have",
-        "name it in spec.parser.csv.columns, or write a group for it in spec.parser.regex.pattern",
-        *("schema", "fields"),
-    )
-    def _lines_have_the_fields(self) -> Sequence[Finding]:
-        columns = () if self.row_schema is None else self.row_schema.columns
-        if self.parser.type == "csv" and self.parser.csv is not None and self.parser.csv.columns is not None:
-            known: Sequence[str] = self.parser.csv.columns
-            remedy = "add it to spec.parser.csv.columns, at its place in the values, or remove it"
-        elif self.parser.type == "regex" and self.parser.regex is not None:
-            known = groups_of(self.parser.regex.pattern)
-            remedy = "write for example (?P<{}>[^ ]*) into spec.parser.regex.pattern, or remove it"
-        else:
-            return []
-        return [
-            Finding(
-                "is none of the fields that values have",
-                remedy.format(one.name),
-                ("schema", "fields", place, "name"),
-                f'"{one.name}"',
-            )
-            for place, one in enumerate(columns)
-            if one.name not in known
-        ]
-
-    @rule(
-        NotInCel("it would have to understand the pattern"),
-        "has a group that is no field of spec.schema",
-        "add the field, or write (?:...) instead of the group",
-        *("parser", "regex", "pattern"),
-    )
-    def _groups_are_fields(self) -> bool:
-        if self.row_schema is None or self.parser.regex is None:
-            return True
-        return set(groups_of(self.parser.regex.pattern)) <= {one.name for one in self.row_schema.columns}
-
-    @rule(
-        "has(self.schema) || $parser.unknownFields == 'drop'",
-        "has no meaning without a schema",
-        "remove it, or name the known fields in spec.schema",
-        *("parser", "unknownFields"),
-    )
-    def _unknown_fields_are_those_of_a_schema(self) -> bool:
-        return self.row_schema is not None or self.parser.unknown_fields == "drop"
-
-    @rule(
-        NotInCel("the default of a folder's prefix depends on its granularity"),
-        "has a field of the name of a folder of output.partitionBy, which readers take for one column",
-        "set another prefix in spec.output.partitionBy, or leave the field out",
-        "schema",
-    )
-    def _columns_are_no_folders(self) -> bool:
-        if self.row_schema is None or self.output.format not in COLUMNAR:
-            return True
-        folders = {folder.lower() for folder in self.output.folder_columns}
-        return folders.isdisjoint(one.name.lower() for one in self.row_schema.columns)
-
-    @rule(
-        NotInCel("it would have to understand the types of the schema"),
-        NOT_IN_FORMAT,
-        "choose another format (docs/formats.md)",
-        "output",
-        "format",
-    )
-    def _the_format_has_the_columns(self) -> Sequence[Finding]:
-        columns = () if self.row_schema is None else self.row_schema.columns
-        return list(format_findings(self.output.format, columns))
-
-    @rule(
-        NotInCel("it would have to understand the types of the schema"),
-        NO_COLUMN,
-        "name a column of the files",
-        *("output", "parquet"),
-    )
-    def _options_are_of_columns(self) -> Sequence[Finding]:
-        if self.output.parquet is None or (self.row_schema is not None and self.row_schema.asks_registry):
-            return []  # told when the registry has said what the fields are
-        return list(parquet_findings(self.output.parquet, self.row_schema))
-
-    @rule(
-        NotInCel("it would have to understand the types of the schema"),
-        NO_FOLDERS,
-        "name another one (docs/schemas.md)",
-        "output",
-        "partitionBy",
-    )
-    def _folders_are_of_fields(self) -> Sequence[Finding]:
-        if self.row_schema is not None and self.row_schema.asks_registry:
-            return []  # told when the registry has said what the fields are
-        found = enumerate(self.output.partition_by)
-        return [one for index, level in found for one in folder_findings(level, index, self.row_schema)]
 
     @rule(
         f"{_bytes('$upload.maxBytes')} <= {_LARGEST} && (!has(self.upload) || !has(self.upload.overrides)"

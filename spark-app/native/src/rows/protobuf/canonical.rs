@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 
 use super::super::reason::Refusal;
+use super::entry::EntryParts;
 use super::input::{Input, Wire};
 use super::plan::{FieldPlan, Plan, Shape};
-use super::read::{EntryParts, is_known};
+use super::read::is_known;
 
 /// One field as it stands in a message.
 struct Part<'a> {

@@ -1,11 +1,13 @@
 //! Typed rows of protobuf messages: any number of writers' schemas, each of their messages resolved once against the columns.
 
 mod canonical;
+mod entry;
 mod framing;
 mod input;
 mod json;
 mod plan;
 mod read;
+mod scalar;
 mod schema;
 
 use std::collections::{BTreeSet, HashMap};

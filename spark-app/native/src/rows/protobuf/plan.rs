@@ -49,6 +49,17 @@ pub enum Shape {
     },
 }
 
+impl Shape {
+    /// Whether it is one message, whose pieces are merged.
+    pub fn is_message(&self) -> bool {
+        match self {
+            Self::Single(_, value) => value.is_message(),
+            Self::Sibling { is_message } => *is_message,
+            _ => false,
+        }
+    }
+}
+
 /// One value into one column.
 #[derive(Debug)]
 pub enum Value {
@@ -59,6 +70,13 @@ pub enum Value {
     Wrapper(Scalar),
     Json(Json),
     Message(Box<Plan>),
+}
+
+impl Value {
+    /// Whether it is in a message of its own.
+    pub fn is_message(&self) -> bool {
+        !matches!(self, Self::Scalar(_) | Self::Enum(_))
+    }
 }
 
 #[derive(Debug)]

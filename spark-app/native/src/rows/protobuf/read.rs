@@ -1,25 +1,19 @@
 //! One message into the columns of a schema, by a plan.
 
-use std::borrow::Cow;
-
 use super::super::column::{Column, Data};
-use super::super::kind::per_second;
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
-use super::super::number::Number as Text;
 use super::super::reason::{Refusal, Step};
-use super::super::time;
 use super::canonical::canonical;
+use super::entry::EntryParts;
 use super::input::{Input, Wire};
 use super::json;
 use super::plan::{Entry, FieldPlan, Item, Missing, Plan, Shape, Value};
-use super::schema::{Names, Scalar};
+use super::scalar::{ZERO, enumerated, scalar, timestamp, wrapped};
+use super::schema::Scalar;
 
 /// Bytes that items of lists and maps may take in columns: so many, and for each byte of the value so many more.
 const GROWTH: usize = 4 << 10;
 const GROWTH_OF_A_BYTE: usize = 64;
-/// A scalar that is not there, however it is encoded.
-const ZERO: [u8; 8] = [0; 8];
-const NANOSECONDS: i64 = 1_000_000_000;
 
 fn growth_of(bytes: usize) -> usize {
     GROWTH + bytes * GROWTH_OF_A_BYTE
@@ -282,78 +276,6 @@ impl<'s> ValueReader<'s> {
     }
 }
 
-/// An entry of a map.
-pub struct EntryParts<'a> {
-    /// As text.
-    pub key: Vec<u8>,
-    /// A scalar as it is encoded, or what is in a message.
-    pub value: Cow<'a, [u8]>,
-}
-
-impl<'a> EntryParts<'a> {
-    /// Reads an entry; None: its value is none of a closed enum, so that it counts as unknown.
-    pub fn read(entry: &Entry, bytes: &'a [u8]) -> Result<Option<Self>, Refusal> {
-        let is_message = entry.item.value.is_message();
-        let mut input = Input::new(bytes);
-        let (mut key, mut value): (&[u8], Option<Cow<'_, [u8]>>) = (&ZERO, None);
-        let mut known = true;
-        while input.left() > 0 {
-            let (number, wire) = input.field()?;
-            let before = input;
-            match number {
-                1 if wire == entry.key.wire() => {
-                    input.skip(number, wire)?;
-                    key = before.taken(&input);
-                }
-                2 if wire == entry.wire && is_message => {
-                    let piece = input.message(number, wire)?;
-                    value = Some(match value {
-                        Some(before) => {
-                            let mut whole = before.into_owned();
-                            whole.extend_from_slice(piece);
-                            whole.into()
-                        }
-                        None => piece.into(),
-                    });
-                }
-                2 if wire == entry.wire => {
-                    input.skip(number, wire)?;
-                    let written = before.taken(&input);
-                    if let Some(names) = &entry.closed {
-                        known = names.takes(Input::new(written).varint()? as i32);
-                    }
-                    value = Some(written.into());
-                }
-                _ => input.skip(number, wire)?,
-            }
-        }
-        if !known {
-            return Ok(None);
-        }
-        let mut text = Vec::new();
-        key_text(entry.key, &mut Input::new(key), &mut text)?;
-        let value = value.unwrap_or(if is_message { [].as_slice().into() } else { ZERO.as_slice().into() });
-        Ok(Some(Self { key: text, value }))
-    }
-}
-
-impl Value {
-    fn is_message(&self) -> bool {
-        !matches!(self, Self::Scalar(_) | Self::Enum(_))
-    }
-}
-
-impl Shape {
-    /// Whether it is one message, whose pieces are merged.
-    pub fn is_message(&self) -> bool {
-        match self {
-            Self::Single(_, value) => value.is_message(),
-            Self::Sibling { is_message } => *is_message,
-            _ => false,
-        }
-    }
-}
-
 /// Whether the value that comes next is one of a closed enum, if the field has one; others are skipped as unknown.
 #[inline(always)]
 pub fn is_known(field: &FieldPlan, wire: Wire, mut ahead: Input<'_>) -> bool {
@@ -365,161 +287,6 @@ pub fn is_known(field: &FieldPlan, wire: Wire, mut ahead: Input<'_>) -> bool {
     }
 }
 
-#[inline(always)]
-fn scalar(of: Scalar, input: &mut Input<'_>, data: &mut Data) -> Result<(), Refusal> {
-    match data {
-        Data::String(bytes) => {
-            bytes.data.extend_from_slice(text(input.sized()?)?);
-            bytes.end();
-        }
-        Data::Int64(values) => values.push(integer(of, input)?),
-        Data::Int32(values) => values.push(narrow(of, input)?),
-        Data::Bool(bits) => bits.append(input.varint()? != 0),
-        Data::Float64(values) => values.push(match of {
-            Scalar::Double => f64::from_le_bytes(input.array()?),
-            Scalar::Float => f32::from_le_bytes(input.array()?).into(),
-            _ => integer(of, input)? as f64,
-        }),
-        Data::Base64(bytes) => {
-            bytes.data.extend_from_slice(input.sized()?);
-            bytes.end();
-        }
-        data => return seldom(of, input, data),
-    }
-    Ok(())
-}
-
-/// Types that few schemas have, so that the others are found faster.
-fn seldom(of: Scalar, input: &mut Input<'_>, data: &mut Data) -> Result<(), Refusal> {
-    match data {
-        Data::Int8(values) => values.push(narrow(of, input)?),
-        Data::Int16(values) => values.push(narrow(of, input)?),
-        Data::Float32(values) => values.push(f32::from_le_bytes(input.array()?)),
-        Data::Decimal(values, decimal) if of == Scalar::String => {
-            let number = Text::whole(text(input.sized()?)?).ok_or(Refusal::BadText)?;
-            values.push(decimal.unscaled(&number)?);
-        }
-        Data::Decimal(values, decimal) => {
-            let unscaled = wide(of, input)?.checked_mul(10_i128.pow(decimal.scale.into())).ok_or(Refusal::Overflow)?;
-            values.push(decimal.fitting(unscaled)?);
-        }
-        Data::Timestamp(values, clock) if of == Scalar::String => {
-            values.push(time::timestamp(text(input.sized()?)?, clock.per_second())?);
-        }
-        Data::Timestamp(values, clock) => {
-            let super::super::kind::TimeNotation::Epoch(unit) = clock.notation else { return Err(Refusal::WrongType) };
-            values.push(time::epoch(integer(of, input)?, per_second(unit), clock.per_second())?);
-        }
-        Data::Date(values) => values.push(time::date(text(input.sized()?)?)?),
-        Data::TimeMilliseconds(values) => values.push(time::time(text(input.sized()?)?, 1_000)? as i32),
-        Data::TimeMicroseconds(values) => values.push(time::time(text(input.sized()?)?, 1_000_000)?),
-        _ => return Err(Refusal::WrongType),
-    }
-    Ok(())
-}
-
-#[inline(always)]
-fn integer(of: Scalar, input: &mut Input<'_>) -> Result<i64, Refusal> {
-    Ok(match of {
-        Scalar::Int64 => input.varint()? as i64,
-        Scalar::Int32 => input.varint()? as i32 as i64,
-        Scalar::Uint32 => i64::from(input.varint()? as u32),
-        Scalar::Sint32 => {
-            let number = input.varint()? as u32;
-            i64::from((number >> 1) as i32 ^ -((number & 1) as i32))
-        }
-        Scalar::Sint64 => {
-            let number = input.varint()?;
-            (number >> 1) as i64 ^ -((number & 1) as i64)
-        }
-        Scalar::Fixed32 => u32::from_le_bytes(input.array()?).into(),
-        Scalar::Sfixed32 => i32::from_le_bytes(input.array()?).into(),
-        Scalar::Sfixed64 => i64::from_le_bytes(input.array()?),
-        _ => i64::try_from(unsigned(of, input)?).map_err(|_| Refusal::Overflow)?,
-    })
-}
-
-fn unsigned(of: Scalar, input: &mut Input<'_>) -> Result<u64, Refusal> {
-    match of {
-        Scalar::Uint64 => input.varint(),
-        Scalar::Fixed64 => input.array().map(u64::from_le_bytes),
-        _ => Err(Refusal::WrongType),
-    }
-}
-
-fn wide(of: Scalar, input: &mut Input<'_>) -> Result<i128, Refusal> {
-    match of {
-        Scalar::Uint64 | Scalar::Fixed64 => unsigned(of, input).map(i128::from),
-        _ => integer(of, input).map(i128::from),
-    }
-}
-
-#[inline(always)]
-fn narrow<T: TryFrom<i64>>(of: Scalar, input: &mut Input<'_>) -> Result<T, Refusal> {
-    T::try_from(integer(of, input)?).map_err(|_| Refusal::Overflow)
-}
-
-fn enumerated(names: &Names, input: &mut Input<'_>, data: &mut Data) -> Result<(), Refusal> {
-    let number = input.varint()? as i32;
-    match data {
-        Data::String(bytes) => {
-            match names.get(number) {
-                Some(name) => bytes.data.extend_from_slice(name.as_bytes()),
-                // A writer knows a name that its schema does not: the number is what there is.
-                None => bytes.data.extend_from_slice(number.to_string().as_bytes()),
-            }
-            bytes.end();
-        }
-        Data::Int32(values) => values.push(number),
-        Data::Int64(values) => values.push(number.into()),
-        _ => return Err(Refusal::WrongType),
-    }
-    Ok(())
-}
-
-fn key_text(of: Scalar, input: &mut Input<'_>, target: &mut Vec<u8>) -> Result<(), Refusal> {
-    match of {
-        Scalar::String => target.extend_from_slice(text(input.sized()?)?),
-        Scalar::Bool => target.extend_from_slice(if input.varint()? == 0 { b"false" } else { b"true" }),
-        _ => target.extend_from_slice(wide(of, input)?.to_string().as_bytes()),
-    }
-    Ok(())
-}
-
-/// Units since 1970 of a `google.protobuf.Timestamp`; finer ones are cut off.
-fn timestamp(bytes: &[u8], per_second: i64) -> Result<i64, Refusal> {
-    let mut input = Input::new(bytes);
-    let (mut seconds, mut nanoseconds) = (0, 0);
-    while input.left() > 0 {
-        match input.field()? {
-            (1, Wire::Varint) => seconds = input.varint()? as i64,
-            (2, Wire::Varint) => nanoseconds = i64::from(input.varint()? as i32),
-            (number, wire) => input.skip(number, wire)?,
-        }
-    }
-    if !(0..NANOSECONDS).contains(&nanoseconds) {
-        return Err(Refusal::Overflow);
-    }
-    let whole = time::epoch(seconds, 1, 1)?;
-    let units = i128::from(whole) * i128::from(per_second) + i128::from(nanoseconds / (NANOSECONDS / per_second));
-    i64::try_from(units).map_err(|_| Refusal::Overflow)
-}
-
-/// The last value of field 1.
-fn wrapped(of: Scalar, bytes: &[u8]) -> Result<&[u8], Refusal> {
-    let mut input = Input::new(bytes);
-    let mut found: &[u8] = &ZERO;
-    while input.left() > 0 {
-        let (number, wire) = input.field()?;
-        let before = input;
-        input.skip(number, wire)?;
-        if number == 1 && wire == of.wire() {
-            found = before.taken(&input);
-        }
-    }
-    Ok(found)
-}
-
 /// Whether a text that is not there would have to be a date or the like: then there is none.
 fn is_other_text(value: &Value, data: &Data) -> bool {
     matches!(value, Value::Scalar(Scalar::String)) && !matches!(data, Data::String(_) | Data::Base64(_))
@@ -527,10 +294,4 @@ fn is_other_text(value: &Value, data: &Data) -> bool {
 
 fn push_null(column: &mut Column) -> Result<(), Refusal> {
     if column.push_null() { Ok(()) } else { Err(Refusal::Missing) }
-}
-
-#[inline(always)]
-fn text(bytes: &[u8]) -> Result<&[u8], Refusal> {
-    // Most texts are ASCII, and that is seen faster.
-    if bytes.is_ascii() || std::str::from_utf8(bytes).is_ok() { Ok(bytes) } else { Err(Refusal::NotUtf8) }
 }
