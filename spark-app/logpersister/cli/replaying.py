@@ -47,7 +47,10 @@ Document = dict[str, Any]
 Commits = Mapping[TopicPartition, CommittedOffset | UnknownMetadataError | None]
 
 COLUMNS = [Column("TOPIC"), *(Column(name, right=True) for name in ("OBJECTS", "RECORDS", "ACCEPTED", "REFUSED"))]
-_WAITS = "a member or another replay is at work on it; replay it later"
+_WAITS = (
+    "a member or another replay is at work on it, or may soon be; replay it later, with --without-kafka only if the "
+    "group has no members any more"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,7 @@ def _told(replayer: Replayer, found: Sequence[Entry], commits: Commits | None, *
             if isinstance(committed, UnknownMetadataError):
                 error = f"the committed offset of {name.topic_partition} cannot be read ({committed})"
                 yield Told(entry, Judgement(), error=error)
-            elif replayer.may_be_written(key, name, committed):
+            elif commits is not None and replayer.may_be_written(key, name, committed):
                 yield Told(entry, Judgement(), waits=True)
             elif dry_run:
                 yield Told(entry, replayer.judge(key, name))

@@ -210,14 +210,17 @@ class Replayer:
         output = self._output_under(note.revision)
         source = note.source
         work = RangeWork(source.range, source.topic_id, name.generation, 0, source.range.start, again=True)
-        objects = _Objects(self._store, self._source_metadata(key), name, note, output.file_format)
+        facts, metadata = self._facts(key), self._store.metadata(key)
+        if facts is None or metadata is None:
+            raise SourceError("it was deleted meanwhile, perhaps by another replay; replay again")
+        objects = _Objects(self._store, metadata, name, note, output.file_format)
         writer = RangeWriter(work, output.layout, output.file_format, objects.open, output.room)
         try:
             with self._reading(key, source, output) as records:
                 while True:
                     for batch in records.batches():
                         writer.write(batch)
-                    if not writer.end_pass():
+                    if not writer.end_pass(facts.unexplained):  # of its range: verify asks Kafka about them
                         break
             written = writer.objects()
         except BaseException:
@@ -227,12 +230,6 @@ class Replayer:
         if sum(found.values()) != source.records:
             raise SourceError(f"{sum(found.values())} of its {source.records} records were written: a bug, report it")
         return replace(note, objects=found)
-
-    def _source_metadata(self, key: str) -> Mapping[str, str]:
-        metadata = self._store.metadata(key)
-        if metadata is None:
-            raise SourceError("it was deleted meanwhile, perhaps by another replay; replay again")
-        return metadata
 
 
 def _of(note: Replay) -> Judgement:

@@ -28,6 +28,7 @@ the first one is settled.
 4. *A member beside it.* A source is replayed once its range is committed, and nobody writes a committed range but who
    executes its intent again, as it was: a zombie, or a recovery after Kafka forgot the group. That gives the same
    source (or, after a compaction, less of it) beside a settled note: it is not live, and the next replay deletes it.
+   While a recovery may be ahead, nothing is replayed: it could list neither the source any more nor its objects yet.
 
 The source is looked at *before* the note: a note that is begun then proves that nobody had deleted the source when it
 was found missing. `tests/model/test_replays.py` plays every interleaving of replays, crashes and a member.
@@ -78,13 +79,13 @@ def may_be_written(source: Source, committed: CommittedOffset | None) -> bool:
 
     Args:
         source: an object in quarantine.
-        committed: what stands in the register of its partition; None: nothing, so nothing is promised.
+        committed: what stands in the register of its partition; None: nothing.
     """
-    if committed is None:
-        return False
+    if committed is None or committed.metadata is None:
+        return True  # who owns the partition next finds its position by the objects, and none may go while he looks
     metadata = committed.metadata
-    if metadata is not None and not same_topic(metadata.topic_id, source.topic_id):
+    if not same_topic(metadata.topic_id, source.topic_id):
         return False  # the range is of a topic that was deleted since
-    if metadata is not None and metadata.generation > source.generation:
+    if metadata.generation > source.generation:
         return False
     return committed.offset < source.range.end

@@ -78,9 +78,10 @@ def test_what_a_killed_replay_has_refused_is_counted_once(monkeypatch: pytest.Mo
 
 def test_what_is_not_committed_waits(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:
     before = dict(bucket.objects)
-    code, out, _ = run(monkeypatch, bucket, TEXTS, {CLICKS: committed(100, topic_id="id")})
-    assert code == Exit.OK
-    assert "1 object left for later: a member or another replay is at work on it" in out
+    for standing in (committed(100, topic_id="id"), None):
+        code, out, _ = run(monkeypatch, bucket, TEXTS, {CLICKS: standing})
+        assert code == Exit.OK
+        assert "1 object left for later: a member or another replay is at work on it" in out
     code, _, err = run(monkeypatch, bucket, TEXTS, {CLICKS: UnknownMetadataError("lp9")})
     assert (code, "cannot be read (lp9)" in err) == (Exit.FAILED, True)
     assert bucket.objects == before

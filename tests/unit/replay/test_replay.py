@@ -13,6 +13,7 @@ from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest import LogPersister
 from logpersister.manifest.parser import ParserSpec
+from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Offset
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.replay.execution import Judgement
@@ -210,6 +211,16 @@ def test_who_may_not_delete_is_told_so_and_nothing_is_stored_twice(
     assert len(bucket.quarantined()) == 1
 
 
+def test_offsets_that_kafka_has_not_explained_are_still_told(bucket: Bucket) -> None:
+    """Whose only evidence may be the source: verify asks Kafka about them."""
+    ((key, _),) = bucket.quarantined()
+    content, metadata = bucket.objects[key]
+    bucket.objects[key] = content, {**metadata, "unexplained": "7"}
+    replay(bucket, TEXTS)
+    facts = [bucket.facts(listed.key) for name, listed in bucket.inventory("clicks") if name.replay is not None]
+    assert [one.unexplained for one in facts if one is not None] == [7, 7, 7]
+
+
 def test_headers_are_kept() -> None:
     bucket = Bucket()
     kafka = ["offset", "headers"]
@@ -260,7 +271,8 @@ def test_steps(source: Source | None, note: Replay | None, step: Step) -> None:
 
 
 def test_only_committed_ranges_are_replayed() -> None:
-    assert not may_be_written(SOURCE, None)
+    assert may_be_written(SOURCE, None), "the group was forgotten: a member may be looking into the bucket"
+    assert may_be_written(SOURCE, CommittedOffset(200, None)), "somebody has set it: the same"
     assert may_be_written(SOURCE, committed(199))
     assert may_be_written(SOURCE, pending(100, 200))
     assert may_be_written(SOURCE, pending(100, 200, generation=0))
