@@ -51,7 +51,7 @@ _NOT_OF_THE_MANIFEST = ("codeVersion", "rules", "original")
 _PLACE = ("bucket", "prefix")
 _OF_THE_PLACE = (*_PLACE, "encryption", "partSize", "storageClass")
 """What a revision that stores elsewhere asks for there; the rest of ``storage`` says how to reach it."""
-_LIMIT = ("holdAbove",)
+_SECRET = ("secretName",)
 _ACCESS_TO_KAFKA = ("bootstrapServers", "security", "clientRack")
 
 
@@ -178,35 +178,18 @@ def reached_like(document: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
         storage = _without(storage, _OF_THE_PLACE) | _only(spec["storage"], _OF_THE_PLACE)
     reached = {**spec, "kafka": kafka, "storage": storage}
     registry = spec.get("schema", {}).get("registry")
-    our_registry = next((one for one in _registries(ours) if registry and one["url"] == registry["url"]), None)
-    if our_registry is not None:
-        secret = _only(our_registry, ["secretName"])
-        reached["schema"] = {**spec["schema"], "registry": _without(registry, ["secretName"]) | secret}
-    if "parser" in spec:
-        reached["parser"] = _with_limit_of(spec["parser"], _parser_like(spec["parser"], ours))
+    secrets = [] if registry is None else list(_secrets_of_registry(registry.get("url"), ours))
+    if secrets and _only(registry, _SECRET) not in secrets:
+        reached["schema"] = {**spec["schema"], "registry": _without(registry, _SECRET) | secrets[0]}
     return {**document, "spec": reached}
 
 
-def _with_limit_of(parser: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a parser with our limit of quarantine: it says whether a range is stored, not how. So it can be raised."""
-    limit = _only(own.get("quarantine", {}), _LIMIT)
-    quarantine = _without(parser.get("quarantine", {}), _LIMIT) | limit
-    return _without(parser, ["quarantine"]) | ({"quarantine": quarantine} if quarantine else {})
-
-
-def _parser_like(parser: Mapping[str, Any], ours: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return our parser, of whose limit there may be another one: with overrides, the one that is equal but for it."""
-    own: list[Mapping[str, Any]] = [one.get("parser", {}) for one in (ours, *ours.get("overrides", []))]
-    if len(own) == 1:
-        return own[0]
-    return next((one for one in own if _with_limit_of(one, {}) == _with_limit_of(parser, {})), parser)
-
-
-def _registries(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the registries of a manifest: that of the group, then those of its overrides."""
+def _secrets_of_registry(url: str | None, spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield by which Secrets a manifest reaches a registry: that of the group, then those of its overrides."""
     for one in (spec, *spec.get("overrides", [])):
-        if "registry" in one.get("schema", {}):
-            yield one["schema"]["registry"]
+        registry = one.get("schema", {}).get("registry")
+        if registry is not None and registry["url"] == url:
+            yield _only(registry, _SECRET)
 
 
 def resource_of(document: Mapping[str, Any]) -> LogPersister:

@@ -155,6 +155,12 @@ class Spec(RowRules):
         """Return what holds for topics: the group's spec, and that of each entry of `overrides`, without overrides."""
         return [self._with(None), *map(self._with, self.overrides)]
 
+    def parser_of(self, topic: str) -> ParserSpec:
+        """Return the parser that applies to a topic."""
+        place = self.override_of(topic)
+        own = None if place is None else self.overrides[place].parser
+        return self.parser if own is None else own
+
     def limits_of(self, topic: str) -> Limits:
         """Return the limits that apply to a topic."""
         place, general = self.override_of(topic), self.upload.for_topic(topic)

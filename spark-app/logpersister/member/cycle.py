@@ -102,7 +102,13 @@ class Cycle:
             resource, revision, self.states, dependencies, self.writer, ours, self.topic_bindings, clock=clock
         )
         self.execution = Execution(
-            resource.group_id, self.states, dependencies, self.sizing.sizes, wake or threading.Event(), clock=clock
+            resource.group_id,
+            resource.spec,
+            self.states,
+            dependencies,
+            self.sizing.sizes,
+            wake or threading.Event(),
+            clock=clock,
         )
         self._outcomes: dict[Range, RangeOutcome] = {}
         self._record_at = float("-inf")

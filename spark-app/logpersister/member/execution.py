@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 
 from logpersister.backoff import Backoff
+from logpersister.manifest.spec import Spec
 from logpersister.member.ports import Dependencies
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec, WorkError
 from logpersister.plan.packing import Job, Work, pack
@@ -48,6 +49,7 @@ class Execution:
     def __init__(
         self,
         group_id: str,
+        spec: Spec,
         states: PartitionStates,
         dependencies: Dependencies,
         sizes: Sizes,
@@ -56,6 +58,7 @@ class Execution:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._group_id = group_id
+        self._spec = spec
         self._states = states
         self._group = dependencies.group
         self._jobs = dependencies.jobs
@@ -125,9 +128,14 @@ class Execution:
         if promise is None:
             raise RuntimeError(f"{work.range} is executed without a promise")  # never: runnable ranges are promised
         intent, again = promise.intent, self._states.may_run_again(work.range.partition)
-        read_from = promise.read_from(work.range)
         return intent.revision, RangeWork(
-            work.range, intent.topic_id, intent.generation, work.estimated_bytes, read_from, again
+            work.range,
+            intent.topic_id,
+            intent.generation,
+            work.estimated_bytes,
+            promise.read_from(work.range),
+            again,
+            self._spec.parser_of(work.range.partition.topic).quarantine.hold_above,
         )
 
     def _note_end(self, running: _Running, future: "Future[list[RangeOutcome]]") -> None:

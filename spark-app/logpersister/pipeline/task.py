@@ -48,8 +48,6 @@ class TaskResources:
     those of this build, so that there is nothing to compare."""
     most_rows: int | None = None
     """How many records are written at once; None: all that were read."""
-    hold_above: int | None = None
-    """The percentage of a range's records that may go to quarantine; None: any."""
 
 
 class Task:
@@ -85,7 +83,7 @@ class Task:
 
     def _writer(self, item: RangeWork) -> RangeWriter:
         of = self._resources
-        return RangeWriter(item, of.layout, of.file_format, of.open_upload, of.room, of.hold_above)
+        return RangeWriter(item, of.layout, of.file_format, of.open_upload, of.room, item.hold_above)
 
     def _one_pass(
         self, read: RangeRead, writer: RangeWriter, again: dict[Range, RangeWriter]

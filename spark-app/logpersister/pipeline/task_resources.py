@@ -75,7 +75,6 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         Room.of(spec.storage.part_size, file_format.held_back),
         dry_runs,
         most_rows(schema) if schema is not None else None,
-        spec.parser.quarantine.hold_above,
     )
 
 

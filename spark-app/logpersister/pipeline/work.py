@@ -21,6 +21,9 @@ class RangeWork:
     """The range's start, or the log start when Kafka has lost the records before it (``onDataLoss: skip``)."""
     again: bool = False
     """Whether the range may have been executed before, so that unfinished uploads of its objects may lie around."""
+    hold_above: int | None = None
+    """The percentage of its records that may go to quarantine; None: any. That of the topic in the manifest of who
+    executes it, not of the revision: it says whether the range is stored, never how, so raising it releases a hold."""
 
     @property
     def partly_lost(self) -> bool:

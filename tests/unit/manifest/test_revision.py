@@ -189,22 +189,26 @@ def test_what_others_promised_is_written_by_ways_that_work_now() -> None:
     assert spec.output == resource_of(theirs.document).spec.output
 
 
-@pytest.mark.parametrize(
-    ("theirs", "ours", "limit"),
-    [
-        ({"holdAbove": "5%"}, {"holdAbove": "50%"}, 50),
-        ({"holdAbove": "5%"}, None, None),
-        (None, {"holdAbove": "50%"}, 50),
-        ({"format": "parquet", "holdAbove": "5%"}, {}, None),
-    ],
-)
-def test_the_limit_of_quarantine_is_that_of_who_executes(theirs: Any, ours: Any, limit: int | None) -> None:
-    def parser(quarantine: Any) -> Revision:
-        return revision({"spec.parser": {"type": "json"} | ({} if quarantine is None else {"quarantine": quarantine})})
+def test_a_registry_is_reached_by_the_secret_of_its_topic_while_we_have_it() -> None:
+    """Entries of overrides may reach one registry by Secrets of their own, as who owns the topics may have them."""
 
-    spec = resource_of(reached_like(parser(theirs).document, parser(ours).document)).spec
-    assert spec.parser.quarantine.hold_above == limit
-    assert spec.parser.quarantine.format == (theirs or {}).get("format", "output")
+    def avro(secret: str) -> dict[str, Any]:
+        return {"registry": {"url": "http://registry:8081", "secretName": secret}}
+
+    def reached(theirs: str, *ours: str) -> str | None:
+        group, *others = ours
+        entries = [{"topics": ["clicks"], "schema": avro(secret)} for secret in others]
+        changes: dict[str, Any] = {"spec.parser": {"type": "avro"}}
+        theirs_document = revision(changes | {"spec.schema": avro(theirs)}).document
+        own = revision(changes | {"spec.schema": avro(group), "spec.overrides": entries}).document
+        schema = resource_of(reached_like(theirs_document, own)).spec.row_schema
+        assert schema is not None
+        assert schema.registry is not None
+        return schema.registry.secret_name
+
+    assert reached("one", "one", "two") == "one"
+    assert reached("two", "one", "two") == "two"
+    assert reached("gone", "one", "two") == "one"
 
 
 def test_what_others_promised_for_another_bucket_goes_there_by_our_way() -> None:

@@ -9,10 +9,12 @@ from logpersister.plan.intents import Intent, promised
 from logpersister.plan.partitions import PartitionStates
 from logpersister.plan.sizes import Sizes
 from logpersister.ranges import Range, TopicPartition
+from tests.unit.manifest.documents import accepted
 from tests.unit.member.fakes import TOPIC_ID, FakeDependencies
 
 REVISIONS = {"rev-1": {"spec": 1}, "rev-2": {"spec": 2}}
 LARGE = 32 << 20
+SPEC = accepted({"spec.parser": {"type": "json", "quarantine": {"holdAbove": "20%"}}}).spec
 
 
 def partition(index: int) -> TopicPartition:
@@ -30,7 +32,7 @@ def execution_of(
     for index in range(ranges):
         value = promised(Intent(partition(index), TOPIC_ID, 0, (10,), revisions[index % len(revisions)], 1))
         states.step(partition(index), Resolved(value, value, TOPIC_ID))
-    return Execution("backup", states, fakes.ports(), sizes, threading.Event(), clock=fakes.clock)
+    return Execution("backup", SPEC, states, fakes.ports(), sizes, threading.Event(), clock=fakes.clock)
 
 
 def test_only_so_many_jobs_run_at_once_and_the_next_ones_follow(fakes: FakeDependencies) -> None:
@@ -58,6 +60,7 @@ def test_small_ranges_share_a_task_of_whatever_revision(fakes: FakeDependencies)
     ]
     assert [work.range.partition.partition % 2 for work in task.work] == [0] * 10 + [1] * 10
     assert all(work.again and work.topic_id == TOPIC_ID for work in task.work)
+    assert {work.hold_above for work in task.work} == {20}, "whatever its revision says"
 
 
 def test_partitions_that_are_being_revoked_are_left_out(fakes: FakeDependencies) -> None:

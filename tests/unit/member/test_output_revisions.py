@@ -10,17 +10,18 @@ from logpersister.manifest.revision import (
     revision_of,
     revision_of_document,
 )
+from logpersister.member.cycle import Cycle
 from logpersister.member.listener import Listener
 from logpersister.member.output_revisions import OutputRevisions
 from logpersister.member.revision_snapshots import RevisionSnapshots
 from logpersister.pipeline.rules import noted_rules, rules_of
 from logpersister.pipeline.work import WorkError
 from logpersister.plan.holds import HoldReason
-from logpersister.plan.intents import CommittedOffset
+from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import Range
 from logpersister.registry import RegistryError
 from tests.unit.manifest.documents import changed
-from tests.unit.member.fakes import CLICKS, ORDERS, FakeDependencies, FakeSchemas
+from tests.unit.member.fakes import CLICKS, ORDERS, TOPIC_ID, FakeDependencies, FakeSchemas
 from tests.unit.member.test_cycle import begin, commits, cycle_in, turn
 
 
@@ -193,6 +194,26 @@ def test_a_higher_generation_goes_on_with_any_version(fakes: FakeDependencies, s
     assert cycle.resolver.output_revisions._used_before(value) == OutputSchema(1, '"clicks 1"')
     of_another = type(value.metadata)(value.metadata.topic_id, 7, value.metadata.revision)
     assert cycle.resolver.output_revisions._used_before(CommittedOffset(5, of_another)) is None
+
+
+def test_the_limit_of_quarantine_is_that_of_the_topic_in_our_manifest(fakes: FakeDependencies) -> None:
+    """Also for ranges of another revision, of whose documents none says for which topics it is."""
+
+    def parser(limit: str) -> dict[str, object]:
+        return {"type": "json", "quarantine": {"holdAbove": limit}}
+
+    before = parse(changed({"spec.parser": parser("5%")}))
+    theirs = revision_of(before, "1.0", rules_of(before))
+    fakes.state_store.revisions[theirs.hash] = theirs.document
+    overrides = [{"topics": ["orders"], "parser": parser("50%")}]
+    ours = {"spec.kafka.topics": ["clicks", "orders"], "spec.parser": parser("5%"), "spec.overrides": overrides}
+    resource = parse(changed(ours))
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
+    promise = CommittedOffset(0, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (5,)))
+    fakes.register.kafka |= {CLICKS: promise, ORDERS: promise}
+    Cycle(resource, revision_of(resource, "1.0", rules_of(resource)), fakes.ports(), clock=fakes.clock).turn()
+    works = [work for tasks, _ in fakes.jobs.submitted for task in tasks for work in task.work]
+    assert {work.range.partition: work.hold_above for work in works} == {CLICKS: 5, ORDERS: 50}
 
 
 def test_topics_with_overrides_are_promised_as_a_manifest_of_their_own(fakes: FakeDependencies) -> None:

@@ -5,18 +5,24 @@ from typing import Any
 
 import pytest
 
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.reader import RangeReadError
 from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.task import MOST_UNFINISHED, Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
+from logpersister.records.quarantine import layout_of
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
 from logpersister.storage.ranges import Stored
 from tests.unit.pipeline.fakes import CLICKS, ROOM, FakeBucket, FakeReader, Lines, Modulo, records, work
 
 GROUP = "backup"
+OBJECTS = SchemaSpec(fields=(FieldSpec(name="id", type="int64"),))
+"""What no record here is, but for tombstones."""
 OTHERS = "logpersister 0.9 under other rules: paths (there 1, here 2)"
 
 
@@ -70,6 +76,16 @@ class Bench:
         outcomes = list(self.task(*items).outcomes())
         assert sorted(it.range for it in outcomes) == sorted(item.range for item in items), "one outcome for each"
         return {it.range.start: it for it in outcomes}
+
+
+def test_each_range_has_a_limit_of_quarantine_of_its_own() -> None:
+    """Topics share a revision whose limits differ in the manifest of who executes it."""
+    bench = Bench()
+    bench.resources = replace(bench.resources, layout=layout_of(OutputSpec(), ParserSpec(type="json"), OBJECTS))
+    outcomes = bench.run(replace(work(0, 10), hold_above=50), replace(work(20, 30), hold_above=90), work(40, 50))
+    errors = {start: it.error.kind if it.error is not None else None for start, it in outcomes.items()}
+    assert errors == {0: "too-many-refused", 20: None, 40: None}
+    assert sorted(bench.bucket.objects) == ["/20", "/40", "_quarantine/20", "_quarantine/40"]
 
 
 def test_every_range_has_its_outcome() -> None:
