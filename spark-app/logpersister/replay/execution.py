@@ -82,6 +82,8 @@ class Replayer:
         self._output_of = output_of
         self._output_under = output_under
         self._put_revision = put_revision
+        self._stored: set[str] = set()
+        """Replays whose objects this process has written."""
 
     def revision_of(self, topic: str) -> str:
         """Return the revision of the manifest, for a topic."""
@@ -122,10 +124,12 @@ class Replayer:
         self, step: Step, key: str, name: ObjectName, source: Source | None, note: Replay | None
     ) -> Judgement | None:
         """Take a step; return what is said of the source if none of its records is good, so that it stays."""
-        if step is Step.DELETE:
+        if step is Step.DELETE and note is not None:
+            self._check_stands(key, note)
             self._delete(key)
         elif note is not None:
             settle_replay(self._store, self._group, self._written(key, name, note))
+            self._stored.add(note.id)
         elif source is not None:
             output = self._output_of(name.topic)
             judgement = self._judged(key, source, output)
@@ -134,6 +138,23 @@ class Replayer:
             self._put_revision(output.revision, output.document)
             begin_replay(self._store, self._group, Replay(source, output.revision))
         return None
+
+    def _check_stands(self, source: str, note: Replay) -> None:
+        """Raise SourceError where an object of a settled replay has gone, so that the source may be all there is.
+
+        Somebody has deleted it since, or has copied the note without it, and the range was executed again.
+        """
+        if note.id in self._stored:
+            return  # a moment ago, by us
+        for key in note.keys(self._store.prefix):
+            if self._store.metadata(key) is None:
+                again = get_replay(self._store, self._group, key)  # of what was refused
+                if again is None or not again.settled:
+                    noted = names.replay_key(self._store.prefix, self._group, source)
+                    raise SourceError(
+                        f"its records were replayed, but {key}, in which some of them stood, has gone: restore it "
+                        f"(bucket versions, backup), or, if no object of that replay is left, delete its note {noted}"
+                    )
 
     def _delete(self, key: str) -> None:
         try:

@@ -135,6 +135,24 @@ def test_a_member_stores_the_range_again(bucket: Bucket) -> None:
         replay(bucket, TEXTS)
 
 
+def test_a_source_is_not_deleted_where_its_objects_have_gone(bucket: Bucket) -> None:
+    """Somebody has deleted them, and the range was stored again: the source may be all there is."""
+    replay(bucket, TEXTS)
+    (gone,) = (key for key in bucket.objects if "/dt=1970-01-05/" in key and ".r" in key)
+    content = bucket.objects.pop(gone)
+    store_range(bucket, NUMBERS, RECORDS)
+    before = dict(bucket.objects)
+    with pytest.raises(SourceError, match=f"but {gone}, in which some of them stood, has gone: restore it"):
+        replay(bucket, TEXTS)
+    assert bucket.objects == before
+
+    bucket.objects[gone] = content
+    replay(bucket, TEXTS_OR_NONE)
+    store_range(bucket, NUMBERS, RECORDS)
+    replay(bucket, TEXTS)  # what was refused has gone since, by a replay of its own
+    assert [name.replay is None for _, name in bucket.quarantined()] == [False]
+
+
 @pytest.mark.parametrize(
     ("member", "replaying", "message"),
     [
