@@ -98,7 +98,7 @@ def assemble(
                 spec.generation,
                 revision.hash,
                 lambda there: open_store(there, secrets, timeouts=FOR_A_SNAPSHOT),
-                in_folders=any(one.output.partition_by for one in spec.variants()),
+                in_folders=lambda topic: bool(spec.for_topic(topic).output.partition_by),
             ),
             jobs=jobs,
             sampler=FormatSampler(

@@ -37,7 +37,7 @@ class BucketStateStore:
         revision: str,
         open_at: Callable[[StorageSpec], ObjectStore],
         *,
-        in_folders: bool,
+        in_folders: Callable[[str], bool],
     ) -> None:
         """Keep the state of a group in a bucket.
 
@@ -47,7 +47,7 @@ class BucketStateStore:
             generation: of what is lost from now on.
             revision: the same.
             open_at: gives the store of another place.
-            in_folders: whether our layout has partition paths.
+            in_folders: whether our layout of a topic has partition paths.
         """
         self._store = store
         self._open_at = open_at
@@ -98,7 +98,12 @@ class BucketStateStore:
         self, positions: Mapping[TopicPartition, Offset], generation: int
     ) -> dict[TopicPartition, Offset | StorageError | None]:
         """Return the start of an object of this generation at or behind each position; None: there is none."""
-        return ahead.first_ahead(self._store, positions, generation, in_folders=self._in_folders)
+        found: dict[TopicPartition, Offset | StorageError | None] = {}
+        for in_folders in (False, True):
+            alike = {p: position for p, position in positions.items() if self._in_folders(p.topic) == in_folders}
+            if alike:
+                found |= ahead.first_ahead(self._store, alike, generation, in_folders=in_folders)
+        return found
 
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
         """Store a revision's snapshot; nothing happens when it is there."""

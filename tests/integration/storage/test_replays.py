@@ -120,7 +120,7 @@ def test_two_replays_at_once_store_each_record_once(make_store: MakeStore, s3: "
                 found[one.offset] = name.path, value
     assert found.keys() == {one.offset for one in rows if one.offset % 3 != 2}
     assert source not in keys(s3, bucket)
-    state = BucketStateStore(store, GROUP, 1, "0", lambda _: store, in_folders=True)
+    state = BucketStateStore(store, GROUP, 1, "0", lambda _: store, in_folders=lambda _: True)
     stored = StoredRange(RANGE.start, RANGE.end, GROUP, output_of(NUMBERS).revision, "id", whole=False)
     assert state.stored_tails([CLICKS], 1)[CLICKS] == StoredTail(1, (stored,)), "its boundaries are still seen"
     assert replay(store, TEXTS_OR_NONE) == [Result(Judgement(COUNT // 3, 0))]
