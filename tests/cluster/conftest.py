@@ -7,7 +7,7 @@ import gc
 import os
 import secrets
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,7 +26,7 @@ from tests.cluster.environment import (
 from tests.cluster.explanation import explain
 from tests.cluster.kubectl import Kubectl
 from tests.cluster.lanes import lane
-from tests.cluster.persister import Persister
+from tests.cluster.persister import OPERATOR_LABEL, Persister
 from tests.integration.harness.verification import Verify, run_verify
 from tests.integration.harness.workload import Workload
 from tests.stack import KafkaBroker, MinioServer
@@ -36,6 +36,8 @@ from tests.stack.topics import create_topic
 _SECONDS = 4 * PATIENCE_SECONDS
 """Of a whole test: more than what it waits for, so that a wait that fails can say why."""
 RELEASE = "logpersister"
+PROMPT = {"lagSeconds": 2, "reportSeconds": 2, "secretSeconds": 5}
+"""Settings of an operator that looks often."""
 _ABANDONED_SOCKETS = "ignore:unclosed <socket.socket:ResourceWarning"
 """kafka-python leaves a socket to the garbage collector when one of the tests' clients is closed while it connects."""
 PARTITIONS = range(4)
@@ -58,9 +60,12 @@ _RECORDS = 500
 
 
 class MakePersister(Protocol):
-    """Applies a resource of that name over one topic, with the sections of its spec that are not as usual."""
+    """Applies a resource of that name over one topic, with the sections of its spec that are not as usual.
 
-    def __call__(self, name: str, topic: str, **sections: Any) -> Persister: ...
+    ``operator`` is the namespace of the one that looks after it, for which the test has to see.
+    """
+
+    def __call__(self, name: str, topic: str, operator: str = OPERATOR_NAMESPACE, **sections: Any) -> Persister: ...
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -127,19 +132,19 @@ def install(*, member: str | None = None) -> None:
     """Install the operator by its chart, or bring it to the images of these tests, or to another one of members."""
     values = {
         "image": {"operator": os.environ[OPERATOR_IMAGE], "member": member or os.environ[MEMBER_IMAGE]},
-        "settings": {"lagSeconds": 2, "reportSeconds": 2, "secretSeconds": 5},
+        "settings": PROMPT | {"resourceSelector": f"!{OPERATOR_LABEL}"},
     }
     release("upgrade", "--install", RELEASE, str(CHART), "--create-namespace", "--wait", values=values)
 
 
-def release(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
-    """Run helm in the operator's namespace; a failure tells what is there."""
-    options = ("--namespace", OPERATOR_NAMESPACE, f"--timeout={PATIENCE_SECONDS:.0f}s")
+def release(*arguments: str, values: Mapping[str, Any] | None = None, namespace: str = OPERATOR_NAMESPACE) -> str:
+    """Run helm in an operator's namespace; a failure tells what is there."""
+    options = ("--namespace", namespace, f"--timeout={PATIENCE_SECONDS:.0f}s")
     environment = {"KUBECONFIG": os.environ["KUBECONFIG"]}
     try:
         return helm(*arguments, *options, values=values, environment=environment, seconds=PATIENCE_SECONDS + 60)
     except HelmError as error:
-        raise AssertionError(f"{error}\n{explain(Kubectl(OPERATOR_NAMESPACE))}") from None
+        raise AssertionError(f"{error}\n{explain(Kubectl(namespace))}") from None
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +234,7 @@ def make_persister(
     directory = tmp_path_factory.mktemp("manifests")
     made: list[Persister] = []
 
-    def make(name: str, topic: str, **sections: Any) -> Persister:
+    def make(name: str, topic: str, operator: str = OPERATOR_NAMESPACE, **sections: Any) -> Persister:
         create_topic(kafka.bootstrap, topic, partitions=len(PARTITIONS))
         storage = {"endpoint": s3.endpoint, "region": minio.region, "secretName": "s3"}
         spec = {
@@ -243,20 +248,21 @@ def make_persister(
             "rollout": {"canary": {"analysis": {"duration": "0s", "minRanges": 0}}},
         }
         # The group has the name of the resource, and Kafka outlives the modules.
-        persister = Persister(kubectl, f"{name}-{unique}", spec, topic, directory)
+        persister = Persister(kubectl, f"{name}-{unique}", spec, topic, directory, operator)
         made.append(persister)
         persister.apply(**sections)
         return persister
 
     yield make
+    _verify_at_last([persister for persister in made if persister.metadata()], workload, verify)
     for persister in made:
-        if persister.metadata():
-            _verify_at_last(persister, workload, verify)
         persister.group.close()
 
 
-def _verify_at_last(persister: Persister, workload: Workload, verify: Verify) -> None:
+def _verify_at_last(persisters: Sequence[Persister], workload: Workload, verify: Verify) -> None:
     """Prove that all that the scenes have left is stored, and each record once."""
-    workload.write(persister.topic, _RECORDS, partitions=PARTITIONS, size=100)
-    persister.wait_stored()
-    verify(persister.manifest())
+    for persister in persisters:
+        workload.write(persister.topic, _RECORDS, partitions=PARTITIONS, size=100)
+    for persister in persisters:
+        persister.wait_stored()
+        verify(persister.manifest())

@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,10 @@ from tests.integration.harness.waiting import eventually
 
 MEMBERS = "app.kubernetes.io/component=member"
 EXECUTORS = "app.kubernetes.io/component=executor"
+OPERATOR_LABEL = "tests.logpersister.dev/operator"
+"""Of a resource that another operator than the common one looks after: its namespace."""
 
+_OPERATORS = "app.kubernetes.io/name=logpersister-operator"
 _PAUSE = 0.5
 """Between two questions: each is a process, and takes its CPU from all that is waited for."""
 
@@ -25,9 +28,18 @@ _PAUSE = 0.5
 class Persister:
     """One resource; ``spec`` is what it was given last."""
 
-    def __init__(self, kubectl: Kubectl, name: str, spec: Mapping[str, Any], topic: str, directory: Path) -> None:
+    def __init__(
+        self,
+        kubectl: Kubectl,
+        name: str,
+        spec: Mapping[str, Any],
+        topic: str,
+        directory: Path,
+        operator: str = OPERATOR_NAMESPACE,
+    ) -> None:
         self.kubectl = kubectl
         self.name = name
+        self.operator = operator
         self.topic = topic
         self.spec: Document = copy.deepcopy(dict(spec))
         self.group = Group(self.spec["kafka"]["bootstrapServers"], name)
@@ -40,10 +52,11 @@ class Persister:
 
     @property
     def document(self) -> Document:
+        labels = {} if self.operator == OPERATOR_NAMESPACE else {OPERATOR_LABEL: self.operator}
         return {
             "apiVersion": "logpersister.dev/v1alpha1",
             "kind": "LogPersister",
-            "metadata": {"name": self.name, "namespace": self.kubectl.namespace},
+            "metadata": {"name": self.name, "namespace": self.kubectl.namespace, "labels": labels},
             "spec": self.spec,
         }
 
@@ -112,6 +125,12 @@ class Persister:
             for pod in self.pods().values()
         }
 
+    def drain(self, nodes: Collection[str], component: str = MEMBERS) -> None:
+        """Evict its pods as when these nodes are drained; nothing new comes to them until they are uncordoned."""
+        selector = f"logpersister.dev/resource={self.name},{component}"
+        options = ("--force", "--ignore-daemonsets", "--delete-emptydir-data")
+        self.kubectl("drain", *nodes, f"--pod-selector={selector}", *options)
+
     def member_status(self, pod: str) -> Document:
         """Return what a member says of itself."""
         path = f"/api/v1/namespaces/{self.kubectl.namespace}/pods/{pod}:8080/proxy/status"
@@ -134,7 +153,7 @@ class Persister:
                 f"\n{self.name}: {json.dumps(numbers)[:2000]}",
                 conditions(document),
                 explain(self.kubectl, selector),
-                explain(Kubectl(OPERATOR_NAMESPACE)),
+                explain(Kubectl(self.operator), _OPERATORS),
             ]
         )
 
@@ -143,6 +162,11 @@ def ready(pod: Document) -> bool:
     """Whether a pod is ready."""
     conditions = pod["status"].get("conditions", [])
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def waits_for_a_node(pod: Document) -> bool:
+    """Whether no node takes a pod."""
+    return any(one.get("reason") == "Unschedulable" for one in pod["status"].get("conditions", []))
 
 
 def seconds_since(time: str) -> float:

@@ -1,7 +1,7 @@
 """Executor pods of one resource: found, replaced, drained, more and fewer of them, gone with their member."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
@@ -89,7 +89,7 @@ def test_one_whose_node_is_drained_ends_what_it_is_at(persister: Persister, work
         workload.write(TOPIC, 100, partitions=PARTITIONS)
         persister.eventually("an object is on its way", lambda: stall.met)
         with ThreadPoolExecutor(1) as pool:
-            drained = pool.submit(_drain, persister, nodes)
+            drained = pool.submit(persister.drain, nodes, EXECUTORS)
             persister.eventually("all shall leave", lambda: not persister.pods(EXECUTORS).keys() & first.keys())
             released = len(s3.requests)
             s3.remove(stall)
@@ -157,13 +157,6 @@ def _wait_executors(persister: Persister, number: int) -> dict[str, Any]:
 
     found: dict[str, Any] = persister.eventually(f"{number} executors", there)
     return found
-
-
-def _drain(persister: Persister, nodes: Collection[str]) -> None:
-    """Evict the executors as when these nodes are drained; nothing new comes to them until they are uncordoned."""
-    selector = f"logpersister.dev/resource={persister.name},{EXECUTORS}"
-    options = ("--force", "--ignore-daemonsets", "--delete-emptydir-data")
-    persister.kubectl("drain", *nodes, f"--pod-selector={selector}", *options)
 
 
 def _phase(kubectl: Kubectl, name: str) -> str:

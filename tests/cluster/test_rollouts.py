@@ -12,10 +12,10 @@ import pytest
 
 from tests.cluster.conftest import PARTITIONS, MakePersister, install, unharmed, write_keys
 from tests.cluster.environment import MEMBER_IMAGE, OPERATOR_NAMESPACE, OWN_NODE, PATIENCE_SECONDS
-from tests.cluster.kubectl import Document, Kubectl
+from tests.cluster.kubectl import Kubectl
 from tests.cluster.lanes import lane
 from tests.cluster.node import images
-from tests.cluster.persister import MEMBERS, Persister
+from tests.cluster.persister import Persister, waits_for_a_node
 from tests.integration.harness.workload import Workload
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.topics import Record, produce
@@ -182,8 +182,8 @@ def test_another_image_while_the_node_is_drained(persister: Persister) -> None:
     persister.eventually("members are replaced", lambda: _phase(persister) == "Rolling")
     try:
         with ThreadPoolExecutor(1) as pool:
-            drained = pool.submit(_drain, persister, nodes)
-            persister.eventually("one has no node", lambda: any(map(_waits_for_a_node, persister.pods().values())))
+            drained = pool.submit(persister.drain, nodes)
+            persister.eventually("one has no node", lambda: any(map(waits_for_a_node, persister.pods().values())))
             persister.kubectl("uncordon", *nodes)
             drained.result()
     finally:
@@ -191,16 +191,6 @@ def test_another_image_while_the_node_is_drained(persister: Persister) -> None:
     assert _wait_steady(persister) != before
     assert not persister.restarts().keys() & members.keys()
     assert {pod["spec"]["containers"][0]["image"] for pod in persister.pods().values()} == {other}
-
-
-def _drain(persister: Persister, nodes: set[str]) -> None:
-    """Evict the members one by one, as their budget lets them go."""
-    selector = f"logpersister.dev/resource={persister.name},{MEMBERS}"
-    persister.kubectl("drain", *nodes, f"--pod-selector={selector}", "--ignore-daemonsets", "--delete-emptydir-data")
-
-
-def _waits_for_a_node(pod: Document) -> bool:
-    return any(one.get("reason") == "Unschedulable" for one in pod["status"].get("conditions", []))
 
 
 @contextmanager

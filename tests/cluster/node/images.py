@@ -5,6 +5,7 @@ import io
 import json
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,6 +58,23 @@ def tag(image: str, other: str) -> None:
     ctr("images", "tag", "--force", image, other)
 
 
+def extend(image: str, other: str, layer: bytes, environment: Mapping[str, str]) -> None:
+    """Make another image of one that the node has: with a tar file as one more layer, and with more variables."""
+    (target,) = {line.split()[2] for line in ctr("images", "ls").splitlines() if line.startswith(f"{image} ")}
+    manifest = _content(target)
+    config = _content(manifest["config"]["digest"])
+    config["config"].setdefault("Env", []).extend(f"{name}={value}" for name, value in environment.items())
+    config["rootfs"]["diff_ids"].append(_digest(layer))
+    config.pop("history", None)  # it would have to tell of the layer
+    blobs: dict[str, bytes] = {}  # without the layers below it, which the node has
+    manifest["config"] = _blob(blobs, manifest["config"]["mediaType"], json.dumps(config).encode())
+    manifest["layers"].append(_blob(blobs, _LAYER, layer))
+    with tempfile.TemporaryDirectory(dir=DIRECTORY) as folder:
+        archive = Path(folder) / "image.tar"
+        _write(archive, other, manifest, blobs)
+        load(other, archive)
+
+
 def forget_others(name: str, but: str) -> None:
     """Remove all images called ``name`` whatever their tag, except ``but``: builds of the past fill the disk."""
     for image in _present():
@@ -67,12 +85,11 @@ def forget_others(name: str, but: str) -> None:
 def write_archive(archive: Path, image: str, program: Path) -> None:
     """Write an image of one static program, which is its entry point, as a tar file of OCI's image layout."""
     layer = _tar({program.name: program.read_bytes()}, mode=0o755)
-    diff = f"sha256:{hashlib.sha256(layer).hexdigest()}"
     config = {
         "architecture": _architecture(),
         "os": "linux",
         "config": {"Entrypoint": [f"/{program.name}"], "User": "65532:65532"},
-        "rootfs": {"type": "layers", "diff_ids": [diff]},
+        "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},
     }
     blobs: dict[str, bytes] = {}
     manifest = {
@@ -81,13 +98,18 @@ def write_archive(archive: Path, image: str, program: Path) -> None:
         "config": _blob(blobs, _CONFIG, json.dumps(config).encode()),
         "layers": [_blob(blobs, _LAYER, layer)],
     }
+    _write(archive, image, manifest, blobs)
+
+
+def _write(archive: Path, image: str, manifest: Mapping[str, Any], blobs: dict[str, bytes]) -> None:
+    """Write an image whose manifest names blobs as a tar file of OCI's image layout."""
     entry = _blob(blobs, _MANIFEST, json.dumps(manifest).encode())
     entry["annotations"] = {"io.containerd.image.name": image}
     index = {"schemaVersion": 2, "manifests": [entry]}
     files = {
         "oci-layout": json.dumps({"imageLayoutVersion": "1.0.0"}).encode(),
         "index.json": json.dumps(index).encode(),
-        **{f"blobs/sha256/{digest}": content for digest, content in blobs.items()},
+        **{f"blobs/{digest.replace(':', '/')}": content for digest, content in blobs.items()},
     }
     archive.write_bytes(_tar(files, mode=0o644))
 
@@ -97,9 +119,19 @@ def _present() -> set[str]:
 
 
 def _blob(blobs: dict[str, bytes], kind: str, content: bytes) -> dict[str, Any]:
-    digest = hashlib.sha256(content).hexdigest()
+    digest = _digest(content)
     blobs[digest] = content
-    return {"mediaType": kind, "digest": f"sha256:{digest}", "size": len(content)}
+    return {"mediaType": kind, "digest": digest, "size": len(content)}
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def _content(digest: str) -> dict[str, Any]:
+    """Return a JSON document that the node has."""
+    found: dict[str, Any] = json.loads(ctr("content", "get", digest))
+    return found
 
 
 def _tar(files: dict[str, bytes], *, mode: int) -> bytes:

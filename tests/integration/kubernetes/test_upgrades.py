@@ -1,9 +1,6 @@
 """This operator takes over what that of an earlier commit has made: no member is restarted, no hash changes."""
 
-import io
 import runpy
-import subprocess
-import tarfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,19 +10,14 @@ import pytest
 
 from logpersister.manifest.spec import Spec
 from logpersister_operator.render.application import secret_names
+from tests.integration.harness.earlier import PACKAGES, check_out, python_path
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
-from tests.stack.artifacts import ROOT
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
 
-EARLIER: Final = "6b8aa7502d39df3326ef61c634c1cfb91d1d51a3"
-"""Commit of the last release; until there is one, the first whose dependencies are those of today.
-
-Each release raises it."""
-_PACKAGES: Final = ("spark-app/logpersister", "operator/logpersister_operator")
 _RICH: Final = "tests/unit/manifest/rich.py"
 _STORAGE: Final = {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"}
 
@@ -43,7 +35,7 @@ class Earlier:
 
     @property
     def python_path(self) -> str:
-        return ":".join(str((self.folder / package).parent) for package in _PACKAGES)
+        return python_path(self.folder)
 
     def specs(self) -> dict[str, Document]:
         """Return specs by name of resource: fields are those that the earlier operator knows."""
@@ -56,12 +48,7 @@ class Earlier:
 
 @pytest.fixture
 def earlier(tmp_path: Path) -> Earlier:
-    command = ["git", "archive", "--format=tar", EARLIER, *_PACKAGES, _RICH]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-    assert done.returncode == 0, f"clone the whole history, this test needs {EARLIER}: {done.stderr!r}"
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:
-        tar.extractall(tmp_path / "earlier", filter="data")
-    return Earlier(tmp_path / "earlier")
+    return Earlier(check_out(tmp_path / "earlier", *PACKAGES, _RICH))
 
 
 def made(resource: Resource) -> Document:

@@ -1,0 +1,36 @@
+"""The commit whose operator today's has to take over from, out of git."""
+
+import io
+import subprocess
+import tarfile
+from pathlib import Path, PurePath
+from typing import Final
+
+from tests.stack.artifacts import ROOT
+
+COMMIT: Final = "6b8aa7502d39df3326ef61c634c1cfb91d1d51a3"
+"""Of the last release; until there is one, the first whose dependencies are those of today.
+
+Each release raises it."""
+PACKAGES: Final = ("spark-app/logpersister", "operator/logpersister_operator")
+"""What its operator consists of. It runs with today's dependencies."""
+
+
+def archive(*paths: str, prefix: str = "") -> bytes:
+    """Return paths of that commit as a tar file, with ``prefix`` before each."""
+    command = ["git", "archive", "--format=tar", f"--prefix={prefix}", COMMIT, *paths]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 0, f"clone the whole history, this test needs {COMMIT}: {done.stderr!r}"
+    return done.stdout
+
+
+def check_out(folder: Path, *paths: str) -> Path:
+    """Write paths of that commit into a folder, and return it."""
+    with tarfile.open(fileobj=io.BytesIO(archive(*paths))) as tar:
+        tar.extractall(folder, filter="data")
+    return folder
+
+
+def python_path(folder: PurePath) -> str:
+    """Return the variable by which Python takes the packages from where they were written to."""
+    return ":".join(str((folder / package).parent) for package in PACKAGES)
