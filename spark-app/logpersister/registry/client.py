@@ -37,6 +37,8 @@ class Schema:
     """``AVRO``, ``PROTOBUF`` or ``JSON``."""
     references: tuple["Schema", ...] = ()
     """What it refers to by name, and what those do: each once, after all that it needs itself."""
+    name: str = ""
+    """By which others refer to it: for protobuf, the file that they import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,8 @@ class RegistryClient:
             self._follow(inner, found, (*above, key), doing)
         if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
             raise self._no_registry("no schema", doing)
-        found[key] = Schema(answer["schema"], str(answer.get("schemaType") or "AVRO"))
+        name = str(reference.get("name") or "")
+        found[key] = Schema(answer["schema"], str(answer.get("schemaType") or "AVRO"), name=name)
 
     # requests
 

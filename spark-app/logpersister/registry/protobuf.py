@@ -9,10 +9,16 @@ from logpersister.registry.client import Schema
 
 
 def self_contained(schema: Schema) -> str:
-    """Return a schema with all that it refers to: its own text, or a descriptor set in base64. Raises ProtobufError."""
+    """Return a schema with all that it refers to: its own text, or a descriptor set in base64. Raises ProtobufError.
+
+    Of a file that others import in several versions, the first one counts.
+    """
     if schema.type != "PROTOBUF":
         raise ProtobufError(f"it is registered as {schema.type}, not as protobuf")
     if not schema.references:
         return schema.text
-    files = [read_text(one.text) for one in (*schema.references, schema)]
-    return base64.b64encode(write_set(files)).decode()
+    imported: dict[str, str] = {}
+    for one in schema.references:
+        imported.setdefault(one.name or one.text, one.text)
+    files = [read_text(text, name) for name, text in imported.items()]
+    return base64.b64encode(write_set([*files, read_text(schema.text)])).decode()

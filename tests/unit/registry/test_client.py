@@ -82,6 +82,12 @@ def test_what_never_changes_is_asked_for_once(fake: FakeRegistry, client: Callab
     assert len(fake.asked) == 2
 
 
+def test_what_a_schema_refers_to_keeps_its_name(fake: FakeRegistry, client: Callable[..., RegistryClient]) -> None:
+    reference = {"name": "geo/place.proto", "subject": "place", "version": 1}
+    fake.answers = [(200, {**GOOD, "references": [reference]}), (200, GOOD)]
+    assert client(fake.url).schema(7).references == (Schema('"string"', "AVRO", name="geo/place.proto"),)
+
+
 def test_what_may_pass_is_asked_again(fake: FakeRegistry, client: Callable[..., RegistryClient]) -> None:
     fake.answers = [(503, b"later"), (429, {"message": "slow"}), (200, GOOD)]
     pauses: list[float] = []
