@@ -1,5 +1,6 @@
 """`.proto` texts are read as protoc reads them."""
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,15 @@ import pytest
 from grpc_tools import protoc
 
 from logpersister.manifest.protobuf.columns import columns_of
-from logpersister.manifest.protobuf.descriptors import read_set, write_set
+from logpersister.manifest.protobuf.descriptors import TYPES as DESCRIPTOR_TYPES
+from logpersister.manifest.protobuf.descriptors import (
+    FieldOf,
+    FileOf,
+    MessageOf,
+    MessageOptions,
+    read_set,
+    write_set,
+)
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import Schema, read_schema, resolve
 from logpersister.manifest.protobuf.text import read_text
@@ -129,24 +138,55 @@ def test_well_known_files_are_those_of_protobuf(tmp_path: Path, name: str) -> No
         ("message M { int32 a = 1; int32 b = 1; }", "its message M has a field twice"),
         ("message M { } message M { }", "it has M twice"),
         ("message M { int32 a = 0; }", "its field M.a has the number 0"),
-        ("message M { map<float, string> a = 1; }", None),
+        ("message M { int32 a = 1.5; }", "its line 1 has '1.5' where a whole number is expected"),
+        pytest.param(f"message M {{ int32 a = 0x{'f' * 6000}; }}", "where a whole number is expected", id="number"),
+        ("enum E { A = 2147483648; }", "its enum value A has the number 2147483648"),
+        ("message M { map<float, string> a = 1; }", "its message M.AEntry is no entry of a map whose keys are numbers"),
         ("message M { map<M, string> a = 1; }", "where a map with keys that are numbers"),
         ('syntax = "proto4";', "its syntax 'proto4' is neither proto2 nor proto3"),
         ('import "a', "its line 1 has a text without an end"),
         pytest.param("\n/*" * 50_000, "its line 2 has a comment without an end", id="comment"),
+        pytest.param(f"message{' ' * 200_000}!", "where a name is expected", id="space"),
         ("message A { " * 40, "it has more than 32 messages in each other"),
         ("select;", "it has 'select' where a message, an enum or an import is expected"),
         ("AAAA", "it is no descriptor set"),
         ("A", "it is neither a .proto text nor base64"),
     ],
 )
-def test_what_is_no_schema_is_told(text: str, told: str | None) -> None:
-    if told is None:
-        read_schema(text)
-        return
+def test_what_is_no_schema_is_told(text: str, told: str) -> None:
     with pytest.raises(ProtobufError) as error:
         read_schema(text).message(None)
     assert told in str(error.value)
+
+
+def nested(depth: int) -> MessageOf:
+    return MessageOf("M", nested_type=[nested(depth - 1)] if depth > 1 else [])
+
+
+KEY, VALUE = FieldOf("key", 1, type=DESCRIPTOR_TYPES.index("string")), FieldOf("value", 2, type_name="M")
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (nested(40), "it has more than 32 messages in each other"),
+        (MessageOf("M", [KEY], options=MessageOptions(map_entry=True)), "its message M is no entry of a map"),
+        (MessageOf("M", [VALUE, KEY], options=MessageOptions(map_entry=True)), "its message M is no entry of a map"),
+        (MessageOf("M", [FieldOf("a", 1, type=DESCRIPTOR_TYPES.index("message"))]), "its field M.a has no type"),
+    ],
+    ids=["deep", "no value", "turned round", "no name"],
+)
+def test_descriptor_sets_that_protoc_never_writes_are_told(message: MessageOf, told: str) -> None:
+    """A registry may have any bytes; the native parser counts on what was read."""
+    text = base64.b64encode(write_set([FileOf(message_type=[message])])).decode()
+    with pytest.raises(ProtobufError, match=told):
+        read_schema(text)
+
+
+def test_more_fields_than_columns_are_not_looked_at() -> None:
+    fields = "".join(f"int32 a{number} = {number};" for number in range(1, 1002))
+    with pytest.raises(ProtobufError, match="it has more than 1000 columns"):
+        columns_of(f"message M {{ {fields} }}", None, as_reader=True)
 
 
 TYPES: dict[str, tuple[str, Any]] = {

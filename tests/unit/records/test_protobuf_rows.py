@@ -346,6 +346,18 @@ def test_a_message_that_names_itself() -> None:
     assert assert_same(columns, [deep])[0] == [{"id": 0, "next": {"next": {"id": 7}}}]
 
 
+def test_maps_have_no_groups() -> None:
+    """The official library wrote the value: what is DELIMITED around a map does not count in it."""
+    edition = """
+    edition = "2023";
+    option features.message_encoding = DELIMITED;
+    message M { map<string, N> a = 1; N b = 2; }
+    message N { int64 x = 1; }
+    """
+    value = b"\x0a\x07\x0a\x01k\x12\x02\x08\x05\x13\x08\x07\x14"
+    assert assert_same(SchemaSpec(protobuf=edition), [value]) == ([{"a": [("k", {"x": 5})], "b": {"x": 7}}], [])
+
+
 def test_small_values_do_not_become_large_rows() -> None:
     wide = (
         "message W { repeated I items = 1; message I {"

@@ -40,6 +40,9 @@ _TYPES: Final[Mapping[str, Type]] = {
 }
 
 
+_MOST: Final = f"it has more than {MOST_COLUMNS} columns at all depths together"
+
+
 class _NoColumnError(Exception):
     """A type that cannot be a column, and why."""
 
@@ -56,6 +59,8 @@ def columns_of(text: str, message: str | None, *, as_reader: bool = False) -> li
     schema = read_schema(text)
     types = _Types(schema, as_reader=as_reader)
     name = schema.message(message)
+    if as_reader and len(schema.messages[name]) > MOST_COLUMNS:
+        raise ProtobufError(_MOST)
     return [types.column(one, name) for one in schema.messages[name]]
 
 
@@ -119,7 +124,7 @@ class _Types:
             raise _NoColumnError(f"it is nested more than {MOST_NESTED} deep")
         self._made += 1
         if self._made > MOST_TYPES:  # a few messages that name each other can stand for any number
-            raise _NoColumnError(f"it has more than {MOST_COLUMNS} columns at all depths together")
+            raise _NoColumnError(_MOST)
         if one.kind not in ("message", "group"):
             return _TYPES[one.kind]
         if one.of == TIMESTAMP:

@@ -23,7 +23,7 @@ from logpersister.manifest.protobuf.descriptors import (
     read_set,
 )
 from logpersister.manifest.protobuf.errors import ProtobufError
-from logpersister.manifest.protobuf.text import read_text
+from logpersister.manifest.protobuf.text import MOST_NESTED, read_text
 from logpersister.manifest.protobuf.well_known import WELL_KNOWN
 
 MOST_FIELDS: Final = 50_000
@@ -31,7 +31,10 @@ MOST_FIELDS: Final = 50_000
 _EXPLICIT, _IMPLICIT, _REQUIRED = 1, 2, 3
 _CLOSED: Final = 2
 _DELIMITED: Final = 2
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+=*\s*", re.ASCII)
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]+=*", re.ASCII)
+_NAMED: Final = frozenset({"group", "message", "enum"})
+_NO_KEYS: Final = _NAMED | {"float", "double", "bytes"}
+"""Kinds that keys of maps cannot have."""
 
 Presence = Literal["implicit", "explicit", "required"]
 
@@ -120,9 +123,10 @@ class Root:
 @lru_cache(maxsize=64)
 def read_schema(text: str) -> Schema:
     """Return the schema that a `.proto` text, or a descriptor set in base64, is. Raises ProtobufError."""
-    if _BASE64.fullmatch(text):
+    packed = "".join(text.split())
+    if _BASE64.fullmatch(packed):
         try:
-            return resolve(read_set(base64.b64decode("".join(text.split()), validate=True)))
+            return resolve(read_set(base64.b64decode(packed, validate=True)))
         except binascii.Error:
             raise ProtobufError("it is neither a .proto text nor base64") from None
     return resolve([read_text(text)])
@@ -159,13 +163,15 @@ class _Resolver:
         self._schema.roots = tuple(self._roots(self._files[-1].package, self._files[-1].message_type))
         return self._schema
 
-    def _note(self, scope: str, messages: Sequence[MessageOf], enums: Sequence[EnumOf]) -> None:
+    def _note(self, scope: str, messages: Sequence[MessageOf], enums: Sequence[EnumOf], depth: int = 0) -> None:
+        if depth > MOST_NESTED + 1:  # the deepest may have maps, whose entries are messages
+            raise ProtobufError(f"it has more than {MOST_NESTED} messages in each other")
         for one in enums:
             self._add(_inside(scope, one.name), "enum")
         for message in messages:
             full = _inside(scope, message.name)
             self._add(full, "entry" if message.options is not None and message.options.map_entry else "message")
-            self._note(full, message.nested_type, message.enum_type)
+            self._note(full, message.nested_type, message.enum_type, depth + 1)
 
     def _add(self, full: str, kind: str) -> None:
         if full in self._names:
@@ -182,6 +188,9 @@ class _Resolver:
         for one in enums:
             features = _with(around, one.options.features if one.options is not None else None)
             values = tuple((value.number, value.name) for value in one.value)
+            for number, name in values:
+                if not -(2**31) <= number < 2**31:
+                    raise ProtobufError(f"its enum value {_inside(scope, name)} has the number {number}")
             self._schema.enums[_inside(scope, one.name)] = Enum(values, features.enum_type == _CLOSED)
 
     def _messages(self, scope: str, messages: Sequence[MessageOf], around: Features) -> None:
@@ -193,9 +202,17 @@ class _Resolver:
                 raise ProtobufError(f"it has more than {MOST_FIELDS:,} fields")
             self._schema.messages[full] = self._fields(full, one, features)
             if self._names[full] == "entry":
-                self._schema.entries.add(full)
+                self._entry(full)
             self._enums(full, one.enum_type, features)
             self._messages(full, one.nested_type, features)
+
+    def _entry(self, full: str) -> None:
+        """Note a message as what a map has: a key and a value."""
+        match self._schema.messages[full]:
+            case (Field(1, repeated=False) as key, Field(2, repeated=False)) if key.kind not in _NO_KEYS:
+                self._schema.entries.add(full)
+            case _:
+                raise ProtobufError(f"its message {full} is no entry of a map whose keys are numbers, bool or string")
 
     def _fields(self, full: str, message: MessageOf, around: Features) -> tuple[Field, ...]:
         found = [self._field(full, one, around) for one in message.field]
@@ -207,7 +224,8 @@ class _Resolver:
     def _field(self, scope: str, one: FieldOf, around: Features) -> Field:
         features = _with(around, one.options.features if one.options is not None else None)
         kind, of = self._type(scope, one)
-        if kind == "message" and features.message_encoding == _DELIMITED and self._names[of] != "entry":
+        is_of_map = "entry" in (self._names[scope], self._names.get(of))  # maps have no groups, whatever is around them
+        if kind == "message" and features.message_encoding == _DELIMITED and not is_of_map:
             kind = "group"
         if not 1 <= one.number < 2**29:
             raise ProtobufError(f"its field {scope}.{one.name} has the number {one.number}")
@@ -227,7 +245,7 @@ class _Resolver:
     def _type(self, scope: str, one: FieldOf) -> tuple[str, str]:
         """Return the kind of a field, and the name of its message or enum."""
         if one.type is not None and not one.type_name:
-            if not 0 < one.type < len(TYPES):
+            if not 0 < one.type < len(TYPES) or TYPES[one.type] in _NAMED:
                 raise ProtobufError(f"its field {scope}.{one.name} has no type")
             return TYPES[one.type], ""
         full = self._found(scope, one.type_name)

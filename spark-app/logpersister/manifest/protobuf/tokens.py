@@ -66,13 +66,17 @@ class Tokens:
         return self._of_kind("name", "a name")
 
     def whole(self) -> int:
-        """Return a whole number."""
+        """Return a whole number of at most 64 bits."""
         sign = -1 if self.follows("-") else 1
         word = self._of_kind("number", "a number")
         try:
-            return sign * int(word, 8 if re.fullmatch("0[0-7]+", word) else 0)
+            found = int(word, 8 if re.fullmatch("0[0-7]+", word) else 0)
         except ValueError:
-            raise self.error("a whole number") from None
+            found = None
+        if found is None or found.bit_length() > 64:
+            self._next -= 1
+            raise self.error("a whole number")
+        return sign * found
 
     def text(self) -> str:
         """Return texts that stand beside each other as one; what is escaped stays so."""
