@@ -3,13 +3,15 @@
 import json
 import math
 import struct
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from logpersister.verify.protobuf_input import SIZED, Part, parts_of
 from logpersister.verify.rows import RefusalError
 
 MOST_NESTED = 64
+_EXACT = Context(prec=1100)
+"""Has room for all digits of a number of 64 bits."""
 
 
 def json_text(kind: str, data: bytes, depth: int = MOST_NESTED) -> str:
@@ -73,8 +75,19 @@ def _value(data: bytes, depth: int) -> str:
 def _number(number: float) -> str:
     if not math.isfinite(number):
         raise RefusalError("overflow")
-    text = format(Decimal(repr(number)), "f")
-    return text.removesuffix(".0")
+    return format(_shortest(number), "f").removesuffix(".0")
+
+
+def _shortest(number: float) -> Decimal:
+    """Return the shortest number that is read as this one; of two that are equally near, the larger one.
+
+    `repr` takes the one whose last digit is even, the native parser does not: 1e15 + 0.25 is 1000000000000000.3 there.
+    """
+    found = Decimal(repr(number))
+    last_digit = Decimal((0, (1,), int(found.as_tuple().exponent))).copy_sign(found)
+    larger = _EXACT.add(found, last_digit)
+    is_tie = _EXACT.add(found, larger) == _EXACT.multiply(2, Decimal(number)) and float(larger) == number
+    return larger if is_tie else found
 
 
 def _quoted(text: str) -> str:

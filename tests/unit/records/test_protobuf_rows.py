@@ -2,6 +2,7 @@
 
 import base64
 import math
+import struct
 from decimal import Decimal
 from typing import Any
 
@@ -356,6 +357,16 @@ def test_maps_have_no_groups() -> None:
     """
     value = b"\x0a\x07\x0a\x01k\x12\x02\x08\x05\x13\x08\x07\x14"
     assert assert_same(SchemaSpec(protobuf=edition), [value]) == ([{"a": [("k", {"x": 5})], "b": {"x": 7}}], [])
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1e15 + 0.25, "1000000000000000.3"), (-1e15 - 0.25, "-1000000000000000.3"), (1e22, "1" + "0" * 22), (-0.0, "-0")],
+)
+def test_numbers_of_json_are_written_alike_where_two_texts_are_equally_near(number: float, text: str) -> None:
+    schema = 'import "google/protobuf/struct.proto"; message M { optional google.protobuf.Value a = 1; }'
+    value = b"\x0a\x09\x11" + struct.pack("<d", number)
+    assert assert_same(SchemaSpec(protobuf=schema), [value]) == ([{"a": text}], [])
 
 
 def test_small_values_do_not_become_large_rows() -> None:
