@@ -10,6 +10,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from logpersister.formats import binary
 from logpersister.formats.base import Format
 from logpersister.pipeline.dry_run import DryRun, OtherRulesError
 from logpersister.pipeline.persist import OpenUpload, RangeWriter, TooManyRefusedError
@@ -25,6 +26,10 @@ MOST_UNFINISHED = 32
 """Ranges whose last bytes may still be on their way while further ones are read."""
 MOST_UNFINISHED_BYTES = 64 << 20
 """The same in payload bytes, which bounds what waits in memory."""
+
+MOST_BYTES = 4 << 20
+"""Keys and values that are made rows of at once, with 64 bytes for each record: in columns a value can take 64 times its
+bytes, and 4 KiB."""
 
 
 class Reading(Protocol):
@@ -120,7 +125,7 @@ def _pieces(batch: pa.RecordBatch, most_rows: int | None) -> Iterator[pa.RecordB
         yield batch
         return
     for start in range(0, batch.num_rows, most_rows):
-        yield batch.slice(start, most_rows)
+        yield from binary.slices(batch.slice(start, most_rows), MOST_BYTES)
 
 
 def _outcome(writer: RangeWriter) -> RangeOutcome:

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from logpersister.manifest.output import OutputSpec
@@ -14,6 +15,7 @@ from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.task import MOST_UNFINISHED, Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
+from logpersister.records.paths import Assignment
 from logpersister.records.quarantine import layout_of
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
@@ -104,6 +106,24 @@ def test_the_same_is_written_in_small_pieces() -> None:
     whole.run(work(0, 100))
     pieces.run(work(0, 100))
     assert pieces.bucket.objects == whole.bucket.objects
+
+
+def test_rows_are_made_of_few_bytes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value may take many times its bytes in columns."""
+    monkeypatch.setattr("logpersister.pipeline.task.MOST_BYTES", 1000)
+    seen: list[int] = []
+
+    class Counting(Modulo):
+        def assign(self, batch: pa.RecordBatch) -> Assignment:
+            seen.append(batch.num_rows)
+            return super().assign(batch)
+
+    whole, pieces = Bench(3), Bench(3)
+    pieces.resources = replace(pieces.resources, layout=Counting(3), most_rows=1000)
+    whole.run(work(0, 100))
+    pieces.run(work(0, 100))
+    assert pieces.bucket.objects == whole.bucket.objects
+    assert (sum(seen), max(seen) <= 1000 // 64) == (100, True)
 
 
 def test_a_bad_range_does_not_fail_its_neighbours_and_leaves_nothing_open() -> None:
