@@ -73,6 +73,16 @@ message M {
 enum Closed { option features.enum_type = CLOSED; C0 = 0; }
 enum Open { O0 = 0; }
 """
+EDITION_2024 = """
+edition = "2024";
+package e;
+export message Outer {
+  local message Inner { int32 x = 1; }
+  local enum Kind { KIND_UNSPECIFIED = 0; }
+  Inner inner = 1; Kind kind = 2; int32 local = 3;
+}
+local enum Kind { KIND_UNSPECIFIED = 0; }
+"""
 
 
 def by_protoc(tmp_path: Path, text: str) -> Schema:
@@ -97,7 +107,7 @@ UNKNOWN_TO_PROTOC = (
 """Options of files that are not there, and a name that only a word of the language could be."""
 
 
-@pytest.mark.parametrize("text", [PROTO2, PROTO3, EDITION], ids=["proto2", "proto3", "edition"])
+@pytest.mark.parametrize("text", [PROTO2, PROTO3, EDITION, EDITION_2024], ids=["proto2", "proto3", "edition", "2024"])
 def test_texts_are_read_as_by_protoc(tmp_path: Path, text: str) -> None:
     for unknown in UNKNOWN_TO_PROTOC:
         text = text.replace(unknown, "")

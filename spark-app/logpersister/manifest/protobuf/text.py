@@ -56,6 +56,7 @@ class _Reader:
     def file(self) -> FileOf:
         tokens = self._tokens
         while not tokens.at_end:
+            tokens.skip_visibility()
             match word := tokens.take():
                 case ";":
                     pass
@@ -107,6 +108,7 @@ class _Reader:
 
     def _member(self, message: MessageOf) -> None:
         tokens = self._tokens
+        tokens.skip_visibility()
         match tokens.ahead:
             case "message":
                 tokens.take()

@@ -93,6 +93,12 @@ class Tokens:
             found += f".{self.name()}"
         return found
 
+    def skip_visibility(self) -> None:
+        """Go behind the word by which edition 2024 says which files may name what comes next."""
+        words = [word for _, word, _ in self._words[self._next : self._next + 2]]
+        if len(words) > 1 and words[0] in ("export", "local") and words[1] in ("message", "enum"):
+            self._next += 1
+
     def value(self) -> list[str]:
         """Return the words of an option's value."""
         found = [self.take()]
