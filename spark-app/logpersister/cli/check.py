@@ -21,6 +21,7 @@ from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.rules import rules_of
+from logpersister.records.protobuf_rows import misfit
 from logpersister.registry import RegistryError, TopicSchemas
 from logpersister.report import logs
 from logpersister.report.human import plural
@@ -107,12 +108,26 @@ def findings_of(
     revision = revision_of(resource, __version__, rules_of(resource)).hash
     generation = resource.spec.generation
     yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
+    yield from _messages(resource.spec)
     for subject, look in (("kafka", _kafka), ("bucket", _bucket), ("registry", _registry)):
         try:
             yield from look(resource, secrets, seconds)
         except CommandError as error:
             fail(error)
             yield Finding(subject, "failed", str(error))
+
+
+def _messages(spec: Spec) -> Iterator[Finding]:
+    """Say why messages without a header can be no rows: only the native parser knows, which the operator has not."""
+    for schema in dict.fromkeys(one.row_schema for one in spec.variants() if one.parser.framing == "plain"):
+        if schema is None or schema.protobuf is None:
+            continue
+        problem = misfit(schema, schema.protobuf)
+        if problem is not None:
+            told = (
+                f"spec.schema.fields: {problem}; all records would go into quarantine; correct the field or the message"
+            )
+            yield Finding("schema", "warning", told)
 
 
 def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[Finding]:
