@@ -20,9 +20,13 @@ def self_contained(schema: Schema) -> str:
     if not schema.references:
         return schema.text
     known: dict[str, Any] = {}
-    for reference in schema.references:
-        _collect(_parsed(reference.text), "", known)
-    return json.dumps(_Inliner(known).inlined(document, ""), separators=(",", ":"), ensure_ascii=False)
+    try:
+        for reference in schema.references:
+            _collect(_parsed(reference.text), "", known)
+        inlined = _Inliner(known).inlined(document, "")
+    except (TypeError, RecursionError):  # not every registry looks at what it is given
+        raise AvroTextError("it is no schema of Avro, or what it refers to is none") from None
+    return json.dumps(inlined, separators=(",", ":"), ensure_ascii=False)
 
 
 def _parsed(text: str) -> Any:

@@ -57,7 +57,17 @@ def test_a_name_of_no_namespace_is_not_taken_for_one_of_the_namespace_around_it(
     assert written["fields"][0]["type"] == {**bare, "namespace": ""}
 
 
-@pytest.mark.parametrize(("given", "told"), [(Schema("{}", "PROTOBUF"), "PROTOBUF"), (Schema("{", "AVRO"), "no JSON")])
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (Schema("{}", "PROTOBUF"), "PROTOBUF"),
+        (Schema("{", "AVRO"), "no JSON"),
+        (schema({"type": {"type": "string"}}, GEO), "no schema of Avro"),
+        (schema({"type": "record", "name": "R", "fields": [1]}, GEO), "no schema of Avro"),
+        (Schema("[" * 900 + "]" * 900, "AVRO", (Schema('"int"', "AVRO"),)), "no schema of Avro"),
+    ],
+    ids=["protobuf", "no JSON", "type", "fields", "deep"],
+)
 def test_what_is_no_avro_is_refused(given: Schema, told: str) -> None:
     with pytest.raises(AvroTextError, match=told):
         self_contained(given)
