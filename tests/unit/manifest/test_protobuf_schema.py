@@ -42,10 +42,11 @@ message Order {
   optional Outer.Inner inner = 12;
   optional google.protobuf.Timestamp at = 13;
   enum Kind { option allow_alias = true; NONE = 0; WEB = 1 [(x) = 'y']; SHOP = 1; LOW = -0x2; reserved 5; }
-  extend Order { optional int32 more = 100; }
+  extend Order { optional int32 more = 100; repeated group Much = 103 { optional Kind kind = 1; } }
 }
 message Outer { message Inner { optional Outer up = 1; optional Inner in = 2; optional bytes data = 3; } ; }
-extend Order { optional string other = 101; }
+extend Order { optional string other = 101; optional group Extra = 102 { } }
+message Last { }
 service S { rpc Get (Order) returns (stream Order) { option (x) = "y"; } }
 """
 PROTO3 = """
@@ -118,7 +119,7 @@ def test_texts_are_read_as_by_protoc(tmp_path: Path, text: str) -> None:
 
 def test_what_protoc_would_have_to_be_given_more_files_for_is_skipped() -> None:
     schema = read_schema(PROTO2)
-    assert [one.name for one in schema.roots] == ["acme.shop.Order", "acme.shop.Outer"]
+    assert [one.name for one in schema.roots] == [f"acme.shop.{name}" for name in ("Order", "Outer", "Extra", "Last")]
     fields = {one.name: one for one in schema.messages["acme.shop.Order"]}
     assert (fields["item"].kind, fields["item"].of, fields["kind"].of) == (
         "group",
@@ -126,7 +127,7 @@ def test_what_protoc_would_have_to_be_given_more_files_for_is_skipped() -> None:
         "acme.shop.Order.Kind",
     )
     assert schema.at([1, 0]) == "acme.shop.Outer.Inner"
-    assert schema.at([0, 2]) is None
+    assert (schema.at([0, 2]), schema.at([0, 3])) == ("acme.shop.Order.Much", None)
 
 
 @pytest.mark.parametrize("name", WELL_KNOWN)

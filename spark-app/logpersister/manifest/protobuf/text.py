@@ -1,6 +1,6 @@
 """Reads `.proto` texts of proto2, proto3 and editions into descriptors.
 
-Services, extensions and options that do not change how values are read are skipped.
+Services, fields of extensions and options that do not change how values are read are skipped.
 """
 
 from collections.abc import Mapping
@@ -78,7 +78,9 @@ class _Reader:
                     self._file.message_type.append(self._message(tokens.name()))
                 case "enum":
                     self._file.enum_type.append(self._enum())
-                case "service" | "extend":
+                case "extend":
+                    self._extension(self._file.message_type)
+                case "service":
                     tokens.skip_block()
                 case _:
                     raise ProtobufError(f"it has {word[:32]!r} where a message, an enum or an import is expected")
@@ -120,7 +122,8 @@ class _Reader:
                 tokens.take()
                 message.options = MessageOptions(features=self._option(message.options))
             case "extend":
-                tokens.skip_block()
+                tokens.take()
+                self._extension(message.nested_type)
             case "extensions" | "reserved":
                 tokens.skip_statement()
             case "oneof":
@@ -130,6 +133,13 @@ class _Reader:
                 tokens.block(lambda: self._oneof_member(message, index))
             case _:
                 self._field(message)
+
+    def _extension(self, around: list[MessageOf]) -> None:
+        """Read what is behind the word extend. Fields are unknown ones to us, but groups are messages around it."""
+        self._tokens.path()
+        extension = MessageOf()
+        self._tokens.block(lambda: self._field(extension))
+        around += extension.nested_type
 
     def _oneof_member(self, message: MessageOf, index: int) -> None:
         if self._tokens.follows("option"):
