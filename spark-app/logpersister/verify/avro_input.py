@@ -2,10 +2,7 @@
 
 from collections.abc import Iterator
 
-from logpersister.verify.rows import RefusalError
-
-_GROWTH, _GROWTH_OF_A_BYTE = 4 << 10, 64
-"""Bytes that items of lists and maps may take in columns: so many, and for each byte of the value so many more."""
+from logpersister.verify.rows import RefusalError, growth_of
 
 
 class Cursor:
@@ -14,7 +11,7 @@ class Cursor:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.position = 0
-        self.growth_left = _GROWTH + _GROWTH_OF_A_BYTE * len(data)
+        self.growth_left = growth_of(len(data))
 
     @property
     def left(self) -> int:

@@ -17,10 +17,8 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
 from logpersister.verify.avro import width
 from logpersister.verify.messagepack_input import Node, tree_of
-from logpersister.verify.rows import Oracle, Reading, RefusalError, Row, column_value, instant_in_range
+from logpersister.verify.rows import Oracle, Reading, RefusalError, Row, column_value, growth_of, instant_in_range
 
-_GROWTH, _GROWTH_OF_A_BYTE = 4 << 10, 64
-"""Bytes that items of lists and maps may take in columns: so many, and for each byte of the value so many more."""
 _TIMESTAMP: Final = -1
 _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -37,7 +35,7 @@ class MessagePackOracle(Oracle):
         tree = tree_of(value)
         if tree.kind != "map":
             raise RefusalError("not_an_object")
-        conversion = _Conversion(_GROWTH + _GROWTH_OF_A_BYTE * len(value), self.unknown_fields == "refuse")
+        conversion = _Conversion(growth_of(len(value)), self.unknown_fields == "refuse")
         return conversion.members(tree, self.schema.columns, self._readings.__getitem__)
 
     @cached_property

@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from logpersister.verify.rows import RefusalError
+from logpersister.verify.rows import RefusalError, growth_of
 
-_GROWTH, _GROWTH_OF_A_BYTE = 4 << 10, 64
-"""Bytes that items of lists and maps may take in columns: so many, and for each byte of the value so many more."""
 _MOST_GROUPS = 100
 
 VARINT, FIXED64, SIZED, GROUP, END, FIXED32 = range(6)
@@ -16,7 +14,7 @@ class Budget:
     """Bytes that a value may still take in columns."""
 
     def __init__(self, data: bytes) -> None:
-        self._left = _GROWTH + _GROWTH_OF_A_BYTE * len(data)
+        self._left = growth_of(len(data))
 
     def take(self, size: int) -> None:
         self._left -= size

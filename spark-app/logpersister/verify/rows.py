@@ -38,6 +38,7 @@ from logpersister.verify.json_text import Node, NotJsonError, tree_of
 
 MOST_NESTED: Final = 64
 
+_GROWTH, _GROWTH_OF_A_BYTE, _MOST_GROWTH = 4 << 10, 64, 1 << 30
 _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _FIRST_SECOND: Final = (date(1, 1, 1) - date(1970, 1, 1)) // timedelta(seconds=1)
@@ -68,6 +69,11 @@ class RefusalError(Exception):
         """Return the same, seen from one level further out."""
         dot = "." if self.path and self.path[0] not in "[{" else ""
         return RefusalError(self.reason, step + dot + self.path)
+
+
+def growth_of(size: int) -> int:
+    """Return how many bytes items of lists and maps may take in columns, by the bytes of their value."""
+    return min(_GROWTH + _GROWTH_OF_A_BYTE * size, _MOST_GROWTH)
 
 
 class Oracle(ABC):

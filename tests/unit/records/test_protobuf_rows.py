@@ -298,9 +298,10 @@ def test_headers_name_the_schema_and_the_message() -> None:
         b"\0\0\0\0\x03\0" + order,
         b"\0\0\0\0\x01",
         b"{}",
+        b"\0\0\0\0\x01\x80\0" + order,
     ]
     rows, refused = assert_same(schema, list(values), writers=writers, framing="confluent")
-    assert [(row["id"], row["why"]) for row in rows] == [(7, None), (7, None), (7, "x"), (None, None)]
+    assert [(row["id"], row["why"]) for row in rows] == [(7, None), (7, None), (7, "x"), (None, None), (7, None)]
     reasons = ["other_schema", "other_schema", "unknown_schema", "no_header", "no_header"]
     assert [(place, reason) for place, reason, _ in refused] == list(zip([3, 5, 6, 7, 8], reasons, strict=True))
     named = [
@@ -345,6 +346,12 @@ def test_a_message_that_names_itself() -> None:
     )
     deep = b"\x12\x04\x12\x02\x08\x07"
     assert assert_same(columns, [deep])[0] == [{"id": 0, "next": {"next": {"id": 7}}}]
+
+
+def test_what_is_cut_off_in_a_list_of_a_closed_enum_is_an_item() -> None:
+    schema = SchemaSpec(protobuf="message M { repeated E a = 1; enum E { A = 1; B = 2; } }")
+    _, refused = assert_same(schema, [b"\x0a\x02\x01\x80", b"\x0a\x03\x01\x05\x02"])
+    assert refused == [(0, "not_protobuf", "a[]")]
 
 
 def test_maps_have_no_groups() -> None:

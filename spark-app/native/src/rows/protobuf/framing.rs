@@ -67,6 +67,9 @@ fn indexes(bytes: &[u8]) -> Option<(Selector<'_>, &[u8])> {
     let mut input = Input::new(bytes);
     let count = u64::try_from(zigzag(input.varint().ok()?)).ok().filter(|count| *count <= MOST_INDEXES)?;
     let begin = input.left();
+    if count == 0 {
+        return Some((Selector::First, &bytes[bytes.len() - begin..]));
+    }
     for _ in 0..count {
         input.varint().ok()?;
     }

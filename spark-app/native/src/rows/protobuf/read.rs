@@ -1,6 +1,7 @@
 //! One message into the columns of a schema, by a plan.
 
 use super::super::column::{Column, Data};
+use super::super::growth::growth_of;
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
 use super::super::reason::{Refusal, Step};
 use super::canonical::canonical;
@@ -10,14 +11,6 @@ use super::json;
 use super::plan::{Entry, FieldPlan, Item, Missing, Plan, Shape, Value};
 use super::scalar::{ZERO, enumerated, scalar, timestamp, wrapped};
 use super::schema::Scalar;
-
-/// Bytes that items of lists and maps may take in columns: so many, and for each byte of the value so many more.
-const GROWTH: usize = 4 << 10;
-const GROWTH_OF_A_BYTE: usize = 64;
-
-fn growth_of(bytes: usize) -> usize {
-    GROWTH + bytes * GROWTH_OF_A_BYTE
-}
 
 /// What reads a value.
 pub struct ValueReader<'s> {
@@ -229,9 +222,13 @@ impl<'s> ValueReader<'s> {
     ) -> Result<(), Refusal> {
         if let Some(names) = &field.closed {
             let mut ahead = *input;
-            if !names.takes(ahead.varint()? as i32) {
-                *input = ahead;
-                return Ok(());
+            match ahead.varint() {
+                Ok(number) if names.takes(number as i32) => {}
+                Ok(_) => {
+                    *input = ahead;
+                    return Ok(());
+                }
+                Err(refusal) => return self.fault(Step::Item, refusal),
             }
         }
         let read = self.grow(item.growth);
