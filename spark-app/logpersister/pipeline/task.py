@@ -28,8 +28,8 @@ MOST_UNFINISHED_BYTES = 64 << 20
 """The same in payload bytes, which bounds what waits in memory."""
 
 MOST_BYTES = 4 << 20
-"""Keys and values that are made rows of at once, with 64 bytes for each record: in columns a value can take 64 times its
-bytes, and 4 KiB."""
+"""Keys and values that are made rows of at once, with 64 bytes for each record: in columns a value can take 64 times
+its bytes, and 4 KiB."""
 
 
 class Reading(Protocol):
