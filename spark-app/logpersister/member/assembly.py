@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.cycle import Cycle
+from logpersister.member.duties import Duty
 from logpersister.member.execution import MOST_JOBS
 from logpersister.member.listener import Listener
 from logpersister.member.ports import Dependencies
@@ -40,6 +41,8 @@ class Assembly:
     offsets: LogReader
     jobs: SparkJobs
     cycle: Cycle
+    duties: Sequence[Duty] = ()
+    """What this member does for whole topics, beside the cycle."""
 
 
 @contextmanager

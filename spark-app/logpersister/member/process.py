@@ -21,6 +21,7 @@ from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.assembly import Assembly, assemble, watch_spark
 from logpersister.member.connectivity import bucket_probe, kafka_probe
+from logpersister.member.duties import performing
 from logpersister.member.outages import ConnectivityProbe, OutageMonitor
 from logpersister.member.reports import Reports
 from logpersister.member.shadow.watch import ShadowWatch, comparing, seconds_between
@@ -119,6 +120,7 @@ def run_member(
         watch_spark(assembly.jobs, health.probe("spark", SPARK_LIMIT, START_LIMIT), board)
         if options.shadow_of is not None:
             stack.enter_context(shadowing(resource, options.shadow_of, secrets, assembly, board, metrics))
+        stack.enter_context(performing(assembly.duties, assembly.group.ownership, reports))
         member = Member(resource, assembly, reports, board, metrics, health, readiness, stop)
         session = resource.spec.kafka.session_timeout.total_seconds()
         outages = stack.enter_context(OutageMonitor(connectivity_probes(resource, secrets), session, member.on_outages))

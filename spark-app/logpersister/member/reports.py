@@ -8,10 +8,12 @@ import structlog
 
 from logpersister.kafka_client.causes import in_words
 from logpersister.member.cycle import Cycle
+from logpersister.member.duties import DutyListener
 from logpersister.member.listener import Listener
 from logpersister.member.summary import Summary
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.report.duties import DutyReport
 from logpersister.report.facts import (
     BucketFailed,
     DataLoss,
@@ -47,8 +49,8 @@ class MembershipState(Protocol):
     def group_generation(self) -> int | None: ...
 
 
-class Reports(Listener):
-    """A `Listener` that counts, logs and shows."""
+class Reports(Listener, DutyListener):
+    """A listener that counts, logs and shows."""
 
     def __init__(self, metrics: Metrics, board: StatusBoard) -> None:
         self._metrics = metrics
@@ -120,6 +122,13 @@ class Reports(Listener):
         loss = DataLoss(partition, start, end, skipped=skipped)
         self._metrics.data_lost(loss)
         self._board.data_lost(loss)
+
+    def duty(self, report: DutyReport) -> None:
+        self._metrics.duty(report)
+        self._board.duty(report)
+
+    def performed(self, duty: str, seconds: float, *, failed: bool) -> None:
+        self._metrics.duty_performed(duty, seconds, failed=failed)
 
     def committing(self, step: CommitStep, seconds: float, failed: Mapping[TopicPartition, Exception]) -> None:
         for error in {type(error): error for error in failed.values()}.values():

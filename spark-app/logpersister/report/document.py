@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from logpersister.ranges import Range, TopicPartition
+from logpersister.report.duties import duty_document
 from logpersister.report.facts import BucketFailed, DataLoss, HeldPartition, PendingIntent, RunningJob
 from logpersister.report.human import instant
 from logpersister.report.lag import LagSummary, PartitionLag
@@ -52,6 +53,7 @@ def status_document(status: Status) -> Document:
             "last": rfc3339(status.rebalances.last),
             "lostPartitions": status.rebalances.lost_partitions,
         },
+        "duties": [duty_document(duty) for duty in status.duties],
         "shadow": None if status.shadow is None else _shadow(status.shadow),
     }
 

@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from logpersister.report.duties import DutyReport
 from logpersister.report.facts import BucketFailed, DataLoss, HeldPartition, Identity, RangeFailed, RangeWritten
 from logpersister.report.labels import BoundedValues
 from logpersister.report.lag import LagSummary, TopicLag
@@ -57,6 +58,7 @@ class Metrics:
         self._make_those_of_ranges()
         self._make_those_of_commits()
         self._make_those_of_the_group()
+        self._make_those_of_duties()
         self._lag = _LagCollector(self._topic)
         self.registry.register(self._lag)
         self._shadow = _ShadowCollector()
@@ -103,6 +105,13 @@ class Metrics:
         self._ranges_in_flight = gauge("ranges_in_flight", "Ranges in Spark jobs that run now.")
         self._pending = gauge("pending_intents", "Partitions with an intent that is not yet kept.")
         self._held = gauge("held_partitions", "Partitions on which nothing is done until someone decides.", "reason")
+
+    def _make_those_of_duties(self) -> None:
+        counter, gauge, histogram = self._counter, self._gauge, self._histogram
+        self._duty_topics = gauge("duty_topics", "Topics for which this member has a duty.", "duty")
+        self._duty_failing = gauge("duty_failing_topics", "Topics of which the last attempt has failed.", "duty")
+        self._duty_failures = counter("duty_failures", "Attempts of a duty that failed, of one topic each.", "duty")
+        self._duty_seconds = histogram("duty_duration_seconds", "Attempts, of one topic each.", _SECONDS, "duty")
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(name, text, labels, namespace=PREFIX, registry=self.registry)
@@ -190,6 +199,16 @@ class Metrics:
             self._held_reasons |= counts.keys()
             for reason in self._held_reasons:
                 self._held.labels(reason).set(counts[reason])
+
+    def duty(self, report: DutyReport) -> None:
+        """Where one duty stands now."""
+        self._duty_topics.labels(report.duty).set(report.topics)
+        self._duty_failing.labels(report.duty).set(report.failing)
+
+    def duty_performed(self, duty: str, seconds: float, *, failed: bool) -> None:
+        """One attempt for one topic has ended."""
+        self._duty_seconds.labels(duty).observe(seconds)
+        self._duty_failures.labels(duty).inc(int(failed))
 
     def lag(self, summary: LagSummary) -> None:
         """The lag as just observed; topics that are gone lose their series."""

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 
 from logpersister.ranges import TopicPartition
+from logpersister.report.duties import DutyReport
 from logpersister.report.facts import (
     BucketFailed,
     DataLoss,
@@ -175,6 +176,8 @@ class Status:
     """None: the member is no shadow."""
     outages: tuple[Outage, ...] = ()
     """Servers that are away now."""
+    duties: tuple[DutyReport, ...] = ()
+    """By name."""
 
 
 class _HourlyCount:
@@ -358,6 +361,14 @@ class StatusBoard:
         short = None if report.error is None else _short(report.error)
         with self._lock:
             self._set(shadow=replace(report, error=short))
+
+    def duty(self, report: DutyReport) -> None:
+        """Where one duty stands now."""
+        short = tuple(replace(one, message=_short(one.message)) for one in report.first_failing)
+        with self._lock:
+            others = [one for one in self._status.duties if one.duty != report.duty]
+            duties = sorted([*others, replace(report, first_failing=short)], key=lambda one: one.duty)
+            self._set(duties=tuple(duties))
 
     def outages(self, outages: tuple[Outage, ...]) -> None:
         """All servers that are away now."""

@@ -7,6 +7,7 @@ import pytest
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
+from logpersister.report.duties import DutyReport
 from logpersister.report.facts import DataLoss, HeldPartition
 from logpersister.report.labels import OTHER, BoundedValues
 from logpersister.report.lag import PartitionLag, summarise
@@ -212,3 +213,15 @@ def test_alerts_in_the_documentation_name_real_metrics() -> None:
     known |= {f"{name}_{suffix}" for name in histograms for suffix in ("bucket", "sum", "count")}
     used = set(re.findall(r"\blogpersister_(?!operator_)[a-z_]+\b", DOCUMENT.read_text()))  # not the operator's
     assert used <= known, used - known
+
+
+def test_duties_are_counted_and_timed(metrics: Metrics) -> None:
+    assert value(metrics, "duty_topics", duty="finish") is None, "only of duties that there are"
+    metrics.duty(DutyReport("finish", topics=3, failing=1))
+    metrics.duty_performed("finish", 0.5, failed=True)
+    metrics.duty_performed("finish", 1.5, failed=False)
+
+    assert value(metrics, "duty_topics", duty="finish") == 3
+    assert value(metrics, "duty_failing_topics", duty="finish") == 1
+    assert value(metrics, "duty_failures_total", duty="finish") == 1
+    assert value(metrics, "duty_duration_seconds_sum", duty="finish") == 2

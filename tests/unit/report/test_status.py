@@ -5,6 +5,7 @@ import pytest
 
 from logpersister.report import status
 from logpersister.report.document import rfc3339, status_document
+from logpersister.report.duties import DutyReport, FailingTopic
 from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RunningJob
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.shadow import Both, Difference, Figures, ShadowReport
@@ -274,3 +275,14 @@ def test_a_shadow_says_what_it_has_compared(board: StatusBoard) -> None:
             {"topic": "clicks", "partition": 0, "start": 10, "end": 20, "message": "10 records there, 9 here"}
         ],
     }
+
+
+def test_the_last_report_of_each_duty_is_shown(board: StatusBoard) -> None:
+    board.duty(DutyReport("table", topics=1))
+    board.duty(DutyReport("finish", topics=1))
+    failing = FailingTopic("clicks", 2, "x" * 1000, NOON)
+    board.duty(DutyReport("finish", topics=3, failing=1, first_failing=(failing,)))
+    finish, table = status_document(board.snapshot())["duties"]
+    assert (finish["duty"], finish["topics"], finish["failing"]["count"]) == ("finish", 3, 1)
+    assert len(finish["failing"]["first"][0]["message"]) == 500
+    assert table == {"duty": "table", "topics": 1, "failing": {"count": 0, "first": []}}

@@ -1,0 +1,53 @@
+"""What a member says of its duties: the work on whole topics that it does beside its cycle. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from logpersister.report.human import instant
+
+Document = dict[str, Any]
+
+MAX_FAILING: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class FailingTopic:
+    """A topic of which the last attempt of a duty has failed."""
+
+    topic: str
+    failures: int
+    """In a row."""
+    message: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DutyReport:
+    """Where one duty of this member stands."""
+
+    duty: str
+    """A short stable word, for example ``finish``."""
+    topics: int = 0
+    """For which this member has the duty now."""
+    failing: int = 0
+    first_failing: tuple[FailingTopic, ...] = ()
+    """The first `MAX_FAILING` of them, those that have failed most often first."""
+
+
+def duty_document(report: DutyReport) -> Document:
+    """Return a duty as the status document has it."""
+    return {
+        "duty": report.duty,
+        "topics": report.topics,
+        "failing": {"count": report.failing, "first": [_failing(one) for one in report.first_failing]},
+    }
+
+
+def _failing(failing: FailingTopic) -> Document:
+    return {
+        "topic": failing.topic,
+        "failures": failing.failures,
+        "message": failing.message,
+        "since": instant(failing.since, "milliseconds"),
+    }

@@ -1,0 +1,176 @@
+"""Duties: for which topics they run, when again, and that what fails delays nothing else."""
+
+import threading
+from collections.abc import Callable, Collection
+from itertools import pairwise
+
+import pytest
+import structlog
+
+from logpersister.member.duties import IDLE_SECONDS, DutyListener, DutyThread, performing
+from logpersister.ranges import TopicPartition
+from logpersister.report.duties import MAX_FAILING, DutyReport, duty_document
+from tests.unit.report.samples import NOON
+
+CLICKS, VIEWS = TopicPartition("clicks", 0), TopicPartition("views", 0)
+PAUSE = 60.0
+
+
+class Recorder(DutyListener):
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.reports: list[DutyReport] = []
+        self.attempts: list[tuple[float, bool]] = []
+
+    def duty(self, report: DutyReport) -> None:
+        self.reports.append(report)
+
+    def performed(self, duty: str, seconds: float, *, failed: bool) -> None:
+        self.attempts.append((seconds, failed))
+
+
+class World:
+    """A clock, an assignment, and a duty, whose attempts take `seconds`."""
+
+    name = "fake"
+
+    def __init__(self, *owned: TopicPartition) -> None:
+        self.time = 1000.0
+        self.owned: Collection[TopicPartition] = set(owned)
+        self.recorder = Recorder()
+        self.done: list[str] = []
+        self.forgotten: list[str] = []
+        self.failing: set[str] = set()
+        self.seconds = 0.0
+        self.meanwhile: Callable[[], None] = lambda: None
+        self.thread = DutyThread(
+            self, lambda: self.owned, self.recorder, clock=lambda: self.time, now=lambda: NOON, jitter=lambda: 1.0
+        )
+
+    def concerns(self, topic: str) -> bool:
+        return not topic.startswith("other")
+
+    def perform(self, topic: str) -> float:
+        self.done.append(topic)
+        self.time += self.seconds
+        self.meanwhile()
+        if topic in self.failing:
+            raise OSError(f"{topic}: the catalog is away")
+        return PAUSE
+
+    def forget(self, topic: str) -> None:
+        self.forgotten.append(topic)
+
+    def after(self, seconds: float) -> list[str]:
+        """Return for which topics the duty is done so much later."""
+        self.time += seconds
+        before = len(self.done)
+        self.thread.turn()
+        return self.done[before:]
+
+    @property
+    def report(self) -> DutyReport:
+        return self.recorder.reports[-1]
+
+
+def test_only_topics_whose_first_partition_is_ours_and_that_are_concerned() -> None:
+    world = World(CLICKS, TopicPartition("clicks", 1), TopicPartition("views", 1), TopicPartition("other", 0))
+    assert world.after(0) == ["clicks"]
+    assert world.report == DutyReport("fake", topics=1)
+
+
+def test_a_topic_waits_for_as_long_as_the_duty_says() -> None:
+    world = World(CLICKS)
+    assert [world.after(seconds) for seconds in (0, PAUSE - 1, 1, 1)] == [["clicks"], [], ["clicks"], []]
+
+
+def test_the_next_turn_is_when_a_topic_is_due_or_soon_for_the_sake_of_new_ones() -> None:
+    world = World()
+    assert world.thread.turn() == IDLE_SECONDS
+    world.owned = {CLICKS}
+    assert world.thread.turn() == IDLE_SECONDS
+    world.time += PAUSE - 2
+    assert world.thread.turn() == 2
+
+
+def test_a_topic_that_fails_is_tried_less_and_less_often_and_others_go_on() -> None:
+    world = World(CLICKS, VIEWS)
+    world.failing = {"clicks"}
+    assert world.after(0) == ["clicks", "views"]
+    tried_at = [world.time]
+    while len(tried_at) < 12:
+        if "clicks" in world.after(1):
+            tried_at.append(world.time)
+    pauses = [later - earlier for earlier, later in pairwise(tried_at)]
+    assert 2 <= pauses[0] <= 6
+    assert all(140 <= pause <= 301 for pause in pauses[-3:])
+    assert world.done.count("views") > 10
+
+
+def test_failures_are_shown_until_it_works_again() -> None:
+    world = World(CLICKS, VIEWS)
+    world.failing = {"clicks"}
+    with structlog.testing.capture_logs() as logs:
+        world.after(0)
+        world.after(400)
+        (failing,) = duty_document(world.report)["failing"]["first"]
+        world.failing = set()
+        world.after(400)
+    message = "clicks: the catalog is away"
+    assert failing == {"topic": "clicks", "failures": 2, "message": message, "since": "2026-11-21T12:00:00.000Z"}
+    assert world.report == DutyReport("fake", topics=2)
+    assert [entry["event"] for entry in logs] == ["duty.failed", "duty.failed", "duty.works_again"]
+    assert [failed for _, failed in world.recorder.attempts] == [True, False, True, False, False, False]
+
+
+def test_the_report_is_bounded() -> None:
+    topics = [f"topic-{number}" for number in range(3 * MAX_FAILING)]
+    world = World(*(TopicPartition(topic, 0) for topic in topics))
+    world.failing = set(topics)
+    world.after(0)
+    assert (world.report.failing, len(world.report.first_failing)) == (3 * MAX_FAILING, MAX_FAILING)
+
+
+def test_a_topic_that_has_gone_is_forgotten_and_begins_anew() -> None:
+    world = World(CLICKS)
+    world.failing = {"clicks"}
+    world.after(0)
+    world.owned = ()
+    assert (world.after(1), world.forgotten, world.report) == ([], ["clicks"], DutyReport("fake"))
+    world.owned = {CLICKS}
+    assert world.after(0) == ["clicks"], "its pause is over"
+
+
+def test_a_topic_that_goes_while_another_one_takes_long_is_left_alone() -> None:
+    world = World(CLICKS, VIEWS)
+    world.meanwhile = lambda: setattr(world, "owned", {CLICKS})
+    assert world.after(0) == ["clicks"]
+
+
+def test_attempts_are_timed() -> None:
+    world = World(CLICKS)
+    world.seconds = 2.5
+    world.after(0)
+    assert world.recorder.attempts == [(2.5, False)]
+
+
+def test_threads_run_until_the_process_stops() -> None:
+    world, performed = World(CLICKS), threading.Event()
+    world.meanwhile = performed.set
+    with performing([world], lambda: {CLICKS}, Recorder()):
+        assert performed.wait(10)
+        (thread,) = (it for it in threading.enumerate() if it.name == "duty-fake")
+    assert not thread.is_alive()
+
+
+def test_nothing_runs_without_duties(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(threading, "Thread")
+    with performing([], set, Recorder()):
+        pass
+
+
+def test_closing_stops_between_two_topics() -> None:
+    world = World(CLICKS, VIEWS)
+    world.meanwhile = world.thread.close
+    assert world.after(0) == ["clicks"]
