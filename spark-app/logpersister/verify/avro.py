@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal as Number
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -21,10 +21,11 @@ from logpersister.records.writers import ID_BYTES, Writers
 from logpersister.verify.avro_defaults import GROWTH_OF_A_CHARACTER, MisfitError, absent_value
 from logpersister.verify.avro_input import Cursor
 from logpersister.verify.avro_schema import NoSchemaError, WrittenType, read_schema, skip
+from logpersister.verify.growth import width
+from logpersister.verify.refusal import RefusalError
 from logpersister.verify.rows import (
     Oracle,
     Reading,
-    RefusalError,
     Row,
     column_value,
     instant_in_range,
@@ -34,7 +35,6 @@ MOST_NESTED: Final = 64
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY: Final = 86_400
 _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
-_WIDTHS: Final = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "date": 4}
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class _Resolved:
         growth = width(column.type) + plan.added
 
         def item(cursor: Cursor) -> Any:
-            cursor.grow(growth)
+            cursor.budget.take(growth)
             return plan.read(cursor)
 
         return _Plan(lambda cursor: [_below("[]", item, cursor) for _ in cursor.items()])
@@ -196,7 +196,7 @@ class _Resolved:
 
         def entry(cursor: Cursor) -> tuple[str, Any]:
             key = _text(cursor.sized())
-            cursor.grow(growth)
+            cursor.budget.take(growth)
             return key, plan.read(cursor)
 
         def read(cursor: Cursor) -> list[tuple[str, Any]]:
@@ -347,19 +347,3 @@ def _decimal(written: WrittenType, precision: int, scale: int) -> _Plan:
         return Number((int(number < 0), tuple(map(int, str(abs(number)))), -scale))
 
     return _Plan(read)
-
-
-@cache
-def width(type_: Type) -> int:
-    """Return the bytes that any value takes in its column."""
-    match type_:
-        case Struct(members):
-            return 1 + sum(width(one.type) for one in members)
-        case Plain(name):
-            return _WIDTHS.get(name, 4)
-        case Decimal():
-            return 16
-        case Timestamp() | Time("us"):
-            return 8
-        case _:
-            return 4

@@ -9,7 +9,7 @@ import pyarrow as pa
 import zstandard
 
 from logpersister.verify.avro_input import Cursor
-from logpersister.verify.rows import RefusalError
+from logpersister.verify.refusal import RefusalError
 from logpersister.verify.streams import ByteStream, ContentError
 
 LARGEST_BLOCK: Final = (1 << 31) - 1

@@ -14,8 +14,8 @@ from logpersister.ranges import Offset
 from logpersister.verify.avro_container import LARGEST_BLOCK, Container, read_container
 from logpersister.verify.avro_input import Cursor
 from logpersister.verify.avro_schema import NoSchemaError, WrittenType, read_schema
+from logpersister.verify.refusal import RefusalError
 from logpersister.verify.row_items import Item, RowItems
-from logpersister.verify.rows import RefusalError
 from logpersister.verify.streams import ContentError
 
 BATCH_ROWS: Final = 1024

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from logpersister.verify.rows import RefusalError, growth_of
+from logpersister.verify.growth import Budget
+from logpersister.verify.refusal import RefusalError
 
 
 class Cursor:
@@ -11,7 +12,7 @@ class Cursor:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.position = 0
-        self.growth_left = growth_of(len(data))
+        self.budget = Budget(len(data))
 
     @property
     def left(self) -> int:
@@ -75,11 +76,6 @@ class Cursor:
                     break
             if behind not in (None, self.left):
                 raise RefusalError("not_avro")
-
-    def grow(self, size: int) -> None:
-        self.growth_left -= size
-        if self.growth_left < 0:
-            raise RefusalError("overflow")
 
     def end(self) -> None:
         if self.left:

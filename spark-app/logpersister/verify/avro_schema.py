@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from logpersister.verify.avro_input import Cursor
-from logpersister.verify.rows import RefusalError
+from logpersister.verify.refusal import RefusalError
 
 _LOGICAL_UNITS: Final = {"millis": "ms", "micros": "us", "nanos": "ns"}
 _PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})

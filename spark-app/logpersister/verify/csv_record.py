@@ -10,7 +10,8 @@ from typing import Any
 
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.row_schema import Column, SchemaSpec
-from logpersister.verify.rows import Oracle, Reading, RefusalError, Row
+from logpersister.verify.refusal import RefusalError
+from logpersister.verify.rows import Oracle, Reading, Row
 from logpersister.verify.text_values import text_value
 
 

@@ -19,7 +19,8 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.parsers import Refused
 from logpersister.records.paths import Assignment
 from logpersister.records.zones import load_zone
-from logpersister.verify.rows import Oracle, RefusalError, Row
+from logpersister.verify.refusal import RefusalError
+from logpersister.verify.rows import Oracle, Row
 
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 _KEPT: Final = frozenset((string.ascii_letters + string.digits + "-._").encode())

@@ -13,8 +13,9 @@ import pyarrow as pa
 from logpersister.ranges import Offset
 from logpersister.verify.json_text import Node, NotJsonError, tree_of
 from logpersister.verify.lines import Lines, decompressed
+from logpersister.verify.refusal import RefusalError
 from logpersister.verify.row_items import Item, RowItems
-from logpersister.verify.rows import RefusalError, RowOracle
+from logpersister.verify.rows import RowOracle
 from logpersister.verify.streams import ContentError
 
 BYTES: Final = "_base64"

@@ -15,9 +15,10 @@ import numpy as np
 
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
-from logpersister.verify.avro import width
+from logpersister.verify.growth import Budget, width
 from logpersister.verify.messagepack_input import Node, tree_of
-from logpersister.verify.rows import Oracle, Reading, RefusalError, Row, column_value, growth_of, instant_in_range
+from logpersister.verify.refusal import RefusalError
+from logpersister.verify.rows import Oracle, Reading, Row, column_value, instant_in_range
 
 _TIMESTAMP: Final = -1
 _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
@@ -35,7 +36,7 @@ class MessagePackOracle(Oracle):
         tree = tree_of(value)
         if tree.kind != "map":
             raise RefusalError("not_an_object")
-        conversion = _Conversion(growth_of(len(value)), self.unknown_fields == "refuse")
+        conversion = _Conversion(Budget(len(value)), self.unknown_fields == "refuse")
         return conversion.members(tree, self.schema.columns, self._readings.__getitem__)
 
     @cached_property
@@ -46,8 +47,8 @@ class MessagePackOracle(Oracle):
 class _Conversion:
     """One value on its way into columns."""
 
-    def __init__(self, growth_left: int, refuse_unknown: bool) -> None:  # noqa: FBT001 - one caller
-        self._growth_left = growth_left
+    def __init__(self, budget: Budget, refuse_unknown: bool) -> None:  # noqa: FBT001 - one caller
+        self._budget = budget
         self._refuse_unknown = refuse_unknown
 
     def members(self, node: Node, members: tuple[Member, ...], reading: Callable[[str], Reading]) -> dict[str, Any]:
@@ -86,7 +87,7 @@ class _Conversion:
             case ListOf(item, required) if node.kind == "array":
                 found = []
                 for one in node.content:
-                    self._grow(item, "[]")
+                    self._budget.take(width(item), "[]")
                     found.append(self._item(one, item, reading, "[]", required))
                 return found
             case MapOf(value, required) if node.kind == "map":
@@ -102,16 +103,11 @@ class _Conversion:
                 name = _text(key)
             except RefusalError as error:
                 raise error.below("{}") from None
-            self._grow(type_, "{}")
+            self._budget.take(width(type_), "{}")
             found.append((name, self._item(value, type_, reading, "{}", required)))
         if len(dict(found)) < len(found):
             raise RefusalError("duplicate", "{}")
         return found
-
-    def _grow(self, type_: Type, step: str) -> None:
-        self._growth_left -= width(type_)
-        if self._growth_left < 0:
-            raise RefusalError("overflow", step)
 
 
 def _scalar(node: Node, type_: Type, reading: Reading) -> Any:  # noqa: PLR0911  (one for each type)

@@ -11,7 +11,8 @@ from functools import cached_property
 from logpersister.manifest.line_parsers import RegexSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.verify.csv_record import read_column
-from logpersister.verify.rows import Oracle, RefusalError, Row
+from logpersister.verify.refusal import RefusalError
+from logpersister.verify.rows import Oracle, Row
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,13 @@ from logpersister.manifest.protobuf.schema import Schema, read_schema
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.writers import ID_BYTES, Writers
 from logpersister.verify.avro_defaults import MisfitError
-from logpersister.verify.protobuf_input import SIZED, Budget, Cursor, parts_of
+from logpersister.verify.growth import Budget
+from logpersister.verify.protobuf_input import SIZED, Cursor, parts_of
 from logpersister.verify.protobuf_json import text_of
 from logpersister.verify.protobuf_message import Message
 from logpersister.verify.protobuf_values import signed
-from logpersister.verify.rows import Oracle, Reading, RefusalError, Row
+from logpersister.verify.refusal import RefusalError
+from logpersister.verify.rows import Oracle, Reading, Row
 
 _MOST_INDEXES: Final = 32
 _PLAIN_ID: Final = 0
@@ -45,7 +47,7 @@ class ProtobufOracle(Oracle):
         message = self._messages[writer_id, name]
         if message is None:
             raise RefusalError("other_schema")
-        return message.read(data, Budget(data))
+        return message.read(data, Budget(len(data)))
 
     @cached_property
     def _schemas(self) -> dict[int, Schema | str]:

@@ -3,23 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from logpersister.verify.rows import RefusalError, growth_of
+from logpersister.verify.refusal import RefusalError
 
 _MOST_GROUPS = 100
 
 VARINT, FIXED64, SIZED, GROUP, END, FIXED32 = range(6)
-
-
-class Budget:
-    """Bytes that a value may still take in columns."""
-
-    def __init__(self, data: bytes) -> None:
-        self._left = growth_of(len(data))
-
-    def take(self, size: int) -> None:
-        self._left -= size
-        if self._left < 0:
-            raise RefusalError("overflow")
 
 
 @dataclass(frozen=True, slots=True)

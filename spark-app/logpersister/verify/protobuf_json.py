@@ -7,7 +7,7 @@ from decimal import Context, Decimal
 from typing import Any
 
 from logpersister.verify.protobuf_input import SIZED, Part, parts_of
-from logpersister.verify.rows import RefusalError
+from logpersister.verify.refusal import RefusalError
 
 MOST_NESTED = 64
 _EXACT = Context(prec=1100)

@@ -9,9 +9,9 @@ from typing import Any
 from logpersister.manifest.protobuf.schema import Field, Schema
 from logpersister.manifest.protobuf.well_known import JSON, TIMESTAMP, WRAPPED
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Timestamp, Type
-from logpersister.verify.avro import width
 from logpersister.verify.avro_defaults import GROWTH_OF_A_CHARACTER, MisfitError
-from logpersister.verify.protobuf_input import GROUP, SIZED, Budget, Cursor, Part, parts_of
+from logpersister.verify.growth import Budget, width
+from logpersister.verify.protobuf_input import GROUP, SIZED, Cursor, Part, parts_of
 from logpersister.verify.protobuf_values import (
     Value,
     document,
@@ -24,7 +24,8 @@ from logpersister.verify.protobuf_values import (
     wire_of,
     zero,
 )
-from logpersister.verify.rows import Reading, RefusalError
+from logpersister.verify.refusal import RefusalError
+from logpersister.verify.rows import Reading
 
 _ReadingOf = Callable[[str], Reading]
 

@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.verify.json_text import NotJsonError, tree_of
-from logpersister.verify.rows import Oracle, RefusalError
+from logpersister.verify.refusal import RefusalError
+from logpersister.verify.rows import Oracle
 
 REASON_AND_FIELD: Final = ("reason", "field")
 _ALWAYS_IN_QUARANTINE: Final = ("topic", "partition", "offset", "timestamp", "key")

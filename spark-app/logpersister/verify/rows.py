@@ -10,7 +10,7 @@ import re
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal as Number
 from decimal import InvalidOperation
@@ -34,11 +34,12 @@ from logpersister.manifest.types import (
     Type,
 )
 from logpersister.records.parsers import Parsed, Refused
+from logpersister.verify.growth import Budget, width
 from logpersister.verify.json_text import Node, NotJsonError, tree_of
+from logpersister.verify.refusal import RefusalError
 
 MOST_NESTED: Final = 64
 
-_GROWTH, _GROWTH_OF_A_BYTE, _MOST_GROWTH = 4 << 10, 64, 1 << 30
 _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _FIRST_SECOND: Final = (date(1, 1, 1) - date(1970, 1, 1)) // timedelta(seconds=1)
@@ -54,26 +55,6 @@ _INSTANT: Final = re.compile(_DATE + "[Tt ]" + _TIME + r"(?:[Zz]|([+-])([01][0-9
 _NO_NUMBERS: Final = {text: float(text) for text in ("NaN", "Infinity", "-Infinity")}
 
 Row = Mapping[str, Any]
-
-
-class RefusalError(Exception):
-    """A value that is no row."""
-
-    def __init__(self, reason: str, path: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.path = path
-        """The field that is concerned; empty for none."""
-
-    def below(self, step: str) -> "RefusalError":
-        """Return the same, seen from one level further out."""
-        dot = "." if self.path and self.path[0] not in "[{" else ""
-        return RefusalError(self.reason, step + dot + self.path)
-
-
-def growth_of(size: int) -> int:
-    """Return how many bytes items of lists and maps may take in columns, by the bytes of their value."""
-    return min(_GROWTH + _GROWTH_OF_A_BYTE * size, _MOST_GROWTH)
 
 
 class Oracle(ABC):
@@ -114,13 +95,17 @@ class RowOracle(Oracle):
     whatever they were in values, and tombstones are rows of nulls."""
 
     def row(self, value: bytes) -> Row:
-        return self.row_of(_checked(value))
+        return self.row_of(_checked(value), Budget(len(value)))
 
-    def row_of(self, tree: Node) -> Row:
-        """Return the row of a document. Raises `RefusalError`."""
+    def row_of(self, tree: Node, budget: Budget | None = None) -> Row:
+        """Return the row of a document; None as `budget`: any. Raises `RefusalError`."""
         if tree.kind != "object":
             raise RefusalError("not_an_object")
-        return _struct(tree, self._members, self._readings.__getitem__, refuse_unknown=self._refuses_unknown)
+        readings = self._readings if budget is None else self._within(budget)
+        return _struct(tree, self._members, readings.__getitem__, refuse_unknown=self._refuses_unknown)
+
+    def _within(self, budget: Budget) -> "Mapping[str, Reading]":
+        return {name: replace(reading, budget=budget) for name, reading in self._readings.items()}
 
     @property
     def _refuses_unknown(self) -> bool:
@@ -147,6 +132,13 @@ class Reading:
     format: str
     refuse_unknown: bool = False
     is_stored: bool = False
+    budget: Budget | None = None
+    """Of the value that is read; None: lists and maps may take anything."""
+
+    def take(self, type_: Type, step: str) -> None:
+        """Take what an item of a list or an entry of a map needs. Raises `RefusalError`."""
+        if self.budget is not None:
+            self.budget.take(width(type_), step)
 
 
 def _checked(value: bytes) -> Node:
@@ -194,6 +186,11 @@ def _struct(
     return {member.name: found[member.name] for member in members}
 
 
+def _inside(node: Node, type_: Type, reading: Reading, step: str, *, required: bool) -> Any:
+    reading.take(type_, step)
+    return _item(node, type_, reading, step, required=required)
+
+
 def _item(node: Node, type_: Type, reading: Reading, step: str, *, required: bool) -> Any:
     if node.kind == "word" and node.text == "null":
         if required:
@@ -224,10 +221,10 @@ def _value(node: Node, type_: Type, reading: Reading) -> Any:  # noqa: PLR0911  
             return _struct(node, members, lambda _: reading, refuse_unknown=reading.refuse_unknown)
         case ListOf(item, required):
             _expect(node, "array")
-            return [_item(one, item, reading, "[]", required=required) for _, one in node.members]
+            return [_inside(one, item, reading, "[]", required=required) for _, one in node.members]
         case MapOf(value, required):
             _expect(node, "object")
-            entries = [(key, _item(one, value, reading, "{}", required=required)) for key, one in node.members]
+            entries = [(key, _inside(one, value, reading, "{}", required=required)) for key, one in node.members]
             if len({key for key, _ in entries}) < len(entries):
                 raise RefusalError("duplicate", "{}")
             return entries

@@ -4,7 +4,8 @@ from typing import Any
 
 from logpersister.records.parsers import Parser
 from logpersister.verify.parquet import plain
-from logpersister.verify.rows import Oracle, RefusalError
+from logpersister.verify.refusal import RefusalError
+from logpersister.verify.rows import Oracle
 from tests.unit.records.row_samples import batch_of_values
 
 Judged = tuple[list[Any], list[Any]]

@@ -19,7 +19,7 @@ from logpersister.records.writers import WriterSchema
 from logpersister.verify.comparison import same
 from logpersister.verify.parquet import plain
 from logpersister.verify.protobuf import ProtobufOracle
-from logpersister.verify.rows import RefusalError
+from logpersister.verify.refusal import RefusalError
 from tests.examples import examples
 from tests.unit.records.avro_samples import KnownWriters
 from tests.unit.records.protobuf_samples import Field, class_of, damaged, files, text_of

@@ -130,3 +130,27 @@ def test_wide_rows_are_made_in_pieces_and_stay_what_they_are() -> None:
     assert whole.rows is not None
     assert piece.rows is not None
     assert plain(piece.rows).to_pylist() == plain(whole.rows).to_pylist()[1:3]
+
+
+WIDE = schema_of(
+    ("all", f"list<struct<{', '.join(f'c{number}: decimal(38,2)' for number in range(100))}>>"),
+    ("by", f"map<string, struct<{', '.join(f'c{number}: int64' for number in range(100))}>>"),
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        (b'{"all": [%s]}' % b",".join([b"{}"] * 200), "all[]"),
+        (b'{"all": [%s]}' % b",".join([b"null"] * 200), "all[]"),
+        (b'{"by": {%s}}' % b",".join(b'"%d":{}' % number for number in range(200)), "by{}"),
+    ],
+)
+def test_short_items_cannot_take_all_memory(value: bytes, field: str) -> None:
+    few = b'{"all": [{}, {}], "by": {"a": {}, "b": null}}'
+    assert judged(WIDE, [few, value])[1] == [(1, "overflow", field)]
+    assert expected(WIDE, [few, value])[1] == [(1, "overflow", field)]
+
+
+def test_what_is_no_json_is_called_so_behind_too_many_items() -> None:
+    assert judged(WIDE, [b'{"all": [%s]' % b",".join([b"{}"] * 200)])[1] == [(0, "not_json", None)]

@@ -2,6 +2,7 @@
 
 use super::base64;
 use super::column::{Bytes, Column, Data};
+use super::growth::Growth;
 use super::kind::{Clock, TimeNotation, per_second};
 use super::nested::{ListColumn, MapColumn, StructColumn};
 use super::number::Number;
@@ -19,7 +20,8 @@ pub fn read(
     space: &mut Vec<u8>,
     steps: &mut Vec<Step>,
 ) -> Result<(), Refusal> {
-    let mut row_reader = RowReader { reader: Reader::new(text), refuse_unknown, space, steps };
+    let (reader, growth) = (Reader::new(text), Growth::of(text.len()));
+    let mut row_reader = RowReader { reader, growth, refuse_unknown, space, steps };
     if row_reader.reader.peek() != Some(b'{') {
         return Err(Refusal::NotAnObject);
     }
@@ -29,6 +31,7 @@ pub fn read(
 
 struct RowReader<'a, 's> {
     reader: Reader<'a>,
+    growth: Growth,
     refuse_unknown: bool,
     space: &'s mut Vec<u8>,
     steps: &'s mut Vec<Step>,
@@ -131,7 +134,7 @@ impl<'a> RowReader<'a, '_> {
         expect(first == b'[')?;
         let mut more = self.reader.open(b']')?;
         while more {
-            if let Err(refusal) = self.value(&mut list.items) {
+            if let Err(refusal) = self.growth.take(list.width).and_then(|()| self.value(&mut list.items)) {
                 return self.fault(Step::Item, refusal);
             }
             more = self.reader.more(b']')?;
@@ -148,7 +151,7 @@ impl<'a> RowReader<'a, '_> {
             self.reader.string(&mut map.keys.data)?;
             map.keys.end();
             self.reader.colon()?;
-            if let Err(refusal) = self.value(&mut map.values) {
+            if let Err(refusal) = self.growth.take(map.width).and_then(|()| self.value(&mut map.values)) {
                 return self.fault(Step::Entry, refusal);
             }
             more = self.reader.more(b'}')?;

@@ -225,3 +225,14 @@ fn the_batch_has_the_schema_with_its_metadata() {
     let schema = Arc::new(arrow_schema::Schema::new(fields.clone()));
     assert_eq!(parse(&parser(fields), &["{\"n\":1,\"v\":{}}"]).batch.schema(), schema);
 }
+
+#[test]
+fn short_items_cannot_take_all_memory() {
+    let wide = (0..100).map(|index| field(&format!("c{index}"), DataType::Decimal128(38, 0))).collect();
+    let parser = parser(vec![field("v", list(field("item", structure(wide))))]);
+    let items = |count| format!("{{\"v\": [{}]}}", vec!["{}"; count].join(","));
+    assert_eq!(
+        [2, 200].map(|count| verdict(&parser, items(count))),
+        [("accepted", String::new()), ("overflow", "v[]".into())]
+    );
+}

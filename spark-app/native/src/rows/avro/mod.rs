@@ -137,7 +137,7 @@ impl Run {
         match read {
             Ok(()) => {
                 self.rows += 1;
-                self.bytes += value.len() + reader.growth(value.len()) + added;
+                self.bytes += value.len() + reader.growth.taken() + added;
                 Ok(())
             }
             Err(refusal) => {

@@ -1,7 +1,7 @@
 //! One Avro value into the columns of a schema, by a plan.
 
 use super::super::column::{Column, Data};
-use super::super::growth::growth_of;
+use super::super::growth::Growth;
 use super::super::kind::per_second;
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
 use super::super::number::Number as Text;
@@ -16,19 +16,14 @@ use super::schema::{Id, Kind, Schema};
 pub struct ValueReader<'a, 's> {
     pub input: Input<'a>,
     schema: &'s Schema,
-    growth_left: usize,
+    pub growth: Growth,
     steps: &'s mut Vec<PathStep>,
 }
 
 impl<'a, 's> ValueReader<'a, 's> {
     /// After an error, `steps` says where it is, the innermost field first.
     pub fn new(bytes: &'a [u8], schema: &'s Schema, steps: &'s mut Vec<PathStep>) -> Self {
-        Self { input: Input::new(bytes), schema, growth_left: growth_of(bytes.len()), steps }
-    }
-
-    /// Bytes that lists and maps took in the columns.
-    pub fn growth(&self, of: usize) -> usize {
-        growth_of(of) - self.growth_left
+        Self { input: Input::new(bytes), schema, growth: Growth::of(bytes.len()), steps }
     }
 
     /// Appends a row. After an error the columns must be cut back.
@@ -132,7 +127,8 @@ impl<'a, 's> ValueReader<'a, 's> {
             Plan::Default(constant) => {
                 // What it grows by is counted with the item that it is in.
                 let (input, schema) = (Input::new(&constant.bytes), self.schema);
-                ValueReader { input, schema, growth_left: usize::MAX, steps: self.steps }.value(&constant.plan, column)
+                ValueReader { input, schema, growth: Growth::unlimited(), steps: self.steps }
+                    .value(&constant.plan, column)
             }
             _ => Err(Refusal::WrongType),
         }
@@ -225,7 +221,9 @@ impl<'a, 's> ValueReader<'a, 's> {
                 break;
             }
             for _ in 0..count {
-                if let Err(refusal) = self.grow(item).and_then(|()| self.value(&item.plan, &mut list.items)) {
+                if let Err(refusal) =
+                    self.growth.take(item.growth).and_then(|()| self.value(&item.plan, &mut list.items))
+                {
                     return self.fault(PathStep::Item, refusal);
                 }
             }
@@ -243,7 +241,7 @@ impl<'a, 's> ValueReader<'a, 's> {
             }
             for _ in 0..count {
                 let key = text(self.input.sized()?);
-                let key = key.and_then(|key| self.grow(item).map(|()| key));
+                let key = key.and_then(|key| self.growth.take(item.growth).map(|()| key));
                 let read = key.and_then(|key| {
                     map.keys.data.extend_from_slice(key);
                     map.keys.end();
@@ -259,12 +257,6 @@ impl<'a, 's> ValueReader<'a, 's> {
             return self.fault(PathStep::Entry, Refusal::Duplicate);
         }
         map.end();
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn grow(&mut self, item: &Item) -> Result<(), Refusal> {
-        self.growth_left = self.growth_left.checked_sub(item.growth).ok_or(Refusal::Overflow)?;
         Ok(())
     }
 

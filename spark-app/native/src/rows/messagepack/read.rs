@@ -1,7 +1,7 @@
 //! One MessagePack value into the columns of a schema.
 
 use super::super::column::{Bytes, Column, Data};
-use super::super::growth::growth_of;
+use super::super::growth::Growth;
 use super::super::kind::{Clock, TimeNotation, per_second};
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
 use super::super::number::Number;
@@ -16,14 +16,14 @@ const TIMESTAMP: i8 = -1;
 pub struct ValueReader<'a, 's> {
     input: Input<'a>,
     refuse_unknown: bool,
-    growth_left: usize,
+    growth: Growth,
     steps: &'s mut Vec<Step>,
 }
 
 impl<'a, 's> ValueReader<'a, 's> {
     /// After an error, `steps` says where it is, the innermost field first.
     pub fn new(bytes: &'a [u8], refuse_unknown: bool, steps: &'s mut Vec<Step>) -> Self {
-        Self { input: Input::new(bytes), refuse_unknown, growth_left: growth_of(bytes.len()), steps }
+        Self { input: Input::new(bytes), refuse_unknown, growth: Growth::of(bytes.len()), steps }
     }
 
     /// Appends the map that the value is, as row number `row`. After an error the columns must be cut back.
@@ -115,7 +115,7 @@ impl<'a, 's> ValueReader<'a, 's> {
     fn items(&mut self, items: u32, list: &mut ListColumn) -> Result<(), Refusal> {
         self.input.open()?;
         for _ in 0..items {
-            if let Err(refusal) = self.grow(list.width).and_then(|()| self.value(&mut list.items)) {
+            if let Err(refusal) = self.growth.take(list.width).and_then(|()| self.value(&mut list.items)) {
                 return self.fault(Step::Item, refusal);
             }
         }
@@ -142,14 +142,8 @@ impl<'a, 's> ValueReader<'a, 's> {
     fn entry(&mut self, map: &mut MapColumn) -> Result<(), Refusal> {
         let Token::Text(key) = self.input.token()? else { return Err(Refusal::WrongType) };
         push(&mut map.keys, valid(key)?);
-        self.grow(map.width)?;
+        self.growth.take(map.width)?;
         self.value(&mut map.values)
-    }
-
-    #[inline(always)]
-    fn grow(&mut self, width: usize) -> Result<(), Refusal> {
-        self.growth_left = self.growth_left.checked_sub(width).ok_or(Refusal::Overflow)?;
-        Ok(())
     }
 
     #[cold]

@@ -142,7 +142,7 @@ impl ReadRow for Run<'_> {
             reader = ValueReader::new(message, true, steps);
             reader.message(plan, message, row, columns)?;
         }
-        self.bytes += message.len() + reader.growth(message.len()) + plan.added;
+        self.bytes += message.len() + reader.growth.taken() + plan.added;
         Ok(())
     }
 

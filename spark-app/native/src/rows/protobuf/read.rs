@@ -1,7 +1,7 @@
 //! One message into the columns of a schema, by a plan.
 
 use super::super::column::{Column, Data};
-use super::super::growth::growth_of;
+use super::super::growth::Growth;
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
 use super::super::reason::{Refusal, Step};
 use super::canonical::canonical;
@@ -17,19 +17,14 @@ pub struct ValueReader<'s> {
     /// Whether each message is made canonical before it is read. Without that, [`Refusal::Duplicate`] is the answer to
     /// what is there twice, and any refusal may be of what does not count.
     careful: bool,
-    growth_left: usize,
+    pub growth: Growth,
     steps: &'s mut Vec<Step>,
 }
 
 impl<'s> ValueReader<'s> {
     /// After an error, `steps` says where it is, the innermost field first.
     pub fn new(bytes: &[u8], careful: bool, steps: &'s mut Vec<Step>) -> Self {
-        Self { careful, growth_left: growth_of(bytes.len()), steps }
-    }
-
-    /// Bytes that lists and maps took in the columns.
-    pub fn growth(&self, of: usize) -> usize {
-        growth_of(of) - self.growth_left
+        Self { careful, growth: Growth::of(bytes.len()), steps }
     }
 
     /// Appends a message as row number `row`. After an error the columns must be cut back.
@@ -185,7 +180,7 @@ impl<'s> ValueReader<'s> {
             (Value::Json(of), Data::Json(target)) => {
                 let begin = target.data.len();
                 json::write(*of, bytes, &mut target.data)?;
-                self.grow(target.data.len() - begin)?;
+                self.growth.take(target.data.len() - begin)?;
                 target.end();
                 Ok(())
             }
@@ -231,7 +226,7 @@ impl<'s> ValueReader<'s> {
                 Err(refusal) => return self.fault(Step::Item, refusal),
             }
         }
-        let read = self.grow(item.growth);
+        let read = self.growth.take(item.growth);
         let read = read.and_then(|()| self.value(&item.value, input, field.number, wire, &mut list.items));
         if let Err(refusal) = read {
             return self.fault(Step::Item, refusal);
@@ -242,7 +237,7 @@ impl<'s> ValueReader<'s> {
     fn entry(&mut self, entry: &Entry, bytes: &[u8], map: &mut MapColumn) -> Result<(), Refusal> {
         let read = EntryParts::read(entry, bytes).and_then(|found| {
             let Some(found) = found else { return Ok(()) };
-            self.grow(entry.item.growth)?;
+            self.growth.take(entry.item.growth)?;
             map.keys.data.extend_from_slice(&found.key);
             map.keys.end();
             let row = map.values.len();
@@ -257,12 +252,6 @@ impl<'s> ValueReader<'s> {
         if let Err(refusal) = read {
             return self.fault(Step::Entry, refusal);
         }
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn grow(&mut self, bytes: usize) -> Result<(), Refusal> {
-        self.growth_left = self.growth_left.checked_sub(bytes).ok_or(Refusal::Overflow)?;
         Ok(())
     }
 
