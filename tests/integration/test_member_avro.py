@@ -214,7 +214,7 @@ def test_columns_follow_the_registry(
     registry.register(subject, third)
     write(scene, name, values(200, 210))
     member = scene.member(manifest(), "held")
-    told = "cannot read what was written up to version 2: of version 2, id: the writer's schema has long"
+    told = "cannot read values of versions up to 2: of version 2, id: the writer's schema has long"
     member.wait("the new version is refused", lambda: told in member.tail())
     member.terminate()
     assert len(scene.bucket.names(name)) == 4

@@ -16,8 +16,8 @@ _EPILOG: Final = """\
 exit codes:
   0  done
   1  started, but failed
-  2  the command line or the manifest is wrong
-  3  Kafka or the bucket could not be reached or read
+  2  the command line, the manifest or a secret is wrong, or a server refuses keys or login
+  3  Kafka or the bucket could not be reached or read, or a topic does not exist
   4  run --until-current: all remaining partitions are held, or wait for a schema, until someone acts
   5  run: another process has taken this member's name
   6  verify: the promise is broken or cannot be proven
@@ -152,9 +152,11 @@ def _init(command: argparse.ArgumentParser) -> None:
     command.add_argument("--protocol", metavar="WORD", help="protocol of the listener: SSL, SASL_PLAINTEXT, SASL_SSL")
     command.add_argument("--mechanism", metavar="WORD", help="login mechanism, for example SCRAM-SHA-512")
     command.add_argument(
-        "--kafka-secret", metavar="NAME", help="Secret with username, password, ca.crt, …, as a manifest names it"
+        "--kafka-secret", metavar="NAME", help="Secret with the login and certificates: username, password, ca.crt, …"
     )
-    command.add_argument("--kafka-ca-secret", metavar="NAME", help="Secret with ca.crt, if that is another one")
+    command.add_argument(
+        "--kafka-ca-secret", metavar="NAME", help="Secret with ca.crt, if that is not in --kafka-secret"
+    )
     _storage(command)
 
 
@@ -182,8 +184,8 @@ def _run(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--shadow-of",
         metavar="FILE",
-        help="store the same topics in the group and below the prefix of -f, and compare the objects with those of the "
-        "group of this manifest (docs/commands.md)",
+        help="store the topics of -f in the group and below the prefix of -f, and compare the objects with those of "
+        "the group of FILE (docs/commands.md)",
     )
     command.add_argument(
         "--member-name",
@@ -212,19 +214,25 @@ def _run(command: argparse.ArgumentParser) -> None:
 
 
 def _schema(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    command = commands.add_parser("schema", help="find a schema for values", description="Schemas of values.")
+    command = commands.add_parser("schema", help="find a schema for values", description="Find a schema for values.")
     actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
     infer = _command(actions, "infer", "print a schema for the JSON, Avro or protobuf values of a topic, to start from")
     _sample(infer)
+    infer.add_argument("--registry", metavar="URL", help="schema registry with the schemas of Avro or protobuf values")
     infer.add_argument(
-        "--registry", metavar="URL", help="this schema registry knows by which schemas values were written"
-    )
-    infer.add_argument("--registry-secret", metavar="NAME", help="Secret with what the registry asks for")
-    infer.add_argument(
-        "--framing", choices=FRAMINGS, default="confluent", help="header of values (default: %(default)s)"
+        "--registry-secret", metavar="NAME", help="Secret with username and password, or token, of the registry"
     )
     infer.add_argument(
-        "--parser", choices=REGISTERED, default="avro", help="of values (default: %(default)s); with --registry"
+        "--framing",
+        choices=FRAMINGS,
+        default="confluent",
+        help="header of the values (default: %(default)s); with --registry",
+    )
+    infer.add_argument(
+        "--parser",
+        choices=REGISTERED,
+        default="avro",
+        help="kind of the values (default: %(default)s); with --registry",
     )
 
 
@@ -235,14 +243,14 @@ def _try(command: argparse.ArgumentParser) -> None:
 
 def _sample(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--topic", metavar="TOPIC", help="the topic (default: that of the manifest, if there is one only)"
+        "--topic", metavar="TOPIC", help="the topic (default: that of the manifest, if it has only one)"
     )
     command.add_argument(
         "--last",
         type=positive,
         default=10_000,
         metavar="N",
-        help="how many of its last records to look at (default: 10000; fewer if they have more than 64 MiB)",
+        help="how many of the last records to read (default: 10000; fewer if they have more than 64 MiB)",
     )
 
 
@@ -263,7 +271,7 @@ def _ls(command: argparse.ArgumentParser) -> None:
     _json(command)
     command.add_argument("--topic", metavar="TOPIC", help="this topic only")
     command.add_argument("--generation", type=count, metavar="N", help="this generation only (default: all)")
-    command.add_argument("--objects", action="store_true", help="list the objects one by one, not folder by folder")
+    command.add_argument("--objects", action="store_true", help="list single objects instead of folders")
     command.add_argument(
         "--facts", action="store_true", help="also show records, group and revision (one request per object)"
     )
@@ -285,24 +293,24 @@ def _quarantine(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     command = commands.add_parser(
         "quarantine",
         help="show and replay the records that the parser refused",
-        description="Records that the parser refused.",
+        description="Show and replay the records that the parser refused.",
     )
     actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _refused(_command(actions, "ls", "count them by reason, as the parser of the manifest judges them now"))
-    show = _command(actions, "show", "show the first of them, with the reason")
+    _refused(_command(actions, "ls", "count refused records by reason, as the parser of the manifest judges them now"))
+    show = _command(actions, "show", "show the first refused records with their reasons")
     _refused(show)
     show.add_argument("--reason", metavar="REASON", help="this reason only, for example wrong_type")
     show.add_argument(
         "-n", "--records", type=count, default=10, metavar="N", help="how many records to show (default: 10)"
     )
 
-    replay = _command(actions, "replay", "store those that the manifest accepts now where they belong")
+    replay = _command(actions, "replay", "store refused records that the manifest now accepts in their folders")
     _refused(replay)
-    replay.add_argument("--dry-run", action="store_true", help="only count them; writes nothing")
+    replay.add_argument("--dry-run", action="store_true", help="count what would be stored; write nothing")
     replay.add_argument(
         "--without-kafka",
         action="store_true",
-        help="do not ask Kafka whether their ranges are committed: for groups that have no members any more",
+        help="do not ask Kafka whether ranges are committed: for a group that no longer has members",
     )
 
 

@@ -49,8 +49,8 @@ def _type(path: str, schema: SchemaSpec | None) -> Type | None:
 
 def _finding(path: str, found: Type | None, wanted: str, at: tuple[PathStep, ...]) -> Finding:
     if found is None:
-        told = f"{NO_FOLDERS}: it is no field of spec.schema"
-        return Finding(told, f"name one that is {wanted}", at, f'"{path}"')
+        told = f"{NO_FOLDERS}: spec.schema has no such field"
+        return Finding(told, f"name a field that is {wanted}", at, f'"{path}"')
     return Finding(
         f"{NO_FOLDERS}: it is not {wanted}", "name another field of spec.schema, or give it that type", at, f'"{path}"'
     )

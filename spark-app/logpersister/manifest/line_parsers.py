@@ -16,7 +16,7 @@ Delimiter = Annotated[
     str,
     Text(
         rf"^{_SIGN}$",
-        "is not one sign of ASCII (no letter, digit or line break)",
+        "is not one ASCII character (no letter, digit or line break)",
         'write for example ";" or "\\t" in double quotes',
         1,
     ),
@@ -25,8 +25,8 @@ OptionalSign = Annotated[
     str,
     Text(
         rf"^{_SIGN}?$",
-        "is neither one sign of ASCII (no letter, digit or line break) nor empty",
-        "write the sign, or leave it empty where values have none",
+        "is neither one ASCII character (no letter, digit or line break) nor empty",
+        "write the character, or leave it empty if values have none",
         1,
     ),
 ]
@@ -70,7 +70,7 @@ class CsvSpec(Model):
     @rule(
         "($quote == '' || $quote != $delimiter) && ($escape == '' || $escape != $delimiter && $escape != $quote)",
         "is also the delimiter, or the same as escape",
-        "choose three different signs",
+        "choose three different characters",
         "quote",
     )
     def _signs_differ(self) -> bool:

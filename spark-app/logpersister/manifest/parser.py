@@ -135,7 +135,7 @@ class ParserSpec(Model):
 
     @rule(
         "$unknownFields == 'drop' || !($type in ['avro', 'protobuf'])",
-        "asks for what the schema of the value already says: which fields it has",
+        "has no meaning: the schema of each value says which fields it has",
         "remove it",
         "unknownFields",
     )

@@ -74,7 +74,7 @@ class _Scanner:
 
     def pattern(self, depth: int) -> _Part:
         if depth > MOST_NESTED:
-            self.refuse(f"has more than {MOST_NESTED} groups in each other")
+            self.refuse(f"nests more than {MOST_NESTED} groups")
         branches = [self._branch(depth)]
         while self._peek() == "|":
             self.at += 1
@@ -95,10 +95,10 @@ class _Scanner:
         if self._peek() not in tuple(_QUANTIFIERS):
             return atom
         if atom is _PLACE:
-            self.refuse("repeats what has no characters")
+            self.refuse("repeats a place that has no characters, such as ^,")
         least, most = self._quantifier()
         if most != 1 and len(self.names) > names:
-            self.refuse(f"repeats the group {self.names[-1]}, which can have one value only,", begin)
+            self.refuse(f"repeats the group {self.names[-1]}, which can have only one value,", begin)
         if most != 1 and atom.may_be_empty:  # where engines differ in which way they prefer
             self.refuse("repeats a group that may match the empty text", begin)
         return _Part(atom.size * max(least, most or 1, 1), atom.may_be_empty or least == 0)
@@ -109,7 +109,7 @@ class _Scanner:
         if sign == "{":
             counts = _COUNTS.match(self.text, self.at)
             if counts is None:
-                self.refuse(r"has a { that is no count (write \{ for the sign)")
+                self.refuse(r"has a { that begins no count such as {2,5} (write \{ for the character)")
             self.at = counts.end()
             least = int(counts[1])
             most = least if counts[2] is None else int(counts[3]) if counts[3] else None
@@ -119,13 +119,13 @@ class _Scanner:
         if self._peek() == "?":
             self.at += 1
         if self._peek() in tuple(_QUANTIFIERS):
-            self.refuse("repeats what is repeated already")
+            self.refuse("repeats a repetition")
         return least, most
 
     def _atom(self, depth: int) -> _Part:
         sign = self._peek()
         if sign in _QUANTIFIERS:
-            self.refuse(rf"has nothing before {sign} (write \{sign} for the sign)")
+            self.refuse(rf"has nothing before {sign} (write \{sign} for the character)")
         if sign == "(":
             return self._group(depth)
         is_place = sign in ("^", "$") or self._peek(2) == "\\b"
@@ -160,7 +160,7 @@ class _Scanner:
             self.refuse("has a group without a name of letters, digits and _")
         name = found[0][:-1]
         if name in self.names:
-            self.refuse(f"has the group {name} twice, again")
+            self.refuse(f"has the group {name} a second time")
         self.names.append(name)
         self.at = found.end()
 
@@ -172,9 +172,9 @@ class _Scanner:
             if self._peek() in ("", "[", "]"):
                 self.refuse(r"has a [ without a ], or one of both in it (write \[ and \] there)", begin)
             if self._peek(2) in ("--", "&&", "~~", "||"):
-                self.refuse("has a sign twice in a class")
+                self.refuse("has one of -- && ~~ || in a class, where engines differ,")
             if self._peek() == "-" and self.at > first and self._peek(2) != "-]":
-                self.refuse(r"has a - that is no range (write \- for the sign)")
+                self.refuse(r"has a - that is not part of a range (write \- for the character)")
             self._class_item()
             if self._peek() == "-" and self._peek(2) not in ("-]", "--"):
                 self.at += 1

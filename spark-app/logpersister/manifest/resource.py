@@ -128,7 +128,7 @@ class LogPersister(Model):
     @change_rule(
         "$spec.generation >= $before.spec.generation",
         "is lower than before, and objects of the higher generation are there already",
-        "set it to what it was, or higher",
+        "set the old value, or a higher one",
         "spec",
         "generation",
     )
@@ -138,7 +138,7 @@ class LogPersister(Model):
     @change_rule(
         f"{_group('self')} == {_group('oldSelf')}",
         "cannot be changed: another group begins anew, and would store everything twice",
-        "set it to what it was, or make a resource of another name and prefix",
+        "set the old value, or create a resource with another name and prefix",
         "spec",
         "kafka",
         "groupId",

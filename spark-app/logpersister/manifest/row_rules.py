@@ -136,7 +136,7 @@ class RowRules(Model):
 
     @rule(
         NotInCel("comparing so many names costs more than the API server allows"),
-        "is none of the fields that values have",
+        "is not a field of the values",
         "name it in spec.parser.csv.columns, or write a group for it in spec.parser.regex.pattern",
         *("schema", "fields"),
     )
@@ -152,7 +152,7 @@ class RowRules(Model):
             return []
         return [
             Finding(
-                "is none of the fields that values have",
+                "is not a field of the values",
                 remedy.format(one.name),
                 ("schema", "fields", place, "name"),
                 f'"{one.name}"',
@@ -163,7 +163,7 @@ class RowRules(Model):
 
     @rule(
         NotInCel("it would have to understand the pattern"),
-        "has a group that is no field of spec.schema",
+        "has a group whose name is not a field of spec.schema",
         "add the field, or write (?:...) instead of the group",
         *("parser", "regex", "pattern"),
     )

@@ -44,7 +44,7 @@ BucketName = Annotated[
             never(r"^[0-9]+[.][0-9]+[.][0-9]+[.][0-9]+$", "is an address, which no bucket may be named", _AS_LISTED),
             never(
                 r"^(xn--|sthree-|amzn-s3-demo-)",
-                "begins with what S3 reserves (xn--, sthree-, amzn-s3-demo-)",
+                "begins with a prefix that S3 reserves (xn--, sthree-, amzn-s3-demo-)",
                 _AS_LISTED,
             ),
             never(
@@ -54,7 +54,7 @@ BucketName = Annotated[
             ),
             never(
                 r"(-s3alias|--ol-s3|[.]mrap|--table-s3)$",
-                "ends with what S3 reserves (-s3alias, --ol-s3, .mrap, --table-s3)",
+                "ends with a suffix that S3 reserves (-s3alias, --ol-s3, .mrap, --table-s3)",
                 "name the bucket itself, not an alias of it",
             ),
         ),
@@ -217,7 +217,7 @@ class StorageSpec(Model):
     @rule(
         f"has(self.endpoint) || !has(self.storageClass) || self.storageClass in {cel_literal(_AWS_STORAGE_CLASSES)}",
         "is not a storage class of AWS",
-        f"write one of {', '.join(sorted(_AWS_STORAGE_CLASSES))}, or set the endpoint of what has it",
+        f"write one of {', '.join(sorted(_AWS_STORAGE_CLASSES))}, or set the endpoint of a storage that has this class",
         "storageClass",
     )
     def _aws_has_the_storage_class(self) -> bool:

@@ -114,8 +114,8 @@ def other_rules(partition: TopicPartition, problem: str) -> Hold:
     """A range was begun by a build with other rules, and what is stored of it is not what we would write."""
     return Hold(
         HoldReason.OTHER_RULES,
-        f"{partition}: {problem}. Run the build that has promised it until it is stored; or delete the objects of this "
-        "range, none of which is committed, while Kafka has its records, and restart this member",
+        f"{partition}: {problem}. Run the build that promised the range until it is stored; or, while Kafka still has "
+        "its records, delete the objects of this range (none is committed) and restart this member",
     )
 
 
@@ -123,9 +123,9 @@ def too_many_refused(partition: TopicPartition, problem: str) -> Hold:
     """More of a promised range would go to quarantine than the manifest allows; nothing of it is visible."""
     return Hold(
         HoldReason.TOO_MANY_REFUSED,
-        f"{partition}: {problem}. Nothing of the range is stored. Correct the producer or spec.schema for what comes, "
-        "and raise or remove spec.parser.quarantine.holdAbove: the range is stored as it was promised, and "
-        "`logpersister quarantine replay` stores again what a corrected manifest accepts",
+        f"{partition}: {problem}. Nothing of the range is stored. Correct the producer or spec.schema for later "
+        "ranges, and raise or remove spec.parser.quarantine.holdAbove: the range is stored as it was promised, and "
+        "`logpersister quarantine replay` then stores the records that the corrected manifest accepts",
     )
 
 
@@ -133,9 +133,9 @@ def schema_incompatible(partition: TopicPartition, version: int, before: int, pr
     """The schema that the registry has now cannot read what the one before could."""
     return Hold(
         HoldReason.SCHEMA_INCOMPATIBLE,
-        f"{partition}: version {version} of the schema cannot read what was written up to version {before}: {problem}; "
+        f"{partition}: version {version} of the schema cannot read values of versions up to {before}: {problem}; "
         f"register a version that can and restart this member, set spec.schema.registry.version to {before}, or raise "
-        "spec.generation to go on with it",
+        "spec.generation to continue with it",
     )
 
 
@@ -157,7 +157,7 @@ def commit_vanished(partition: TopicPartition, read: Offset | None, seen: Offset
         HoldReason.OFFSET_WENT_BACK,
         f"Kafka shows {shows} of {partition}, but this member's commit of {seen} was acknowledged: Kafka has lost a "
         "commit (an unclean election of __consumer_offsets, a restored cluster), or somebody has deleted the group's "
-        "offsets; restart the member, which then goes by what the bucket has",
+        "offsets; restart the member, which then finds its position by the objects in the bucket",
     )
 
 

@@ -24,8 +24,8 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "has a field of type struct, list or map, which lines of text do not have": (
         "it would have to understand the types of the schema"
     ),
-    "is none of the fields that values have": "comparing so many names costs more than the API server allows",
-    "has a group that is no field of spec.schema": "it would have to understand the pattern",
+    "is not a field of the values": "comparing so many names costs more than the API server allows",
+    "has a group whose name is not a field of spec.schema": "it would have to understand the pattern",
     "is not a pattern: it": "patterns nest, and patterns do not",
     "cannot be the columns": "it would have to understand Avro and protobuf",
     "cannot have this option": "it would have to understand the types of the schema",

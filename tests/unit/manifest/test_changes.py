@@ -22,7 +22,7 @@ CHANGES_REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         {"spec.generation": 2},
         {"spec.generation": 1},
-        "spec.generation: 1 is lower than before, and objects of the higher generation are there already; set it to",
+        "spec.generation: 1 is lower than before, and objects of the higher generation are there already; set the",
     ),
     ({"spec.generation": 2}, {}, "spec.generation: 1 is lower than before"),
     (

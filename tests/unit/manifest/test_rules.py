@@ -356,8 +356,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({S + "bucket": "logs-"}, "is not a name that S3 allows"),
     ({S + "bucket": "a..b"}, "has two dots in a row"),
     ({S + "bucket": "192.168.1.1"}, "is an address"),
-    ({S + "bucket": "xn--bucket"}, "begins with what S3 reserves (xn--,"),
-    ({S + "bucket": "bucket-s3alias"}, "ends with what S3 reserves (-s3alias,"),
+    ({S + "bucket": "xn--bucket"}, "begins with a prefix that S3 reserves (xn--,"),
+    ({S + "bucket": "bucket-s3alias"}, "ends with a suffix that S3 reserves (-s3alias,"),
     ({S + "bucket": "fast--use1-az4--x-s3"}, "is a directory bucket"),
     ({S + "prefix": "/raw"}, 'spec.storage.prefix: "/raw" begins with a slash'),
     ({S + "prefix": "raw/"}, "ends with a slash"),
@@ -594,22 +594,25 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {F + "format": "parquet", F + "parquet": {"pageBytes": "1Ki"}},
         'spec.output.parquet.pageBytes: "1Ki" is too small: at least 16Ki is expected',
     ),
-    (avro(unknownFields="refuse"), 'spec.parser.unknownFields: "refuse" asks for what the schema of the value'),
-    (lines("csv", delimiter="a"), "is not one sign of ASCII (no letter, digit or line break); write for example"),
-    (lines("csv", delimiter="\n"), "is not one sign of ASCII (no letter, digit or line break); write for example"),
-    (lines("csv", delimiter=",,"), '",," is not one sign of ASCII (no letter, digit or line break); write for example'),
+    (avro(unknownFields="refuse"), 'spec.parser.unknownFields: "refuse" has no meaning: the schema of each value'),
+    (lines("csv", delimiter="a"), "is not one ASCII character (no letter, digit or line break); write for example"),
+    (lines("csv", delimiter="\n"), "is not one ASCII character (no letter, digit or line break); write for example"),
+    (
+        lines("csv", delimiter=",,"),
+        '",," is not one ASCII character (no letter, digit or line break); write for example',
+    ),
     (
         lines("csv", quote="\u00e4"),
-        "is neither one sign of ASCII (no letter, digit or line break) nor empty; write the",
+        "is neither one ASCII character (no letter, digit or line break) nor empty; write the",
     ),
     (lines("csv", quote=","), 'spec.parser.csv.quote: "," is also the delimiter, or the same as escape; choose three'),
-    (lines("csv", escape='"'), "is also the delimiter, or the same as escape; choose three different signs"),
+    (lines("csv", escape='"'), "is also the delimiter, or the same as escape; choose three different characters"),
     (lines("csv", nullText="\n"), "is not a text of one line; write what stands for null, for example NULL or \\N"),
     (lines("csv", columns=["id", "id"]), "spec.parser.csv.columns"),
     (lines("csv", columns=["id", "a\nb"]), "is not a name of one line; write the name that the column has, or any"),
     (
         lines("csv", columns=["x"]),
-        'spec.schema.fields[0].name: "id" is none of the fields that values have; add it to',
+        'spec.schema.fields[0].name: "id" is not a field of the values; add it to',
     ),
     (
         lines("csv", {"name": "id", "type": "list<int8>"}),
@@ -621,8 +624,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "has no meaning for lines of text, whose fields are known; remove it",
     ),
     (lines("regex", pattern="("), "is not a pattern: it has a ( without a ) at character 1; correct it, or take a"),
-    (lines("regex", pattern="(?P<x>a)(?P<id>b)"), "has a group that is no field of spec.schema; add the field, or"),
-    (lines("regex", pattern="a"), 'fields[0].name: "id" is none of the fields that values have; write for'),
+    (
+        lines("regex", pattern="(?P<x>a)(?P<id>b)"),
+        "has a group whose name is not a field of spec.schema; add the field, or",
+    ),
+    (lines("regex", pattern="a"), 'fields[0].name: "id" is not a field of the values; write for'),
     (lines("csv") | {"spec.parser": {"type": "regex"}}, "spec.parser.regex: is missing, and parser regex needs a"),
     (lines("regex", pattern=""), "is empty; write for example (?P<level>"),
     (
@@ -679,7 +685,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({F + "partitionBy": [{"field": "a..b"}]}, '[0].field: "a..b" is not the path of a field'),
     (
         {F + "partitionBy": [{"field": "id"}]},
-        '[0].field: "id" cannot name folders: it is no field of spec.schema; name one',
+        '[0].field: "id" cannot name folders: spec.schema has no such field; name a field',
     ),
     (
         rows({"name": "id", "type": "int64"}) | {F + "partitionBy": [{"lower": "id"}]},
@@ -796,7 +802,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {OF: [{"topics": ["clicks"], "output": {"partitionBy": [{"field": "a"}]}}]},
-        'spec.overrides[0].output.partitionBy[0].field: "a" cannot name folders: it is no field of spec.schema',
+        'spec.overrides[0].output.partitionBy[0].field: "a" cannot name folders: spec.schema has no such field',
     ),
     (
         {

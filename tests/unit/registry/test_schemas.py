@@ -118,7 +118,7 @@ def test_its_document_needs_to_ask_nobody_and_differs_from_others_in_the_schema_
         (Schema(record(a=["string", "long"]), "AVRO"), "its field 'a': it is one of several types"),
         (Schema('"string"', "AVRO"), "is not the JSON of an Avro schema of type record"),
         (Schema(record(id="int", dt="string"), "AVRO"), "has a field of the name of a folder of output.partitionBy"),
-        (Schema(record(seen="string"), "AVRO"), "cannot name folders: it is no field of spec.schema"),
+        (Schema(record(seen="string"), "AVRO"), "cannot name folders: spec.schema has no such field"),
     ],
     ids=lambda one: one.text if isinstance(one, Schema) else None,
 )

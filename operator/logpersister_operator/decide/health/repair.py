@@ -202,7 +202,7 @@ def _is_new(observed: ObservedState) -> bool:
 def _not_judged(observed: ObservedState) -> Verdict:
     """Return the previous verdict, unless Kafka cannot be asked at all."""
     if isinstance(observed.lag, UnknownLag):
-        return unknown(_ASPECT, Reason.LAG_UNKNOWN, "Kafka does not answer which member has which partitions")
+        return unknown(_ASPECT, Reason.LAG_UNKNOWN, "Kafka does not say which member owns which partitions")
     waits = unknown(_ASPECT, Reason.NO_MEMBER_ANSWERS, "the group rebalances, or was not asked yet")
     return previous_verdict(observed.status.get("conditions", []), _ASPECT) or waits
 
