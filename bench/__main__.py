@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import backlog, formats, latency, parsers, rebalance, resources, service, start, throughput, trickle
+from bench import backlog, formats, latency, parsers, peers, rebalance, resources, service, start, throughput, trickle
 
 COMMANDS = {
     "throughput": throughput,
@@ -11,6 +11,7 @@ COMMANDS = {
     "backlog": backlog,
     "parsers": parsers,
     "formats": formats,
+    "peers": peers,
     "rebalance": rebalance,
     "start": start,
     "operator": resources,

@@ -31,6 +31,7 @@ NATIVE = ROOT / "spark-app" / "native"
 NATIVE_WHEEL = CACHE / "native"
 BUILD_LOCK = ROOT / "images" / "build.lock"
 STACK = ROOT / "tests" / "stack"
+FLINK_POM = ROOT / "bench" / "peer" / "flink.pom.xml"
 
 OLDEST_KAFKA = "2.8.2"
 """The oldest release that is promised: the first one with ids of topics."""
@@ -132,6 +133,15 @@ def parts() -> dict[str, Part]:
             tools=_JARS,
         ),
         Part(
+            "flink",
+            "Flink SQL, a peer that benches measure, 200 MB",
+            "bench",
+            CACHE / "flink" / ".stamp",
+            _flink,
+            [FLINK_POM],
+            tools=_JARS,
+        ),
+        Part(
             "registry",
             "Apicurio, a schema registry, 160 MB, and the Java that it needs, 45 MB",
             "test",
@@ -221,7 +231,7 @@ def _install(name: str, *what: str) -> None:
 
 
 def _kafka() -> None:
-    _kafka_jars("kafka", CACHE / "kafka")
+    _runtime_jars("kafka", CACHE / "kafka", STACK / "pom.xml")
 
 
 def _seaweedfs() -> None:
@@ -240,19 +250,24 @@ def _registry() -> None:
 
 def _oldest_kafka() -> None:
     options = (f"-Dkafka.version={OLDEST_KAFKA}", "--activate-profiles=!tiered")
-    _kafka_jars("oldest-kafka", CACHE / "oldest-kafka", *options)
+    _runtime_jars("oldest-kafka", CACHE / "oldest-kafka", STACK / "pom.xml", *options)
 
 
-def _kafka_jars(name: str, place: Path, *options: str) -> None:
+def _runtime_jars(name: str, place: Path, pom: Path, *options: str) -> None:
+    """Copy what a project depends on."""
     with _aside(place) as new:
         goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={new}"]
-        _run(name, [*MAVEN, "--file", str(STACK / "pom.xml"), *options, *goal])
+        _run(name, [*MAVEN, "--file", str(pom), *options, *goal])
 
 
 def _spark_kafka() -> None:
     with _aside(CACHE / "spark-kafka") as new:
         pom = str(STACK / "spark-kafka.pom.xml")
         _run("spark-kafka", [*MAVEN, "--file", pom, "dependency:copy", f"-DoutputDirectory={new}"])
+
+
+def _flink() -> None:
+    _runtime_jars("flink", CACHE / "flink", FLINK_POM)
 
 
 def _programs() -> Iterator[Part]:

@@ -55,6 +55,11 @@ def spark_avro_jar() -> Path:
     return found
 
 
+def flink_classpath() -> str:
+    """Class path of Flink SQL, a peer that `make bench` measures, as Java's wildcard."""
+    return str(_existing(CACHE / "flink") / "*")
+
+
 def registry() -> tuple[Path, Path]:
     """The Java launcher of the schema registry, and its jar."""
     home = _existing(CACHE / "registry")
@@ -63,5 +68,5 @@ def registry() -> tuple[Path, Path]:
 
 def _existing(path: Path) -> Path:
     if not path.exists():
-        raise MissingArtifactError(f"{path} does not exist; run `make setup` (or `make soak`) in {ROOT}")
+        raise MissingArtifactError(f"{path} does not exist; run `make setup` (or `make soak`, `make bench`) in {ROOT}")
     return path

@@ -1,0 +1,14 @@
+"""The columns of `bench.events` as SQL says them."""
+
+from typing import Final
+
+SPARK: Final = (
+    "id BIGINT, at TIMESTAMP, type STRING, ok BOOLEAN, amount DOUBLE, "
+    "geo STRUCT<country: STRING, city: STRING, lat: DOUBLE, lon: DOUBLE>, user STRING, tags ARRAY<STRING>, "
+    "attrs MAP<STRING, STRING>, items ARRAY<STRUCT<sku: STRING, price: DOUBLE, qty: INT>>, message STRING"
+)
+FLINK: Final = (
+    "id BIGINT NOT NULL, `at` TIMESTAMP_LTZ(3) NOT NULL, `type` STRING, ok BOOLEAN, amount DOUBLE, "
+    "geo ROW<country STRING, city STRING, lat DOUBLE, lon DOUBLE>, `user` STRING, tags ARRAY<STRING>, "
+    "attrs MAP<STRING, STRING>, items ARRAY<ROW<sku STRING, price DOUBLE, qty INT>>, message STRING"
+)
