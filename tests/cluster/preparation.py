@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.cluster.environment import HOST, MEMBER_IMAGE, OPERATOR_IMAGE, OWN_NODE
 from tests.cluster.node import Node, NodeError, images
 from tests.cluster.node.machine import inside
-from tests.cluster.node.place import DIRECTORY, KUBECONFIG, NODE_ADDRESS
+from tests.cluster.node.place import DIRECTORY, KUBECONFIG, KUBECTL_CACHE, NODE_ADDRESS
 from tests.stack.artifacts import ROOT, MissingArtifactError
 
 
@@ -32,7 +32,8 @@ def run_on_cluster(command: Sequence[str]) -> int:
                 Node().up()
             _load(references)
             command = inside(command)
-            environment |= {"KUBECONFIG": str(KUBECONFIG), HOST: NODE_ADDRESS, OWN_NODE: "1"}
+            environment |= {"KUBECONFIG": str(KUBECONFIG), "KUBECACHEDIR": str(KUBECTL_CACHE)}
+            environment |= {HOST: NODE_ADDRESS, OWN_NODE: "1"}
     except (NodeError, MissingArtifactError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -54,6 +54,7 @@ class MinioServer(S3Server):
 
     def _environment(self) -> Mapping[str, str]:
         return {
+            "HOME": str(self.directory),  # where it makes .minio
             "MINIO_ROOT_USER": self.access_key,
             "MINIO_ROOT_PASSWORD": self.secret_key,
             "MINIO_REGION_NAME": self.region,

@@ -23,6 +23,7 @@ from tests.cluster.node.place import (
     ETCD,
     ETCD_PEERS,
     KUBECONFIG,
+    KUBECTL_CACHE,
     NAMESPACE,
     NODE,
     NODE_ADDRESS,
@@ -137,11 +138,15 @@ class Node:
 
 def kubectl(*arguments: str) -> str:
     """Run kubectl as the node's administrator."""
-    return run(inside([_program("kubectl"), f"--kubeconfig={KUBECONFIG}", *arguments]))
+    return run(_kubectl(*arguments))
 
 
 def _kubectl_says(*arguments: str) -> bool:
-    return succeeds(inside([_program("kubectl"), f"--kubeconfig={KUBECONFIG}", "--request-timeout=5s", *arguments]))
+    return succeeds(_kubectl("--request-timeout=5s", *arguments))
+
+
+def _kubectl(*arguments: str) -> list[str]:
+    return inside([_program("kubectl"), f"--kubeconfig={KUBECONFIG}", f"--cache-dir={KUBECTL_CACHE}", *arguments])
 
 
 def _program(name: str) -> str:

@@ -29,6 +29,8 @@ PKI: Final = STATE / "pki"
 ETC: Final = STATE / "etc"
 KUBECONFIG: Final = STATE / "kubeconfig"
 """With it a client may do everything."""
+KUBECTL_CACHE: Final = STATE / "kubectl"
+"""What kubectl remembers of the API server; by default that is in ~/.kube."""
 CONTAINERD: Final = DIRECTORY / "containerd"
 """Images, unpacked; they are kept."""
 RUN: Final = Path("/run") / NAME

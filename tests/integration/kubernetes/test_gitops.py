@@ -32,7 +32,8 @@ MANIFEST: dict[str, Any] = {
 
 
 def kubectl(server: ApiServer, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [str(artifacts.go_program("kubectl")), f"--kubeconfig={server.kubeconfig}", *arguments]
+    cache = f"--cache-dir={server.kubeconfig.with_name('kubectl')}"
+    command = [str(artifacts.go_program("kubectl")), f"--kubeconfig={server.kubeconfig}", cache, *arguments]
     return subprocess.run(
         command, input=yaml.safe_dump(MANIFEST), capture_output=True, text=True, timeout=60, check=False
     )
