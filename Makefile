@@ -109,8 +109,8 @@ coverage: ## the same, and what members run in processes of their own counts too
 
 golden: ## write the operator's children, revisions and the chart's output anew into the files that tests compare with
 	$(PREPARE) unit helm
-	@UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/kubernetes/test_golden.py tests/chart/test_golden.py \
-		tests/unit/manifest/test_revisions_of_releases.py
+	@UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/kubernetes/test_golden.py tests/unit/kubernetes/test_rendering.py \
+		tests/chart/test_golden.py tests/unit/manifest/test_revisions_of_releases.py
 
 quick: ## style and the fast unit tests, in less than a minute
 	$(PREPARE) unit

@@ -1,7 +1,7 @@
 """The end of a resource: members leave in order, the group forgets them; data and committed offsets stay."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 import structlog
@@ -18,6 +18,7 @@ from logpersister_operator.decide.validity import check
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.render.application import COMPONENT_LABEL, SHADOW
+from logpersister_operator.render.instance_ids import instance_id
 
 log = structlog.get_logger(__name__)
 
@@ -53,6 +54,7 @@ class Drain:
         self._clock = clock
         self._began = clock()
         self._names: set[str] = set()
+        """Pods of all members that were seen."""
 
     def step(self) -> bool:
         """Do what can be done now; return whether this is the end, because everything is gone or the time is up."""
@@ -67,8 +69,9 @@ class Drain:
         for one in ours:
             self._delete(one)
         if not ours and not pods:
-            self._names.intersection_update(own_names(self._names, observed.rivals))
-            self._leave(resource)
+            uid = observed.resource["metadata"]["uid"]
+            ids = [*own_names(self._names, observed.rivals), *(instance_id(pod, uid) for pod in self._names)]
+            self._leave(resource, ids)
             return True
         grace = 0.0 if resource is None else resource.spec.shutdown_grace.total_seconds()
         if self._is_late(grace + MARGIN_SECONDS):
@@ -86,12 +89,12 @@ class Drain:
         except ClusterError as error:
             log.warning("drain.delete_failed", name=metadata["name"], error=str(error))
 
-    def _leave(self, resource: LogPersister | None) -> None:
+    def _leave(self, resource: LogPersister | None, ids: Collection[str]) -> None:
         """Remove static members: otherwise their partitions would wait for the session to time out."""
-        if resource is None or not self._names:
+        if resource is None or not ids:
             return
         try:
-            remove_members(resource, self._secrets(resource), self._names, "the resource was deleted")
+            remove_members(resource, self._secrets(resource), ids, "the resource was deleted")
         except Exception as error:  # noqa: BLE001 - a broker that is away must not keep a resource from being deleted
             log.warning("drain.members_not_removed", group=resource.group_id, error=repr(error))
 

@@ -33,7 +33,7 @@ def decide(observed: ObservedState, validity: Validity) -> Plan:
     application = None if validity.runs is None else application_of(observed, validity.runs)
     before = rollout_turns.as_before(observed, application) if application is not None and observed.turn else None
     application = before or application
-    shared = sharing(observed, None if application is None else application.revision)
+    shared = sharing(observed)
     held = shared.holder is not None
     rollout = None if application is None else plan_rollout(observed, application, paused=paused or held)
     repair = _care(observed, rollout, paused=paused, held=held)

@@ -38,6 +38,7 @@ class Reason(StrEnum):
     REFUSED = "Refused"
     NAME_TAKEN = "NameTaken"
     GROUP_SHARED = "GroupShared"
+    FOREIGN_MEMBERS = "ForeignMembers"
     ROLLOUT_FAILED = "RolloutFailed"
     STALLED = "Stalled"
     IMAGE_UNAVAILABLE = "ImageUnavailable"

@@ -5,6 +5,7 @@ from typing import Any, Final
 from logpersister.manifest.pods import PodTemplate
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE
 from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.render import instance_ids
 from logpersister_operator.render.application import (
     COMPONENT_LABEL,
     EXECUTOR,
@@ -143,6 +144,7 @@ def _member_container(app: Application) -> Document:
     ]
     container["env"] += [
         {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": instance_ids.VARIABLE, "value": instance_ids.instance_id("$(POD_NAME)", app.uid)},
         # As many tasks at once as the pod asked for, whatever the node has.
         {"name": "CORES", "valueFrom": {"resourceFieldRef": {"resource": "requests.cpu", "divisor": "1"}}},
     ]

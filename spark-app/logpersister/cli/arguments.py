@@ -12,6 +12,8 @@ REGISTERED: Final = ("avro", "protobuf")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 WAIT_VARIABLE: Final = "LOGPERSISTER_WAIT"
+INSTANCE_VARIABLE: Final = "LOGPERSISTER_INSTANCE_ID"
+"""The operator sets it (`logpersister_operator.render.instance_ids`)."""
 _EPILOG: Final = """\
 exit codes:
   0  done
@@ -192,6 +194,13 @@ def _run(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="static name in the group, unique among its members; a restart under the same name causes no rebalance "
         "(default: none; on Kubernetes the pod's name)",
+    )
+    command.add_argument(
+        "--instance-id",
+        default=os.environ.get(INSTANCE_VARIABLE),
+        metavar="NAME",
+        help="how the group calls this member (group.instance.id), where other members of the group may have the same "
+        f"--member-name (default: ${INSTANCE_VARIABLE}, which the operator sets; otherwise --member-name)",
     )
     command.add_argument(
         "--http",

@@ -33,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = MemberOptions(
         until_current=arguments.until_current,
         member_name=arguments.member_name,
+        instance_id=arguments.instance_id or arguments.member_name,
         http=arguments.http,
         cores=arguments.cores,
         shadow_of=shadow_of,

@@ -71,6 +71,8 @@ class MemberOptions:
 
     until_current: bool = False
     member_name: str | None = None
+    """How this member is called in metrics, status and logs."""
+    instance_id: str | None = None
     """Name for static membership: a restart under the same name does not rebalance the group."""
     http: str | None = None
     """Address of the report endpoint, ``host:port``; none when not given."""
@@ -107,7 +109,7 @@ def run_member(
                 revision,
                 secrets,
                 member=identity.member,
-                instance_id=options.member_name,
+                instance_id=options.instance_id,
                 cores=options.cores,
                 listener=reports,
                 wake=stop.wake,

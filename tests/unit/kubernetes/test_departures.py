@@ -15,6 +15,7 @@ from logpersister_operator.observed_state import ObservedState, ResourceKey
 from tests.unit.kubernetes.samples import NOW, Life, by_reference, lag, pod, resource
 
 OLD = "clicks-backup-0a1b2c3d4e5f"
+UID = "11111111"
 KEY = ResourceKey("logs", "clicks-backup")
 
 
@@ -47,6 +48,28 @@ def test_only_who_has_no_pod_and_gets_none_has_departed() -> None:
     assert life.step(lag=in_group, names=known).leave == departed(seen)
     life.children |= by_reference([pod(f"{OLD}-0"), pod(f"{ours}-2")])
     assert departed(life.observed(lag=in_group, names=known)) == (), "who is on its way out still commits"
+
+
+def test_a_member_that_is_called_after_the_resource_is_ours_though_nobody_saw_its_pod() -> None:
+    life, ours = life_of(2)
+    other = "99999999"
+    members = [f"{OLD}-0.{UID}", f"{ours}-0.{UID}", f"{ours}-1.{UID}", f"{ours}-2.{UID}", f"{ours}-3.{other}"]
+    life.children |= by_reference([pod(f"{ours}-0")])
+    in_group = lag(group=group(*members))
+    assert departed(life.observed(lag=in_group)) == (f"{OLD}-0.{UID}", f"{ours}-2.{UID}")
+    assert life.step(lag=in_group).leave == (f"{OLD}-0.{UID}", f"{ours}-2.{UID}")
+    life.children |= by_reference([pod(f"{OLD}-0"), pod(f"{ours}-2")])
+    assert departed(life.observed(lag=in_group)) == (), "who is on its way out still commits"
+
+
+def test_of_a_fleet_that_is_rolled_over_old_names_leave_and_new_ones_stay() -> None:
+    life, ours = life_of(2)
+    known = names(life, f"{OLD}-0", f"{OLD}-1", f"{ours}-0", f"{ours}-1")
+    life.children |= by_reference([pod(f"{OLD}-1"), pod(f"{ours}-0"), pod(f"{ours}-1")])
+    in_group = lag(group=group(f"{OLD}-0", f"{OLD}-1", f"{ours}-0.{UID}", f"{ours}-1.{UID}"))
+    seen = life.observed(lag=in_group, names=known)
+    assert departed(seen) == (f"{OLD}-0",)
+    assert known_names(known, seen) == known
 
 
 def test_who_comes_back_is_left_in_the_group() -> None:

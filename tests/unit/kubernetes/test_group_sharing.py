@@ -12,17 +12,23 @@ from logpersister_operator.act.drain import Drain
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.decide.health.group_sharing import claim_of, own_names, share
 from logpersister_operator.observe.groups import Groups
-from logpersister_operator.observed_state import Claim, ResourceKey
+from logpersister_operator.observed_state import Claim, KnownLag, ResourceKey, UnknownLag
 from tests.unit.kubernetes.fake_cluster import FakeCluster
 from tests.unit.kubernetes.samples import Life, condition, decide, lag, observed, resource, verdict
 
 
 def made(
-    namespace: str, *, at: str = "2026-11-21T10:00:00Z", name: str = "clicks-backup", status: Any = None, **kafka: Any
+    namespace: str,
+    *,
+    at: str = "2026-11-21T10:00:00Z",
+    name: str = "clicks-backup",
+    uid: str = "",
+    status: Any = None,
+    **kafka: Any,
 ) -> Document:
     """Return a resource of a namespace."""
     document = copy.deepcopy(resource())
-    document["metadata"] |= {"namespace": namespace, "name": name, "uid": f"{namespace}/{name}"}
+    document["metadata"] |= {"namespace": namespace, "name": name, "uid": uid or f"{namespace}/{name}"}
     document["metadata"] |= {"creationTimestamp": at}
     document["spec"]["kafka"] |= kafka
     return document | ({} if status is None else {"status": status})
@@ -153,7 +159,7 @@ def test_it_keeps_the_group_while_it_is_paused() -> None:
         assert verdict(other, "Stalled") == ("True", "GroupShared"), f"paused: {paused}"
 
 
-def test_nothing_that_runs_is_stopped_when_its_members_have_other_names() -> None:
+def test_nothing_that_runs_is_stopped() -> None:
     life = Life(made("logs", at=LATER))
     life.step()
     life.get_ready()
@@ -165,7 +171,7 @@ def test_nothing_that_runs_is_stopped_when_its_members_have_other_names() -> Non
     assert "members of web/clicks-backup are in consumer group" in condition(plan, "GroupShared")["message"]
 
 
-def test_two_members_never_have_one_name_for_long() -> None:
+def test_two_of_one_name_and_one_revision_have_members_of_different_names() -> None:
     younger, older = Life(made("logs", at=LATER)), Life(made("web", at=EARLIER))
     for life in (younger, older):  # as an operator that knew nothing of sharing left them
         life.step()
@@ -175,15 +181,10 @@ def test_two_members_never_have_one_name_for_long() -> None:
     seen = claim_of(younger.resource)
     assert told is not None
     assert seen is not None
-    older.step(rivals=[seen])
-    younger.step(rivals=[told])
-    plan = younger.step(rivals=[told])
-    assert set(younger.revisions().values()) == {0}
-    assert set(older.revisions().values()) == {1}
-    assert verdict(plan, "Stalled") == ("True", "GroupShared")
-    younger.change(output={"compression": "zstd"})
-    younger.step(rivals=[told])
-    assert sum(younger.revisions().values()) == 0, "who was stopped does not come back under another name"
+    plans = [life.step(rivals=[rival]) for life, rival in ((younger, told), (older, seen))]
+    assert [set(life.revisions().values()) for life in (younger, older)] == [{1}, {1}]
+    assert [verdict(plan, "GroupShared") for plan in plans] == [("True", "GroupShared")] * 2
+    assert not set(instance_ids(younger)) & set(instance_ids(older)), "nobody throws another one out"
 
 
 def test_a_message_names_a_few_of_many() -> None:
@@ -209,11 +210,73 @@ def test_nor_are_they_when_the_resource_is_deleted(monkeypatch: pytest.MonkeyPat
     removed: list[str] = []
     monkeypatch.setattr(drain, "remove_members", lambda _resource, _secrets, names, _reason: removed.extend(names))
     names = ("clicks-backup-ffffffffffff-0", "clicks-backup-0a1b2c3d4e5f-0")
-    deleted = made("logs", status={"members": {"list": [{"name": name} for name in names]}})
+    deleted = made(
+        "logs",
+        uid="1f3a9c2e-0000-4000-8000-000000000000",
+        status={"members": {"list": [{"name": name} for name in names]}},
+    )
     other = claim("web", at=EARLIER, status=running("ffffffffffff"))
     draining = Drain(FakeCluster(), lambda: observed(deleted, rivals=[other]), lambda _: Secrets())
     assert draining.step()
-    assert removed == ["clicks-backup-0a1b2c3d4e5f-0"]
+    assert sorted(removed) == sorted(["clicks-backup-0a1b2c3d4e5f-0", *(f"{name}.{uid_of(deleted)}" for name in names)])
+
+
+MINE, THEIRS = "1f3a9c2e-0000-4000-8000-000000000000", "9b00d1e5-0000-4000-8000-000000000000"
+
+
+def uid_of(document: Document) -> str:
+    return str(document["metadata"]["uid"])[:8]
+
+
+def instance_ids(life: Life) -> list[str]:
+    """Return how the group calls the members of a resource, as their pods are told."""
+    sets = [child for child in life.children.values() if child["kind"] == "StatefulSet"]
+    pods = [(one["metadata"]["name"], one["spec"]["template"]["spec"]["containers"][0]["env"]) for one in sets]
+    (variables,) = [{one["name"]: one.get("value", "") for one in env} for _, env in pods]
+    return [variables["LOGPERSISTER_INSTANCE_ID"].replace("$(POD_NAME)", f"{name}-0") for name, _ in pods]
+
+
+def in_group(*names: str) -> KnownLag:
+    return lag(
+        group=GroupDescription("Stable", tuple(GroupMember(one, "10.0.0.1", 2, is_static=True) for one in names))
+    )
+
+
+def test_a_member_is_called_after_its_pod_and_its_resource() -> None:
+    life = Life(made("logs", uid=MINE))
+    life.step()
+    (revision,) = life.revisions()
+    assert instance_ids(life) == [f"clicks-backup-{revision}-0.1f3a9c2e"]
+
+
+def test_members_of_resources_that_no_one_sees_here_are_told_by_their_names() -> None:
+    ours, theirs = f"clicks-backup-0a1b2c3d4e5f-0.{MINE[:8]}", f"clicks-backup-0a1b2c3d4e5f-0.{THEIRS[:8]}"
+    life = Life(made("logs", uid=MINE))
+    life.step(lag=in_group(ours))
+    plan = life.step(lag=in_group(ours, theirs))
+    assert verdict(plan, "GroupShared") == ("True", "ForeignMembers")
+    assert theirs in condition(plan, "GroupShared")["message"]
+    assert ours not in condition(plan, "GroupShared")["message"]
+    assert [(event.reason, event.warning) for event in plan.events] == [("ForeignMembers", True)]
+    assert verdict(plan, "Stalled")[0] == "False"
+    assert set(life.revisions().values()) == {1}, "nothing that runs is stopped"
+    for unknown in (None, UnknownLag("no broker"), lag()):
+        assert verdict(life.step(lag=unknown), "GroupShared") == ("True", "ForeignMembers"), "until it is known better"
+    assert verdict(life.step(lag=in_group(ours)), "GroupShared") == ("False", "OwnGroup")
+    assert verdict(life.step(), "GroupShared") == ("False", "OwnGroup")
+
+
+@pytest.mark.parametrize("name", ["clicks-backup-0a1b2c3d4e5f-0", "consumer-1", "a.b", "member-0.9b00d1e5"])
+def test_who_is_called_otherwise_may_be_anybody(name: str) -> None:
+    plan = decide(observed(made("logs", uid=MINE), lag=in_group(name)))
+    assert verdict(plan, "GroupShared") == ("False", "OwnGroup")
+
+
+def test_members_of_a_known_rival_are_told_as_its() -> None:
+    rival = claim("web", uid=THEIRS, at=LATER)
+    seen = in_group(f"clicks-backup-0a1b2c3d4e5f-0.{THEIRS[:8]}")
+    plan = decide(observed(made("logs", uid=MINE, at=EARLIER), rivals=[rival], lag=seen))
+    assert verdict(plan, "GroupShared") == ("False", "OwnGroup"), "they are on their way out"
 
 
 # what is known of all resources

@@ -32,6 +32,7 @@ from logpersister_operator.decide.lag_targets import due_seconds
 from logpersister_operator.observe.lag import NoProgress
 from logpersister_operator.observe.members import UnansweredSince
 from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, UnknownLag
+from logpersister_operator.render.instance_ids import instance_id
 from tests.unit.kubernetes.samples import (
     NOW,
     Life,
@@ -59,7 +60,11 @@ def spec(**policy: Any) -> Spec:
 
 def kafka(overdue: Mapping[str, timedelta], *, state: str = "Stable", owned: Any = OWNED) -> KnownLag:
     """Return what Kafka tells: all partitions of the named members have been overdue for so long."""
-    members = tuple(GroupMember(name, "10.0.0.1", len(own), True, own) for name, own in owned.items())
+    uid = resource()["metadata"]["uid"]
+    members = tuple(
+        GroupMember(instance_id(name, uid) if number else name, "10.0.0.1", len(own), True, own)
+        for number, (name, own) in enumerate(owned.items())  # the first one is called as members were at first
+    )
     waits = {one: by.total_seconds() for name, by in overdue.items() for one in owned[name]}
     return lag(group=GroupDescription(state, members), overdue=waits)
 

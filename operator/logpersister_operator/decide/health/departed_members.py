@@ -9,24 +9,26 @@ from collections.abc import Iterable
 
 from logpersister_operator.cluster.kinds import STATEFUL_SET, Document
 from logpersister_operator.observed_state import KnownLag, ObservedState
+from logpersister_operator.render import instance_ids
 
 
 def known_names(before: Iterable[str], observed: ObservedState) -> frozenset[str]:
-    """Return the names of all members that were seen to be this resource's, as long as the group may know them.
+    """Return the pods of all members that were seen to be this resource's, as long as the group may know them.
 
-    Names alone prove nothing: the members of a resource of the same name in another namespace are called alike.
+    A member that is called after its pod only may be that of a resource of the same name in another namespace.
     """
     present = {str(pod["metadata"]["name"]) for pod in observed.pods()}
     in_group = _in_group(observed)
-    kept = set(before) if in_group is None else in_group.intersection(before)
+    uid = observed.resource["metadata"]["uid"]
+    kept = set(before) if in_group is None else {instance_ids.pod_of(one, uid) for one in in_group}.intersection(before)
     return frozenset(kept | present | reported_names(observed))
 
 
 def departed(observed: ObservedState, wanted: Iterable[Document] = ()) -> tuple[str, ...]:
-    """Return the members that are in the group, and neither have a pod nor will have one.
+    """Return the names in the group of those members that neither have a pod nor will have one.
 
     Args:
-        observed: with the names that are known to be ours.
+        observed: with the pods that are known to be ours, for members that are called after their pod only.
         wanted: children that shall be: a StatefulSet that grows brings members back.
     """
     in_group = _in_group(observed)
@@ -34,9 +36,15 @@ def departed(observed: ObservedState, wanted: Iterable[Document] = ()) -> tuple[
         return ()
     pods = {str(pod["metadata"]["name"]) for pod in observed.pods()}  # those that are on their way out still commit
     sets = [*observed.stateful_sets().values(), *(child for child in wanted if child["kind"] == STATEFUL_SET.name)]
-    candidates = in_group.intersection(observed.names) - pods - member_names(sets)
+    staying, uid = pods | member_names(sets), observed.resource["metadata"]["uid"]
     pattern = re.compile(rf"{re.escape(observed.key.name)}-[0-9a-f]{{12}}-[0-9]+")
-    return tuple(sorted(name for name in candidates if pattern.fullmatch(name)))
+
+    def is_gone(name: str) -> bool:
+        pod = instance_ids.pod_of(name, uid)
+        is_ours = instance_ids.is_of(name, uid) or pod in observed.names
+        return is_ours and pod not in staying and pattern.fullmatch(pod) is not None
+
+    return tuple(sorted(filter(is_gone, in_group)))
 
 
 def _in_group(observed: ObservedState) -> set[str] | None:

@@ -1,7 +1,8 @@
 """Whether another resource wants the same consumer group, and who of them has it. Pure.
 
 Who has members, or had some and is paused, keeps the group, else who was made first; so that nothing which runs is
-stopped by a newcomer, nor by an operator that knows of sharing when the one before did not (docs/design/groups.md).
+stopped by a newcomer, nor by an operator that knows of sharing when the one before did not. Members of resources that
+this operator does not see are known by their names (docs/design/groups.md).
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -11,12 +12,13 @@ from typing import Any, Final
 
 from logpersister.manifest.kafka import Address, parse_addresses
 from logpersister.manifest.problems import RefusedError
-from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, no, unknown, yes
+from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, no, previous_verdict, unknown, yes
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed_state import Claim, ObservedState, ResourceKey
+from logpersister_operator.observed_state import Claim, KnownLag, ObservedState, ResourceKey
+from logpersister_operator.render.instance_ids import is_of, resource_of
 
 MOST_NAMED: Final = 5
-"""Other resources that a message names."""
+"""Other resources, or their members, that a message names."""
 
 
 def claim_of(resource: Mapping[str, Any]) -> Claim | None:
@@ -56,6 +58,10 @@ class Sharing:
     """Who else wants it, those that come first first."""
     holder: Claim | None = None
     """Who has it, so that this resource gets no members; None when it may have some."""
+    foreign: tuple[str, ...] = ()
+    """Members of resources that this operator does not see, by name."""
+    before: Verdict | None = None
+    """The verdict on foreign members that goes on to hold, because who is in the group is not known now."""
 
     @property
     def obstacle(self) -> Obstacle | None:
@@ -79,13 +85,25 @@ class Sharing:
             return yes(
                 aspect,
                 Reason.GROUP_SHARED,
-                f"members of {_names(running)} are in consumer group {self.group}, too: where a record is stored "
-                "depends on the owner of its partition; create one of them again with another name or another "
-                "spec.kafka.groupId",
+                f"members of {_shortlist([one.key for one in running])} are in consumer group {self.group}, too: "
+                "where a record is stored depends on the owner of its partition; create one of them again with another "
+                "name or another spec.kafka.groupId",
             )
+        if self.foreign:
+            return yes(
+                aspect,
+                Reason.FOREIGN_MEMBERS,
+                f"members of a resource that this operator does not see are in consumer group {self.group}, too: "
+                f"{_shortlist(self.foreign)} (the uid of the resource begins with the end of the name); it is of "
+                "another cluster or operator: create one of the two again with another name or another "
+                "spec.kafka.groupId; or it was this one before it was created again: then they leave when their "
+                "sessions end",
+            )
+        if self.before is not None:
+            return self.before
         if self.rivals:
             also = "also names it and does" if len(self.rivals) == 1 else "also name it and do"
-            waits = f"{_names(self.rivals)} {also} not get it"
+            waits = f"{_shortlist([one.key for one in self.rivals])} {also} not get it"
             return no(aspect, Reason.OWN_GROUP, f"consumer group {self.group} is this resource's alone; {waits}")
         return no(aspect, Reason.OWN_GROUP, f"no other resource names consumer group {self.group}")
 
@@ -96,40 +114,53 @@ class Sharing:
         return unknown(Aspect.LAG_WITHIN_TARGET, Reason.GROUP_SHARED, whose)
 
 
-def sharing(observed: ObservedState, revision: str | None) -> Sharing:
-    """Find who has the group; ``revision`` is the one that the spec describes."""
+def sharing(observed: ObservedState) -> Sharing:
+    """Find who has the group."""
     mine = claim_of(observed.resource)
     if mine is None:
         return Sharing("")
     sets = observed.stateful_sets()
     runs = mine.running or any(one["spec"]["replicas"] for one in sets.values())
-    mine = replace(mine, running=runs, has_run=mine.has_run or runs, revisions=frozenset({revision or "", *sets}))
+    mine = replace(mine, running=runs, has_run=mine.has_run or runs)
     rivals = sorted(observed.rivals, key=_precedence)
     before = [one for one in rivals if _precedence(one) < _precedence(mine)]
-    # Members that run beside others of the group do no harm that was not done before; those with one name throw each
-    # other out for ever.
-    holders = [one for one in before if not mine.running or _have_one_name(one, mine)]
-    return Sharing(mine.group, tuple(rivals), holders[0] if holders else None)
+    # Members that run beside others of the group do no harm that was not done before.
+    holder = before[0] if before and not mine.running else None
+    foreign = foreign_members(observed)
+    return Sharing(mine.group, tuple(rivals), holder, foreign or (), None if foreign is not None else _before(observed))
 
 
 def own_names(names: Iterable[str], rivals: Collection[Claim]) -> tuple[str, ...]:
-    """Return names of members without those that members of another resource have in the same group."""
+    """Return names of members without those that members of another resource may have in the same group.
+
+    These are called after their pod only; a name with the uid of a resource is that resource's alone.
+    """
     theirs = tuple(f"{one.key.name}-{revision}-" for one in rivals for revision in one.revisions)
-    return tuple(name for name in names if not name.startswith(theirs))
+    return tuple(name for name in names if resource_of(name) or not name.startswith(theirs))
+
+
+def foreign_members(observed: ObservedState) -> tuple[str, ...] | None:
+    """Return the members that are called after a resource that this operator does not see; None: nobody knows."""
+    group = observed.lag.group if isinstance(observed.lag, KnownLag) else None
+    if group is None:
+        return None
+    seen = (observed.resource["metadata"]["uid"], *(one.uid for one in observed.rivals))
+    names = (one.name for one in group.members if one.is_static and resource_of(one.name))
+    return tuple(name for name in names if not any(is_of(name, uid) for uid in seen))
+
+
+def _before(observed: ObservedState) -> Verdict | None:
+    found = previous_verdict(observed.status.get("conditions", []), Aspect.GROUP_SHARED)
+    return found if found is not None and found.reason == Reason.FOREIGN_MEMBERS else None
 
 
 def _precedence(claim: Claim) -> tuple[bool, str, str]:
     return not claim.has_run, claim.created, claim.uid
 
 
-def _have_one_name(one: Claim, other: Claim) -> bool:
-    """Whether members of two resources would be called alike: they are named after resource and revision."""
-    return one.key.name == other.key.name and not one.revisions.isdisjoint(other.revisions)
-
-
-def _names(claims: Collection[Claim]) -> str:
-    named = ", ".join(str(one.key) for one in list(claims)[:MOST_NAMED])
-    return named if len(claims) <= MOST_NAMED else f"{named} and {len(claims) - MOST_NAMED} more"
+def _shortlist(names: Collection[object]) -> str:
+    named = ", ".join(str(one) for one in list(names)[:MOST_NAMED])
+    return named if len(names) <= MOST_NAMED else f"{named} and {len(names) - MOST_NAMED} more"
 
 
 def _spelt_out(address: Address, namespace: str) -> str:

@@ -21,6 +21,7 @@ from logpersister_operator.decide.health.pod_failures import is_ready
 from logpersister_operator.decide.lag_targets import due_seconds
 from logpersister_operator.decide.validity import manifest_of_revision
 from logpersister_operator.observed_state import KnownLag, ObservedState
+from logpersister_operator.render import instance_ids
 from logpersister_operator.render.application import REVISION_LABEL
 
 PATIENCE: Final = timedelta(minutes=8)
@@ -98,7 +99,7 @@ def find_stalled_members(observed: ObservedState, spec: Spec) -> StalledMembers 
     uid = observed.resource["metadata"]["uid"]
     ours = member_names(one for one in observed.stateful_sets().values() if uid in owners(one))
     pods = {name: pod for pod in observed.pods() if is_ready(pod) and (name := str(pod["metadata"]["name"])) in ours}
-    holders = {one.name: one.assignment for one in lag.group.members if one.assignment}
+    holders = {instance_ids.pod_of(one.name, uid): one.assignment for one in lag.group.members if one.assignment}
     found: list[StalledMember] = []
     for name in sorted(holders.keys() & pods.keys() & (observed.reports or {}).keys()):
         own = _own_spec(observed, spec, pods[name])
