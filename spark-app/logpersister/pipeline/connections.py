@@ -44,6 +44,11 @@ def connections(resource: LogPersister) -> Connections:
     return Connections(_store(spec.storage), _reader(spec.kafka, _wants_headers(spec)), _registries().of(resource))
 
 
+def begin_task() -> None:
+    """Note that what is read from now on was in Kafka before now."""
+    _registries().begin()
+
+
 def open_reader(resource: LogPersister, secrets: Secrets, *, headers: bool = False) -> KafkaReader:
     """Return the reader that a manifest asks for, not connected yet; `headers`: even if its formats have none."""
     return _new_reader(resource.spec.kafka, secrets, headers=headers or _wants_headers(resource.spec))

@@ -10,7 +10,7 @@ from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import original_of, resource_of
-from logpersister.pipeline.connections import connections, format_of, retries
+from logpersister.pipeline.connections import begin_task, connections, format_of, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.persist import Upload
 from logpersister.pipeline.room import Room
@@ -34,6 +34,7 @@ MOST_REVISIONS = 64
 def run(spec: TaskSpec) -> Iterator[RangeOutcome]:
     """Execute a task in this process; yields one outcome for each range, whatever happens."""
     _log_as_json()
+    begin_task()
     for part in spec.parts:
         yield from _run(spec.group, part)
 

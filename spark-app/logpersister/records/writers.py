@@ -6,11 +6,16 @@ from typing import Final, Protocol
 
 from logpersister.manifest.parser import Framing
 
-MOST_UNKNOWN: Final = 10_000
-"""Ids without a schema that are remembered; where values are garbage, each may have another one."""
-
 ID_BYTES: Final[Mapping[Framing, int]] = {"confluent": 4, "apicurio": 8}
 """Behind a zero byte, the highest first."""
+
+
+def can_exist(writer_id: int, framing: Framing) -> bool:
+    """Whether a registry could have given an id: they are Java's integers, and not negative.
+
+    Garbage has others. Confluent's registry would answer such a question as if its address were wrong.
+    """
+    return writer_id < 1 << (8 * ID_BYTES[framing] - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,10 @@ class WriterSchema:
     """Why there is none."""
     is_unknown: bool = False
     """Whether that is because nobody knows the id."""
+
+
+NOBODYS: Final = WriterSchema(is_unknown=True)
+"""Of an id that cannot exist."""
 
 
 class Writers(Protocol):

@@ -21,6 +21,8 @@ CONNECT_SECONDS: Final = 3.0
 READ_SECONDS: Final = 10.0
 ATTEMPTS: Final = 4
 """Of a request that may pass, with pauses of some 0.4, 0.8 and 1.5 s between them."""
+CONNECTIONS: Final = 8
+"""That are kept."""
 LARGEST: Final = 16 << 20
 """Bytes of an answer; schemas of more are none that anybody has."""
 MOST_REFERENCES: Final = 1000
@@ -68,6 +70,7 @@ class RegistryClient:
         self._attempts = attempts
         self._sleep = sleep
         self._pool = urllib3.PoolManager(
+            maxsize=CONNECTIONS,
             retries=False,
             timeout=urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS),
             headers={"Accept": _ACCEPT, **access.headers},

@@ -85,6 +85,11 @@ class Registries:
         registry = None if resource.spec.row_schema is None else resource.spec.row_schema.registry
         return None if registry is None else self._of(registry, resource.spec.parser.type)
 
+    def begin(self) -> None:
+        """Note that what is read from now on was in Kafka before now."""
+        for writers in self._opened.values():
+            writers.begin()
+
     def close(self) -> None:
         for writers in self._opened.values():
             writers.close()

@@ -17,7 +17,7 @@ import numpy as np
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
-from logpersister.records.writers import ID_BYTES, Writers
+from logpersister.records.writers import ID_BYTES, NOBODYS, Writers, can_exist
 from logpersister.verify.avro_defaults import GROWTH_OF_A_CHARACTER, MisfitError, absent_value
 from logpersister.verify.avro_input import Cursor
 from logpersister.verify.avro_schema import NoSchemaError, WrittenType, read_schema, skip
@@ -50,9 +50,7 @@ class AvroOracle(Oracle):
         if len(value) < size or value[0] != 0:
             raise RefusalError("no_header")
         writer_id = int.from_bytes(value[1:size], "big")
-        if writer_id not in self._resolved:
-            self._resolved[writer_id] = self._resolve(writer_id)
-        resolved = self._resolved[writer_id]
+        resolved = self._resolved.get(writer_id) or self._resolve(writer_id)
         if isinstance(resolved, str):
             raise RefusalError(resolved)
         return resolved.row(value[size:])
@@ -63,11 +61,15 @@ class AvroOracle(Oracle):
         return {}
 
     def _resolve(self, writer_id: int) -> "_Resolved | str":
-        found = self.writers.schemas([writer_id])[writer_id]
-        if found.text is None:
-            return "unknown_schema" if found.is_unknown else "other_schema"
+        found = self.writers.schemas([writer_id])[writer_id] if can_exist(writer_id, self.framing) else NOBODYS
+        if found.is_unknown:
+            return "unknown_schema"  # of which there may be any number, so they are not kept
+        self._resolved[writer_id] = self._reading(found.text)
+        return self._resolved[writer_id]
+
+    def _reading(self, text: str | None) -> "_Resolved | str":
         try:
-            return _Resolved(found.text, self.schema)
+            return "other_schema" if text is None else _Resolved(text, self.schema)
         except (MisfitError, NoSchemaError):
             return "other_schema"
 

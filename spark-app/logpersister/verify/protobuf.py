@@ -12,7 +12,7 @@ from logpersister.manifest.parser import Framing
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import Schema, read_schema
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.records.writers import ID_BYTES, Writers
+from logpersister.records.writers import ID_BYTES, NOBODYS, Writers, can_exist
 from logpersister.verify.avro_defaults import MisfitError
 from logpersister.verify.growth import Budget
 from logpersister.verify.protobuf_input import SIZED, Cursor, parts_of
@@ -36,9 +36,7 @@ class ProtobufOracle(Oracle):
 
     def row(self, value: bytes) -> Row:
         writer_id, selector, data = self._split(value)
-        if writer_id not in self._schemas:
-            self._schemas[writer_id] = self._schema(writer_id)
-        schema = self._schemas[writer_id]
+        schema = self._schemas.get(writer_id) or self._schema(writer_id)
         if isinstance(schema, str):
             raise RefusalError(schema)
         name = _selected(schema, selector, self.schema.message)
@@ -75,14 +73,15 @@ class ProtobufOracle(Oracle):
     def _schema(self, writer_id: int) -> Schema | str:
         text = self.schema.protobuf
         if self.writers is not None:
-            found = self.writers.schemas([writer_id])[writer_id]
-            if found.text is None:
-                return "unknown_schema" if found.is_unknown else "other_schema"
+            found = self.writers.schemas([writer_id])[writer_id] if can_exist(writer_id, self.framing) else NOBODYS
+            if found.is_unknown:
+                return "unknown_schema"  # of which there may be any number, so they are not kept
             text = found.text
         try:
-            return read_schema(text or "")
+            self._schemas[writer_id] = "other_schema" if text is None else read_schema(text)
         except ProtobufError:
-            return "other_schema"
+            self._schemas[writer_id] = "other_schema"
+        return self._schemas[writer_id]
 
     def _resolved(self, schema: Schema, name: str) -> "Message | None":
         readings = {one.name: Reading(one.format or "rfc3339") for one in self.schema.columns}

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
-from logpersister.records import avro_rows
 from logpersister.records.avro_rows import AvroRows
 from logpersister.records.writers import WriterSchema
 from logpersister.verify.avro import AvroOracle
@@ -188,19 +187,18 @@ def test_a_schema_is_asked_for_once() -> None:
     parser = AvroRows(COLUMNS, "confluent", writers)
     for _ in range(3):
         parser.parse(batch_of_values([encoded(CLICK, VALUE), b"\0\0\0\0\2", b"\0\0\0\0\2"]))
-    assert writers.asked == [[1, 2]]
+    assert writers.asked == [[1, 2], [2], [2]], "of the unknown one the registry's side remembers what it wants"
 
 
-def test_garbage_with_ever_other_ids_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(avro_rows, "MOST_UNKNOWN", 5)
+@pytest.mark.parametrize(("framing", "size"), [("confluent", 4), ("apicurio", 8)])
+def test_nobody_is_asked_for_what_no_schema_can_have_as_its_id(framing: Framing, size: int) -> None:
     writers = KnownWriters({1: CLICK})
-    parser = AvroRows(COLUMNS, "confluent", writers)
-    for first in range(2, 100, 2):
-        values = [b"\0" + number.to_bytes(4, "big") for number in (first, first + 1)]
-        refused = parser.parse(batch_of_values([*values, encoded(CLICK, VALUE)])).refused
-        assert refused is not None
-        assert refused.reasons.to_pylist() == ["unknown_schema"] * 2
-        assert len(parser._unknown) <= 5 + 2
+    values: list[bytes | None] = [b"\0\x80" + bytes(size - 1), b"\0" + b"\xff" * size, b"\0\x7f" + b"\xff" * (size - 1)]
+    found = judged(COLUMNS, writers, values, framing)
+    assert found[1] == [(place, "unknown_schema", None) for place in range(3)]
+    assert writers.asked == [[2 ** (8 * size - 1) - 1]]
+    assert expected(COLUMNS, writers, values, framing) == found
+    assert writers.asked[1:] == [[2 ** (8 * size - 1) - 1]]
 
 
 def test_the_first_reason_is_told_in_words() -> None:

@@ -10,7 +10,7 @@ from logpersister.records.writers import WriterSchema
 from logpersister.registry import RegistryError, RegistryWriters, Schema, open_writers
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryErrorKind, failure
-from logpersister.registry.writers import ASKED_AGAIN_SECONDS, SPARED_SECONDS
+from logpersister.registry.writers import ASKED_AGAIN_SECONDS, FEW, MOST_QUESTIONS, SPARED_SECONDS
 from tests.unit.manifest.documents import accepted
 
 URL = "http://registry:8081"
@@ -73,12 +73,60 @@ def test_what_an_id_means_is_asked_for_once(writers: RegistryWriters, client: Fa
     assert (client.asked, time.pauses) == ([1, 2], [])
 
 
+def unknown(*ids: int) -> dict[int, WriterSchema]:
+    return {one: WriterSchema(None, f"the schema registry has no schema {one}", is_unknown=True) for one in ids}
+
+
 def test_an_unknown_id_is_asked_for_twice(writers: RegistryWriters, client: FakeClient, time: Time) -> None:
-    unknown = {one: WriterSchema(None, f"the schema registry has no schema {one}", is_unknown=True) for one in (8, 9)}
-    assert writers.schemas([1, 8, 9]) == {1: WriterSchema('"string"')} | unknown
+    assert writers.schemas([1, 8, 9]) == {1: WriterSchema('"string"')} | unknown(8, 9)
     assert (client.asked, time.pauses) == ([1, 8, 9, 8, 9], [ASKED_AGAIN_SECONDS])
+
+
+def test_a_task_waits_once_however_much_garbage_it_reads(
+    writers: RegistryWriters, client: FakeClient, time: Time
+) -> None:
+    """What a task reads was in Kafka before it began, and its schema in the registry: later nothing can be too new."""
+    writers.begin()
+    for number in range(10, 15):
+        assert writers.schemas([number, 9]) == unknown(number, 9)
+    assert time.pauses == [ASKED_AGAIN_SECONDS]
+    assert client.asked == [10, 9, 10, 9, 11, 12, 13, 14]
+
+
+def test_the_next_task_asks_again_and_does_not_wait(writers: RegistryWriters, client: FakeClient, time: Time) -> None:
+    writers.schemas([8, 9])
+    time.now += 60
+    writers.begin()
     client.known[9] = client.known[1]
-    assert writers.schemas([9]) == {9: WriterSchema('"string"')}  # it is not remembered: garbage has any number of ids
+    asked = len(client.asked)
+    assert writers.schemas([8, 9]) == {9: WriterSchema('"string"')} | unknown(8)
+    assert client.asked[asked:] == [8, 9]
+    assert time.pauses == [ASKED_AGAIN_SECONDS]
+
+
+def test_what_is_remembered_and_asked_is_bounded(
+    writers: RegistryWriters, client: FakeClient, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("logpersister.registry.writers.MOST_ABSENT", 100)
+    time.now += ASKED_AGAIN_SECONDS
+    first = range(10, 10 + FEW)
+    assert writers.schemas(first) == unknown(*first)
+    assert writers.schemas(first) == unknown(*first)
+    assert sorted(client.asked) == [*first]
+    for begin in range(1000, 1000 + 100 * FEW, FEW):
+        writers.schemas(range(begin, begin + FEW))
+    assert len(client.asked) == 101 * FEW
+    assert sum(time.pauses) == pytest.approx(101 * FEW / MOST_QUESTIONS - 1, abs=0.01)
+    assert writers.schemas(first) == unknown(*first)
+    assert len(client.asked) == 102 * FEW, "too long ago to be remembered"
+
+
+def test_many_are_asked_at_once(client: FakeClient) -> None:
+    writers = RegistryWriters(lambda: client)
+    writers.schemas([1])
+    client.known |= dict.fromkeys(range(100, 200), client.known[1])
+    assert writers.schemas(range(100, 200)) == dict.fromkeys(range(100, 200), WriterSchema('"string"'))
+    assert sorted(client.asked) == [1, *range(100, 200)]
 
 
 def test_an_id_that_comes_a_little_late_is_known(client: FakeClient, time: Time) -> None:
