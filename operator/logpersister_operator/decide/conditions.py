@@ -21,6 +21,8 @@ class Aspect(StrEnum):
     SPEC_VALID = "SpecValid"
     UPLOADS_SUCCEEDING = "UploadsSucceeding"
     RECORDS_PARSING = "RecordsParsing"
+    DUTIES_SUCCEEDING = "DutiesSucceeding"
+    """Only where members work on whole topics, too."""
     DATA_COMPLETE = "DataComplete"
     LAG_WITHIN_TARGET = "LagWithinTarget"
     GROUP_STABLE = "GroupStable"
@@ -29,6 +31,10 @@ class Aspect(StrEnum):
     AUTOSCALING = "Autoscaling"
     """Only of a resource that has ``spec.autoscale``."""
     PAUSED = "Paused"
+
+
+_WATCHED: Final = (Aspect.UPLOADS_SUCCEEDING, Aspect.DUTIES_SUCCEEDING, Aspect.MEMBERS_PROGRESSING)
+"""While one of them is False, members are asked as often as while something changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +99,10 @@ def previous_verdict(before: Sequence[Mapping[str, Any]], aspect: Aspect) -> Ver
 
 
 def is_settled(status: Mapping[str, Any]) -> bool:
-    """Whether time alone changes nothing: members are ready or not wanted, no upload fails, no member is stalled."""
+    """Whether time alone changes nothing: members are ready or not wanted, no upload or duty fails, none is stalled."""
     statuses = {one["type"]: one["status"] for one in status.get("conditions", [])}
     rests = "True" in (statuses.get(Aspect.READY), statuses.get(Aspect.PAUSED))
-    return rests and "False" not in (statuses.get(Aspect.UPLOADS_SUCCEEDING), statuses.get(Aspect.MEMBERS_PROGRESSING))
+    return rests and "False" not in (statuses.get(aspect) for aspect in _WATCHED)
 
 
 def shortened(message: str) -> str:

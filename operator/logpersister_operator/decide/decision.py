@@ -8,7 +8,7 @@ from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import DataLoss, Quarantine, Rebalance, Status
 from logpersister_operator.decide import wanted_children
 from logpersister_operator.decide.conditions import Verdict, conditions
-from logpersister_operator.decide.health import data_losses, quarantined_records, rebalance_storms
+from logpersister_operator.decide.health import data_losses, failing_duties, quarantined_records, rebalance_storms
 from logpersister_operator.decide.health.departed_members import departed
 from logpersister_operator.decide.health.group_sharing import Sharing, own_names, sharing
 from logpersister_operator.decide.health.pod_failures import pod_failure
@@ -119,6 +119,7 @@ def _verdicts(
         verdicts.spec_valid(validity, readiness.revision),
         verdicts.uploads_succeeding(observed, is_paused=readiness.paused),
         quarantined_records.records_parsing(observed, refused, is_paused=readiness.paused),
+        *failing_duties.duties_succeeding(observed, is_paused=readiness.paused),
         data_losses.data_complete(observed, lost),
         shared.lag if shared.holder is not None else verdicts.lag_within_target(observed, is_paused=readiness.paused),
         rebalance_storms.group_stable(observed, rebalance, readiness.wanted, changing=not readiness.handed_over),

@@ -12,6 +12,7 @@ _GOOD: Final[Mapping[Aspect, str]] = {
     Aspect.SPEC_VALID: "True",
     Aspect.UPLOADS_SUCCEEDING: "True",
     Aspect.RECORDS_PARSING: "True",
+    Aspect.DUTIES_SUCCEEDING: "True",
     Aspect.DATA_COMPLETE: "True",
     Aspect.LAG_WITHIN_TARGET: "True",
     Aspect.GROUP_STABLE: "True",
