@@ -300,7 +300,12 @@ def test_what_is_held_or_fails_does_not_keep_others_from_being_promised(fakes: F
 @pytest.mark.parametrize(
     ("kind", "problem", "reason", "remedy"),
     [
-        ("other-rules", "was begun by logpersister 0.9", HoldReason.OTHER_RULES, "Run the build that promised the range"),
+        (
+            "other-rules",
+            "was begun by logpersister 0.9",
+            HoldReason.OTHER_RULES,
+            "Run the build that promised the range",
+        ),
         ("too-many-refused", "refuses 9 of 10", HoldReason.TOO_MANY_REFUSED, "Nothing of the range is stored"),
     ],
 )
