@@ -29,6 +29,8 @@ PYTHON = VENV / "bin" / "python"
 UV = CACHE / "uv" / "uv"
 NATIVE = ROOT / "spark-app" / "native"
 NATIVE_WHEEL = CACHE / "native"
+QUICK_WHEEL = CACHE / "native-quick"
+NATIVE_SOURCES = (NATIVE / "Cargo.toml", NATIVE / "pyproject.toml", NATIVE / "src", NATIVE / "python")
 BUILD_LOCK = ROOT / "images" / "build.lock"
 STACK = ROOT / "tests" / "stack"
 FLINK_POM = ROOT / "bench" / "peer" / "flink.pom.xml"
@@ -53,26 +55,7 @@ def parts() -> dict[str, Part]:
             [str(ROOT), sys.version],
             after=["uv"],
         ),
-        Part(
-            "native-wheel",
-            "native decoder, a Rust build of about a minute",
-            "unit",
-            NATIVE_WHEEL / ".stamp",
-            _native_wheel,
-            [NATIVE / "Cargo.toml", NATIVE / "pyproject.toml", NATIVE / "src", NATIVE / "python", BUILD_LOCK],
-            after=["uv"],
-            tools=[preflight.RUST, preflight.C_COMPILER],
-        ),
-        Part(
-            "native",
-            "native decoder into .venv",
-            "unit",
-            VENV / ".stamp-native",
-            _native,
-            [NATIVE_WHEEL / ".stamp"],
-            [str(ROOT), sys.version],
-            after=["python", "native-wheel"],
-        ),
+        *_native_parts(),
         Part(
             "kafka",
             "Kafka, 45 MB of jars",
@@ -165,6 +148,54 @@ def parts() -> dict[str, Part]:
     return {part.name: part for part in found}
 
 
+def _native_parts() -> Iterator[Part]:
+    """Yield the native decoder, optimised, and as it is compiled in half the time: what unit tests are enough with."""
+    place, tools = [str(ROOT), sys.version], [preflight.RUST, preflight.C_COMPILER]
+    native = Part(
+        "native",
+        "native decoder into .venv",
+        "stack",
+        VENV / ".stamp-native",
+        _native,
+        [NATIVE_WHEEL / ".stamp", *NATIVE_SOURCES, BUILD_LOCK],
+        place,
+        after=["python", "native-wheel"],
+    )
+    yield Part(
+        "native-wheel",
+        "native decoder, a Rust build of about a minute",
+        "stack",
+        NATIVE_WHEEL / ".stamp",
+        _native_wheel,
+        [*NATIVE_SOURCES, BUILD_LOCK],
+        after=["uv"],
+        tools=tools,
+    )
+    yield native
+    yield Part(
+        "native-wheel-quick",
+        "native decoder, not optimised, a Rust build of half a minute",
+        "unit",
+        QUICK_WHEEL / ".stamp",
+        _quick_wheel,
+        [*NATIVE_SOURCES, BUILD_LOCK],
+        after=["uv"],
+        tools=tools,
+        better=native,
+    )
+    yield Part(
+        "native-quick",
+        "native decoder, not optimised, into .venv",
+        "unit",
+        VENV / ".stamp-native-quick",
+        _native_quick,
+        [QUICK_WHEEL / ".stamp"],
+        place,
+        after=["python", "native-wheel-quick"],
+        better=native,
+    )
+
+
 def _uv() -> None:
     with _aside(UV.parent) as new:
         _run("uv", [sys.executable, "-m", "venv", str(new / "venv")])
@@ -177,7 +208,8 @@ def _uv() -> None:
 def _python() -> None:
     if not _healthy():
         _run("python", [str(UV), "venv", "--clear", "--no-project", "--python", sys.executable, str(VENV)])
-    (VENV / ".stamp-native").unlink(missing_ok=True)  # the next step removes what is not in the lock
+    for stamp in VENV.glob(".stamp-native*"):  # the next step removes what is not in the lock
+        stamp.unlink()
     lock = str(ROOT / "requirements.lock")
     _run("python", [str(UV), "pip", "sync", "--python", str(PYTHON), "--require-hashes", lock])
     _install("python", "--no-build-isolation", "--editable", str(ROOT))
@@ -214,15 +246,30 @@ def _healthy() -> bool:
 
 
 def _native_wheel() -> None:
+    _wheel("native-wheel", NATIVE_WHEEL, "release")
+
+
+def _quick_wheel() -> None:
+    _wheel("native-wheel-quick", QUICK_WHEEL, "quick")
+
+
+def _wheel(name: str, place: Path, profile: str) -> None:
     """Build the wheel in an environment of its own, which is there long before .venv is."""
-    with _aside(NATIVE_WHEEL) as new:
+    with _aside(place) as new:
         pinned = ["--build-constraint", str(BUILD_LOCK), "--require-hashes"]
         command = [str(UV), "build", "--wheel", *pinned, "--python", sys.executable, "--out-dir", str(new)]
-        _run("native-wheel", [*command, "--no-create-gitignore", str(NATIVE)])
+        options = [f"--config-setting=build-args=--profile={profile}", "--no-create-gitignore"]
+        _run(name, [*command, *options, str(NATIVE)])
 
 
 def _native() -> None:
+    (VENV / ".stamp-native-quick").unlink(missing_ok=True)  # it takes the place of that one
     _install("native", "--reinstall", *map(str, NATIVE_WHEEL.glob("*.whl")))
+
+
+def _native_quick() -> None:
+    (VENV / ".stamp-native").unlink(missing_ok=True)
+    _install("native-quick", "--reinstall", *map(str, QUICK_WHEEL.glob("*.whl")))
 
 
 def _install(name: str, *what: str) -> None:

@@ -45,6 +45,8 @@ class Part:
     """Parts that must be ready before."""
     tools: Sequence[Tool] = ()
     """Programs of the machine that make it, or run it."""
+    better: Part | None = None
+    """A part that takes its place: this one is not made where that is wanted or ready."""
 
     def fingerprint(self) -> str:
         """Hash of everything that the part is made from."""
@@ -56,7 +58,9 @@ class Part:
         return digest.hexdigest()
 
     def ready(self) -> bool:
-        """Whether the result is there and made from what is there now."""
+        """Whether the result is there and made from what is there now, or a better one is."""
+        if self.better is not None and self.better.ready():
+            return True
         return self.stamp.exists() and self.stamp.read_text() == self.fingerprint()
 
 
@@ -71,7 +75,8 @@ def selected(parts: Mapping[str, Part], names: Iterable[str]) -> list[Part]:
         needed = set(parts[pending.pop()].after) - wanted
         wanted |= needed
         pending.extend(needed)
-    return [part for part in parts.values() if part.name in wanted]
+    chosen = [part for part in parts.values() if part.name in wanted]
+    return [part for part in chosen if part.better is None or part.better.name not in wanted]
 
 
 def next_part(waiting: Sequence[Part], running: Collection[Part]) -> Part | None:

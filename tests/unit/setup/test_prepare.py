@@ -27,8 +27,8 @@ def part(name: str, *after: str) -> Part:
 
 def test_each_group_is_made_with_no_more_than_it_needs() -> None:
     assert names_of("code") == {"uv", "python"}
-    assert names_of("unit") - names_of("code") == {"native-wheel", "native"}
-    assert names_of("stack") - names_of("unit") == {"kafka", "seaweedfs"}
+    assert names_of("unit") - names_of("code") == {"native-wheel-quick", "native-quick"}
+    assert names_of("stack") - names_of("code") == {"native-wheel", "native", "kafka", "seaweedfs"}
     assert names_of("stack") < names_of("test")
     assert {"minio", "kube-apiserver", "promtool", "spark-kafka", "registry", "bytecode"} <= names_of("test")
     assert names_of("soak") - names_of("test") == {"oldest-kafka"}
@@ -61,6 +61,26 @@ def test_machines_are_asked_only_for_what_a_group_is_made_with() -> None:
 def test_a_target_asks_for_its_group(target: str, prepared: str) -> None:
     shown = subprocess.run(["make", "--dry-run", *target.split()], cwd=ROOT, capture_output=True, text=True, check=True)
     assert f"scripts/prepare.py {prepared}" in [line.strip().partition(" ")[2] for line in shown.stdout.splitlines()]
+
+
+def test_a_part_is_not_made_where_a_better_one_is_wanted_or_ready(tmp_path: Path) -> None:
+    better = Part("better", "", "stack", tmp_path / "better", lambda: None)
+    quick = Part("quick", "", "unit", tmp_path / "quick", lambda: None, better=better)
+    known = {"better": better, "quick": quick}
+    assert selected(known, ["unit"]) == [quick]
+    assert selected(known, ["stack"]) == [better]
+    assert not quick.ready()
+    better.stamp.write_text(better.fingerprint())
+    assert quick.ready()
+    better.stamp.write_text("of other sources")
+    assert not quick.ready()
+
+
+def test_the_decoder_of_other_sources_is_no_better_one() -> None:
+    known = parts()
+    sources = set(known["native-wheel-quick"].files)
+    assert sources <= set(known["native"].files)
+    assert known["native-quick"].better is known["native-wheel-quick"].better is known["native"]
 
 
 def test_a_part_brings_what_it_needs() -> None:
