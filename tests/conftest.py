@@ -1,5 +1,6 @@
 """Fixtures of all tests."""
 
+import functools
 import logging
 import os
 import sys
@@ -37,12 +38,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         wanted = (item.get_closest_marker("soak") is not None) == config.getoption("soak")
         (chosen if wanted else others).append(item)
     config.hook.pytest_deselected(items=others)
-    items[:] = sorted(chosen, key=_turn)
+    items[:] = sorted(chosen, key=lambda item: _turn(item.path))
 
 
-def _turn(item: pytest.Item) -> int:
-    """Return when a test begins, among those of the order of files."""
-    path = item.path
+@functools.cache
+def _turn(path: Path) -> int:
+    """Return when the tests of a file begin, among those of the order of files."""
     if _MODEL in path.parents:
         return 0  # computes for long and waits for nothing: fills the time in which tests of real parts wait
     if _BROKERS in path.parents and path.name != "test_members.py":

@@ -119,6 +119,7 @@ def test_garbage_does_not_end_the_server(start: Start, address: str) -> None:
     assert said(started) == "still here"
 
 
+@pytest.mark.slow
 def test_nothing_outlives_a_killed_member(member: "subprocess.Popen[str]", start: Start, address: str) -> None:
     server = psutil.Process(member.pid).children()
     started = start(STARTED, LOGPERSISTER_FORK_SERVER=address, TOLD="here")

@@ -101,6 +101,7 @@ _VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @examples(100)
 @given(st.lists(st.dictionaries(_NAMES, _VALUES, max_size=4), min_size=1, max_size=6))
 def test_the_parser_takes_every_value_of_the_sample(objects: list[dict[str, Any]]) -> None:

@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise, product
 from pathlib import Path
 
+import pytest
+
 from logpersister.manifest.quantity import Share
 from logpersister_operator.rollout.advance import advance_phase
 from logpersister_operator.rollout.evidence import Evidence
@@ -51,6 +53,7 @@ def records() -> Iterator[RolloutRecord]:
                 yield replace(record, trial=trial, suspicion=Suspicion(LONG_AGO, "it crashes"))
 
 
+@pytest.mark.slow
 def test_each_transition_is_taken_and_no_other() -> None:
     taken = set()
     for record, revision, policy, fleets, promote in product(records(), "ABC", POLICIES, FLEETS, ("", "B.1")):
