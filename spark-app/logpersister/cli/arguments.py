@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from datetime import datetime
 from typing import Final, Literal
 
 from logpersister import __version__
@@ -46,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     _ls(_command(commands, "ls", "show what is stored"))
     _head(_command(commands, "head", "show the first records of an object", file="optional"))
     _quarantine(commands)
+    _finish(_command(commands, "finish", "finish folders by hand, and say why others are not finished"))
     _verify(_command(commands, "verify", "prove from Kafka and the bucket that every record is stored exactly once"))
     commands.add_parser("version", help="print versions", description="Print versions.")
     return root
@@ -70,6 +72,19 @@ def seconds(text: str) -> float:
 def patience(text: str) -> float:
     """Parse a duration that may be nothing, ``0s``."""
     return 0.0 if text in {"0", "0s"} else seconds(text)
+
+
+def moment(text: str) -> int:
+    """Parse a time with its zone, such as ``2026-11-21T05:00:00Z``, into milliseconds since the epoch."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise argparse.ArgumentTypeError(
+            f'"{text}" is not a time with its zone; write for example 2026-11-21T05:00:00Z'
+        )
+    return int(found.timestamp() * 1000)
 
 
 def cores(text: str) -> int:
@@ -131,6 +146,26 @@ def _command(
         help="how long to wait for Kafka and for the bucket (default: 10s)",
     )
     return command
+
+
+def _finish(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--topic", metavar="TOPIC", help="only this topic")
+    command.add_argument(
+        "--from",
+        dest="since",
+        type=moment,
+        metavar="TIME",
+        help="folders that end after this time, finished ones too, whose content is made known anew where it has "
+        "changed (default: those that are not finished)",
+    )
+    command.add_argument("--to", dest="until", type=moment, metavar="TIME", help="folders that end by this time")
+    command.add_argument(
+        "--assume-idle",
+        action="store_true",
+        help="take each partition for idle whose records are all stored, without waiting for idleAfter",
+    )
+    command.add_argument("--dry-run", action="store_true", help="write nothing")
+    command.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def _init(command: argparse.ArgumentParser) -> None:

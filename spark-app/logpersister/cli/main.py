@@ -13,7 +13,7 @@ from typing import Final
 from logpersister.cli.arguments import parser
 from logpersister.cli.exits import CommandError, Exit
 
-_COMMANDS: Final = ("init", "check", "run", "schema", "lag", "ls", "head", "quarantine", "verify", "version")
+_COMMANDS: Final = ("init", "check", "run", "schema", "lag", "ls", "head", "quarantine", "finish", "verify", "version")
 _MODULES: Final = {name: f"logpersister.cli.{name}" for name in _COMMANDS} | {"try": "logpersister.cli.trial"}
 
 

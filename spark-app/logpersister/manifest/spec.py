@@ -11,6 +11,7 @@ from pydantic import Field
 from logpersister.manifest.accounts import ServiceAccountSpec
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.constraint import Duration, Text, Whole, compiled, milliseconds
+from logpersister.manifest.finish import FinishSpec, date_levels, has_time_folders
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.overrides import MOST_OVERRIDES, Override
@@ -93,6 +94,10 @@ class Spec(RowRules):
     overrides: Annotated[tuple[Override, ...], Field(max_length=MOST_OVERRIDES)] = ()
     """Other parsers, schemas, outputs and limits for some topics. The first entry that names a topic applies, and no
     other; what it does not set is the group's."""
+
+    finish: FinishSpec | None = None
+    """Finished folders: what tells readers that a folder by time gets no more records. Topics without a level by date
+    in `partitionBy` have none."""
 
     members: Annotated[int, Whole(1, 1000)] = 1
     """Number of members, which share the partitions. With two or more, storing continues without a pause when one dies.
@@ -187,6 +192,8 @@ class Spec(RowRules):
             update["row_schema"] = override.row_schema
         if override.output is not None:
             update["output"] = override.output
+            if not date_levels(override.output.partition_by):
+                update["finish"] = None
         if override.upload is not None:
             set_here = {name: value for name, value in dict(override.upload).items() if value is not None}
             update["upload"] = self.upload.model_copy(update=set_here)
@@ -238,6 +245,17 @@ class Spec(RowRules):
             for finding in findings
             if finding not in own
         ]
+
+    @rule(
+        NotInCel("each level would have to be compared with its neighbours, and with those of overrides"),
+        "needs folders by time, and the levels by date of spec.output.partitionBy name none",
+        "let levels by date follow each other from day to minute, with one timezone and one field, or remove it",
+        "finish",
+    )
+    def _finished_folders_are_by_time(self) -> bool:
+        outputs = [self.output, *(one.output for one in self.overrides if one.output is not None)]
+        by_date = [output.partition_by for output in outputs if date_levels(output.partition_by)]
+        return self.finish is None or (bool(by_date) and all(map(has_time_folders, by_date)))
 
     @rule(
         NotInCel("the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"),

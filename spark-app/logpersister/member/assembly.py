@@ -2,12 +2,13 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from logpersister.group.membership import Membership, MembershipSettings
-from logpersister.group.offsets import LogReader
+from logpersister.group.offsets import LogReader, OffsetReader
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
@@ -15,6 +16,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.member.cycle import Cycle
 from logpersister.member.duties import Duty
 from logpersister.member.execution import MOST_JOBS
+from logpersister.member.finishing import FinishDuty, FinishListener
 from logpersister.member.listener import Listener
 from logpersister.member.ports import Dependencies
 from logpersister.member.sampling import FormatSampler
@@ -26,7 +28,7 @@ from logpersister.registry import Registries, open_schemas
 from logpersister.report.health import Probe
 from logpersister.report.status import StatusBoard
 from logpersister.storage.connection import Timeouts
-from logpersister.storage.store import open_store
+from logpersister.storage.store import ObjectStore, open_store
 
 SPARK_ASK_SECONDS = 10.0
 FOR_A_SNAPSHOT = Timeouts(connect=3.0, read=5.0, attempts=1)
@@ -57,6 +59,7 @@ def assemble(
     listener: Listener | None = None,
     wake: threading.Event | None = None,
     on_poll: Callable[[], None] = lambda: None,
+    folders: FinishListener | None = None,
 ) -> Iterator[Assembly]:
     """Connect to Kafka and S3, start Spark; everything is closed in reverse at the end.
 
@@ -70,6 +73,7 @@ def assemble(
         listener: gets the events of the member.
         wake: set whenever the cycle has something to do.
         on_poll: called after each successful poll of the group.
+        folders: hears of finished folders.
     """
     spec = resource.spec
     wake = wake or threading.Event()
@@ -109,7 +113,25 @@ def assemble(
             ),
             schemas=schemas,
         )
-        yield Assembly(group, offsets, jobs, Cycle(resource, revision, dependencies, listener=listener, wake=wake))
+        cycle = Cycle(resource, revision, dependencies, listener=listener, wake=wake)
+        duties = _duties(resource, config, store, folders or FinishListener(), stack)
+        yield Assembly(group, offsets, jobs, cycle, duties)
+
+
+def _duties(
+    resource: LogPersister,
+    config: Mapping[str, Any],
+    store: ObjectStore,
+    folders: FinishListener,
+    stack: ExitStack,
+) -> Sequence[Duty]:
+    """Return the duties that the manifest asks for; each has a client of Kafka of its own."""
+    if resource.spec.finish is None:
+        return ()
+    read_committed = resource.spec.kafka.isolation_level == "read_committed"
+    offsets = OffsetReader(config, resource.group_id, read_committed=read_committed)
+    stack.callback(offsets.close)
+    return [FinishDuty(resource, offsets, store, folders)]
 
 
 def watch_spark(jobs: SparkJobs, probe: Probe, board: StatusBoard) -> None:

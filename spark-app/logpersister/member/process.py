@@ -114,6 +114,7 @@ def run_member(
                 listener=reports,
                 wake=stop.wake,
                 on_poll=group_probe.beat,
+                folders=reports,
             )
         )
         group_probe.watch(assembly.group.thread)

@@ -9,6 +9,7 @@ import structlog
 from logpersister.kafka_client.causes import in_words
 from logpersister.member.cycle import Cycle
 from logpersister.member.duties import DutyListener
+from logpersister.member.finishing import FinishListener
 from logpersister.member.listener import Listener
 from logpersister.member.summary import Summary
 from logpersister.pipeline.work import RangeOutcome, WorkError
@@ -24,6 +25,7 @@ from logpersister.report.facts import (
     RangeWritten,
     WrittenObject,
 )
+from logpersister.report.finish import FinishReport
 from logpersister.report.lag import summarise
 from logpersister.report.lines import log_each
 from logpersister.report.metrics import CommitStep, Metrics
@@ -49,7 +51,7 @@ class MembershipState(Protocol):
     def group_generation(self) -> int | None: ...
 
 
-class Reports(Listener, DutyListener):
+class Reports(Listener, DutyListener, FinishListener):
     """A listener that counts, logs and shows."""
 
     def __init__(self, metrics: Metrics, board: StatusBoard) -> None:
@@ -129,6 +131,16 @@ class Reports(Listener, DutyListener):
 
     def performed(self, duty: str, seconds: float, *, failed: bool) -> None:
         self._metrics.duty_performed(duty, seconds, failed=failed)
+
+    def finish(self, report: FinishReport) -> None:
+        self._metrics.finish(report)
+        self._board.finish(report)
+
+    def folder_finished(self, topic: str) -> None:
+        self._metrics.folder_finished(topic)
+
+    def late(self, topic: str, records: int) -> None:
+        self._metrics.late(topic, records)
 
     def committing(self, step: CommitStep, seconds: float, failed: Mapping[TopicPartition, Exception]) -> None:
         for error in {type(error): error for error in failed.values()}.values():

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from logpersister.formats import binary
 from logpersister.formats.base import Format
+from logpersister.pipeline.arrivals import NoteArrivals
 from logpersister.pipeline.dry_run import DryRun, OtherRulesError
 from logpersister.pipeline.persist import OpenUpload, RangeWriter, TooManyRefusedError
 from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
@@ -53,6 +54,8 @@ class TaskResources:
     those of this build, so that there is nothing to compare."""
     most_rows: int | None = None
     """How many records are written at once; None: all that were read."""
+    note_arrivals: NoteArrivals | None = None
+    """None: the revision finishes no folders."""
 
 
 class Task:
@@ -117,7 +120,7 @@ class Task:
                 return
             writer = self._unfinished.popleft()
             del self._left[_read_range(writer.work)]
-            yield _outcome(writer)
+            yield _outcome(writer, self._resources.note_arrivals)
 
 
 def _pieces(batch: pa.RecordBatch, most_rows: int | None) -> Iterator[pa.RecordBatch]:
@@ -128,9 +131,11 @@ def _pieces(batch: pa.RecordBatch, most_rows: int | None) -> Iterator[pa.RecordB
         yield from binary.slices(batch.slice(start, most_rows), MOST_BYTES)
 
 
-def _outcome(writer: RangeWriter) -> RangeOutcome:
+def _outcome(writer: RangeWriter, note_arrivals: NoteArrivals | None) -> RangeOutcome:
     try:
         objects, quarantined = writer.objects(), writer.quarantined()
+        if note_arrivals is not None:
+            note_arrivals(writer.work, objects)
     except Exception as error:
         return RangeOutcome(writer.work.range, seconds=writer.seconds, error=work_error(error))
     return RangeOutcome(

@@ -10,6 +10,7 @@ from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import original_of, resource_of
+from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.connections import begin_task, connections, format_of, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.persist import Upload
@@ -76,6 +77,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         Room.of(spec.storage.part_size, file_format.held_back),
         dry_runs,
         most_rows(schema) if schema is not None else None,
+        arrival_notes(store, group, spec),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
+from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.persist import RangeWriter, Upload
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan.intents import CommittedOffset
@@ -244,6 +245,9 @@ class Replayer:
                     if not writer.end_pass(facts.unexplained):  # of its range: verify asks Kafka about them
                         break
             written = writer.objects()
+            note_arrivals = arrival_notes(self._store, self._group, output.spec)
+            if note_arrivals is not None:
+                note_arrivals(work, written)
         except BaseException:
             writer.abort()
             raise

@@ -8,6 +8,7 @@ from logpersister.formats.base import Format
 from logpersister.formats.registry import make_format
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
+from logpersister.manifest.spec import Spec
 from logpersister.pipeline.room import Room
 from logpersister.records.columns import most_rows
 from logpersister.records.parsers import Parser
@@ -30,6 +31,8 @@ class TopicOutput:
     most_rows: int | None
     """How many records are parsed at once; None: any number."""
     room: Room
+    spec: Spec
+    """Of the topic."""
 
     @classmethod
     def of(cls, revision: Revision, resource: LogPersister, writers: Writers | None) -> Self:
@@ -45,4 +48,5 @@ class TopicOutput:
             file_format,
             None if spec.row_schema is None else most_rows(spec.row_schema),
             Room.of(spec.storage.part_size, file_format.held_back),
+            spec,
         )

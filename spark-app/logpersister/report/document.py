@@ -9,6 +9,7 @@ from typing import Any
 from logpersister.ranges import Range, TopicPartition
 from logpersister.report.duties import duty_document
 from logpersister.report.facts import BucketFailed, DataLoss, HeldPartition, PendingIntent, RunningJob
+from logpersister.report.finish import finish_document
 from logpersister.report.human import instant
 from logpersister.report.lag import LagSummary, PartitionLag
 from logpersister.report.outages import Outage
@@ -54,6 +55,7 @@ def status_document(status: Status) -> Document:
             "lostPartitions": status.rebalances.lost_partitions,
         },
         "duties": [duty_document(duty) for duty in status.duties],
+        "finish": None if status.finish is None else finish_document(status.finish),
         "shadow": None if status.shadow is None else _shadow(status.shadow),
     }
 

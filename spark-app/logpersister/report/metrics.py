@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from logpersister.report.duties import DutyReport
 from logpersister.report.facts import BucketFailed, DataLoss, HeldPartition, Identity, RangeFailed, RangeWritten
+from logpersister.report.finish import FinishReport
 from logpersister.report.labels import BoundedValues
 from logpersister.report.lag import LagSummary, TopicLag
 from logpersister.report.processes import ProcessCollector
@@ -61,6 +62,8 @@ class Metrics:
         self._make_those_of_duties()
         self._lag = _LagCollector(self._topic)
         self.registry.register(self._lag)
+        self._waiting = _WaitingCollector(self._topic)
+        self.registry.register(self._waiting)
         self._shadow = _ShadowCollector()
         self.registry.register(self._shadow)
         if processes:
@@ -111,6 +114,8 @@ class Metrics:
         self._duty_topics = gauge("duty_topics", "Topics for which this member has a duty.", "duty")
         self._duty_failing = gauge("duty_failing_topics", "Topics of which the last attempt has failed.", "duty")
         self._duty_failures = counter("duty_failures", "Attempts of a duty that failed, of one topic each.", "duty")
+        self._finished = counter("finished_folders", "Folders by time that were finished.", "topic")
+        self._late = counter("late_records", "Records that came into folders that were finished before.", "topic")
         self._duty_seconds = histogram("duty_duration_seconds", "Attempts, of one topic each.", _SECONDS, "duty")
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
@@ -210,6 +215,17 @@ class Metrics:
         self._duty_seconds.labels(duty).observe(seconds)
         self._duty_failures.labels(duty).inc(int(failed))
 
+    def folder_finished(self, topic: str) -> None:
+        self._finished.labels(self._topic(topic)).inc()
+
+    def late(self, topic: str, records: int) -> None:
+        """Records came into a folder that was finished before."""
+        self._late.labels(self._topic(topic)).inc(records)
+
+    def finish(self, report: FinishReport) -> None:
+        """Where the member stands with finished folders; others have no such series."""
+        self._waiting.show(report)
+
     def lag(self, summary: LagSummary) -> None:
         """The lag as just observed; topics that are gone lose their series."""
         self._lag.show(summary)
@@ -270,6 +286,27 @@ class _LagCollector(Collector):
         for topic, lag in summary.topics.items() if summary is not None else ():
             shown.setdefault(self._topic_label(topic), _Shown()).add(lag)
         return shown
+
+
+class _WaitingCollector(Collector):
+    """The folders that wait, by topic."""
+
+    def __init__(self, topic_label: Callable[[str], str]) -> None:
+        self._topic_label = topic_label
+        self._report = FinishReport()
+
+    def show(self, report: FinishReport) -> None:
+        self._report = report
+
+    def collect(self) -> Iterator[Metric]:
+        ends: dict[str, float] = {}
+        for topic, waiting in (self._report.waiting or {}).items():
+            label, end = self._topic_label(topic), waiting.end.timestamp()
+            ends[label] = min(end, ends.get(label, end))
+        oldest = _family("unfinished_folder_end_timestamp_seconds", "End of the oldest folder that waits.", "topic")
+        for label, end in ends.items():
+            oldest.add_metric([label], end)
+        yield oldest
 
 
 class _ShadowCollector(Collector):

@@ -26,6 +26,7 @@ from logpersister.report.facts import (
     RangeWritten,
     RunningJob,
 )
+from logpersister.report.finish import FinishReport
 from logpersister.report.lag import LagSummary
 from logpersister.report.outages import Outage
 from logpersister.report.shadow import ShadowReport
@@ -178,6 +179,8 @@ class Status:
     """Servers that are away now."""
     duties: tuple[DutyReport, ...] = ()
     """By name."""
+    finish: FinishReport | None = None
+    """None: no folders are finished."""
 
 
 class _HourlyCount:
@@ -369,6 +372,11 @@ class StatusBoard:
             others = [one for one in self._status.duties if one.duty != report.duty]
             duties = sorted([*others, replace(report, first_failing=short)], key=lambda one: one.duty)
             self._set(duties=tuple(duties))
+
+    def finish(self, report: FinishReport) -> None:
+        """Where the member stands with finished folders."""
+        with self._lock:
+            self._set(finish=report)
 
     def outages(self, outages: tuple[Outage, ...]) -> None:
         """All servers that are away now."""

@@ -190,6 +190,35 @@ def replay_key(prefix: str, group: str, key: str) -> str:
     return _checked(own_prefix(prefix, group) + f"replays/{relative}.json")
 
 
+def finished_key(prefix: str, group: str, topic: str) -> str:
+    """Return the name of the note up to when the folders of a topic are finished."""
+    return _checked(own_prefix(prefix, group) + f"finished/{_topic_segment(topic)}/_topic.json")
+
+
+def folder_key(prefix: str, group: str, topic: str, path: str) -> str:
+    """Return the name of the note what a finished folder has in it."""
+    if not path or not is_safe_path(path):
+        raise ValueError(f"{path!r} is not the path of a folder")
+    return _checked(own_prefix(prefix, group) + f"finished/{_topic_segment(topic)}/{path}.json")
+
+
+def arrivals_prefix(prefix: str, group: str) -> str:
+    """Return what the names of all notes of objects that may have come late begin with; ends with a slash."""
+    return own_prefix(prefix, group) + "arrivals/"
+
+
+def arrival_key(prefix: str, group: str, partition: TopicPartition, generation: int, start: Offset, digest: str) -> str:
+    """Return the name of the note that a range has objects in folders that may be finished; `digest` is of these."""
+    file = f"{generation}_{partition.partition}_{start:020d}_{digest}.json"
+    return _checked(arrivals_prefix(prefix, group) + f"{_topic_segment(partition.topic)}/{file}")
+
+
+def arrival_topic(prefix: str, group: str, key: str) -> str | None:
+    """Return the topic of such a note; None when it is no such name."""
+    segments = key.removeprefix(arrivals_prefix(prefix, group)).split("/")
+    return unescape_topic(segments[0]) if len(segments) == 2 else None
+
+
 def topic_key(prefix: str, group: str, topic: str, generation: int) -> str:
     """Return the name of the note which topic (by id) of this name a generation is about."""
     return _checked(topic_notes_prefix(prefix, group, topic) + f"{generation}.json")

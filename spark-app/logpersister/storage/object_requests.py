@@ -15,6 +15,8 @@ from logpersister.storage.names import decode_metadata, encode_metadata
 from logpersister.storage.parts import PartBody
 
 _ALREADY_THERE = "PreconditionFailed"
+_REPLACED = frozenset({_ALREADY_THERE, "ConditionalRequestConflict", "NoSuchKey"})
+"""How a server says that another object stands there, or that somebody is just replacing it, or that it is gone."""
 _NO_UPLOAD = "NoSuchUpload"
 
 Value = TypeVar("Value")
@@ -35,6 +37,8 @@ class ObjectRequest:
     content_encoding: str | None = None
     if_absent: bool = False
     """Leave an object that is there already as it is."""
+    replaces: str | None = None
+    """Only replace the object that has this entity tag; None: whatever stands there."""
     document: bool = False
     """Members read it again: it never goes to the class of stored objects, which may be an archive."""
     attempt: str = field(default_factory=new_attempt)
@@ -48,8 +52,8 @@ class StoredObject:
     key: str
     bytes: int
     existing: bool = False
-    """Whether it was there before: `if_absent` met an object, or another attempt of the same upload had succeeded. With
-    `if_absent`, `bytes` are those that would have been written."""
+    """Whether it was there before: `if_absent` met an object, `replaces` met another one, or another attempt of the
+    same upload had succeeded. With these conditions, `bytes` are those that would have been written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ class Requests:
                 client.put_object(Bucket=self._bucket, Key=request.key, Body=content, **arguments)
         except StorageError as error:
             if error.code == _ALREADY_THERE and request.if_absent:
+                return StoredObject(request.key, len(body), existing=True)
+            if error.code in _REPLACED and request.replaces is not None:
                 return StoredObject(request.key, len(body), existing=True)
             raise
         return StoredObject(request.key, len(body))
@@ -233,6 +239,7 @@ _HEADERS = {
     "ServerSideEncryption": "x-amz-server-side-encryption",
     "SSEKMSKeyId": "x-amz-server-side-encryption-aws-kms-key-id",
     "ChecksumCRC32": "x-amz-checksum-crc32",
+    "IfMatch": "if-match",
     "IfNoneMatch": "if-none-match",
 }
 
@@ -244,4 +251,6 @@ def _headers(arguments: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _condition(request: ObjectRequest) -> dict[str, Any]:
+    if request.replaces is not None:
+        return {"IfMatch": request.replaces}
     return {"IfNoneMatch": "*"} if request.if_absent else {}

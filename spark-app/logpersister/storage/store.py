@@ -135,17 +135,36 @@ class ObjectStore:
 
     def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> StoredObject:
         """Store a document: the same document gives the same bytes. Raises StorageError."""
-        text = json.dumps(document, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
-        content = memoryview(text.encode())
+        return self._put(ObjectRequest(key, {}, _JSON, if_absent=if_absent, document=True), _json(document))
+
+    def replace_json(self, key: str, document: Mapping[str, Any], tag: str | None) -> bool:
+        """Store a document in the place of the one with an entity tag, or of none; False: another one stands there.
+
+        A server that knows no conditional puts stores it in any case. Raises StorageError.
+        """
+        request = ObjectRequest(key, {}, _JSON, if_absent=tag is None, replaces=tag, document=True)
+        return not self._put(request, _json(document)).existing
+
+    def put_marker(self, key: str) -> None:
+        """Store an empty object, whose presence says something. Raises StorageError."""
+        self._put(ObjectRequest(key, {}, "application/octet-stream", document=True), b"")
+
+    def _put(self, request: ObjectRequest, content: bytes) -> StoredObject:
         part = Part(len(content))
-        part.add(content)
-        return self._requests.put(ObjectRequest(key, {}, _JSON, if_absent=if_absent, document=True), part.body(), {})
+        part.add(memoryview(content))
+        return self._requests.put(request, part.body(), {})
 
     def get_json(self, key: str) -> dict[str, Any] | None:
         """Return a document, or None when there is none. Raises StorageError, also for what is not a JSON object."""
+        found = self.get_tagged(key)
+        return None if found is None else found[0]
+
+    def get_tagged(self, key: str) -> tuple[dict[str, Any], str] | None:
+        """Return a document and its entity tag, or None when there is none. Raises StorageError as `get_json`."""
         try:
             with self._connection.doing("reading a document", key) as client:
-                content = client.get_object(Bucket=self.storage.bucket, Key=key)["Body"].read()
+                answer = client.get_object(Bucket=self.storage.bucket, Key=key)
+                content, tag = answer["Body"].read(), answer["ETag"]
         except StorageError as error:
             if error.code == "NoSuchKey":
                 return None
@@ -159,7 +178,7 @@ class ObjectStore:
                 "damaged",
                 f"bucket {self.storage.bucket!r}, object {key!r}: expected a JSON object, found something else",
             )
-        return document
+        return document, tag
 
     def read(self, key: str) -> Generator[bytes, None, None]:
         """Stream the content of an object; goes on where a connection broke. Raises StorageError.
@@ -303,3 +322,7 @@ class ObjectStore:
 
     def _facts_key(self, request: ObjectRequest) -> str:
         return names.facts_key(self.prefix, request.metadata["group"], request.key, request.attempt)
+
+
+def _json(document: Mapping[str, Any]) -> bytes:
+    return (json.dumps(document, sort_keys=True, indent=1, ensure_ascii=False) + "\n").encode()

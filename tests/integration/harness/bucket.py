@@ -79,6 +79,8 @@ class Bucket:
         for listed in self._list(self._head):
             if listed["Key"].startswith(f"{self._head}_logpersister/"):
                 continue
+            if listed["Key"].rpartition("/")[2][0] in "_.":
+                continue  # what tells readers that a folder is finished
             name = _NAME.fullmatch(listed["Key"].removeprefix(self._head))
             assert name is not None, f"{listed['Key']} is not a name by the design's rule"
             if topic in (None, unquote(name["topic"])) and generation in (None, int(name["generation"])):

@@ -11,8 +11,20 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.storage.ahead import first_ahead, newest_folders
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
+from logpersister.storage.finished import (
+    Arrival,
+    FolderContent,
+    FolderObject,
+    finish_to,
+    finished_to,
+    folder_content,
+    list_arrivals,
+    note_arrival,
+    put_folder_content,
+    read_arrivals,
+)
 from logpersister.storage.losses import Loss, list_losses, record_loss
-from logpersister.storage.names import encode_metadata, facts_key, object_key, topic_key
+from logpersister.storage.names import encode_metadata, facts_key, folder_key, object_key, topic_key
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.topics import TopicNote, bind_topic, first_note, note_selection
@@ -230,3 +242,40 @@ def test_a_bucket_that_fails_leaves_the_question_open(store: ObjectStore, monkey
     for in_folders in (False, True):
         found = first_ahead(store, {TopicPartition("clicks", 0): 5}, 1, in_folders=in_folders)
         assert found == {TopicPartition("clicks", 0): error}
+
+
+def test_documents_are_replaced_only_by_who_has_read_them(store: ObjectStore, s3: "S3Client", bucket: str) -> None:
+    assert store.replace_json("raw/x.json", {"n": 1}, None)
+    assert not store.replace_json("raw/x.json", {"n": 0}, None), "there is one"
+    found = store.get_tagged("raw/x.json")
+    assert found is not None
+    assert store.replace_json("raw/x.json", {"n": 2}, found[1])
+    assert not store.replace_json("raw/x.json", {"n": 0}, found[1]), "that one was replaced"
+    assert store.get_json("raw/x.json") == {"n": 2}
+    store.delete("raw/x.json")
+    assert not store.replace_json("raw/x.json", {"n": 0}, found[1]), "it has gone"
+    store.put_marker("raw/_SUCCESS")
+    assert read(s3, bucket, "raw/_SUCCESS") == b""
+
+
+def test_notes_of_finished_folders(store: ObjectStore, s3: "S3Client", bucket: str) -> None:
+    assert finished_to(store, GROUP, "clicks") is None
+    for instant in (1000, 2000, 1500):  # the last one is of a process that has slept
+        finish_to(store, GROUP, "clicks", instant)
+    assert finished_to(store, GROUP, "clicks") == 2000
+
+    path = "dt=2026-11-21/hr=05"
+    content = FolderContent("clicks", path, "e", 1, {0: 5, 10: 7}, (FolderObject("a.txt", 0, 1, 0, 3, 30),))
+    assert put_folder_content(store, GROUP, content, None)
+    found = folder_content(store, GROUP, "clicks", path)
+    assert found is not None
+    assert found[0] == content
+    s3.put_object(Bucket=bucket, Key=folder_key("raw", GROUP, "clicks", path), Body=b'{"topic": "clicks"}')
+    with pytest.raises(StorageError, match="does not say what a folder has in it"):
+        folder_content(store, GROUP, "clicks", path)
+
+    arrivals = [Arrival(Range(TopicPartition("clicks", 0), 0, end), 1, (path,)) for end in (5, 5, 7)]
+    for arrival in arrivals:
+        note_arrival(store, GROUP, arrival)
+    listed = list_arrivals(store, GROUP)["clicks"]
+    assert [arrival for _, arrival in read_arrivals(store, [*listed, "raw/gone"])] == arrivals[2:]

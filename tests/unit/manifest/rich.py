@@ -59,6 +59,13 @@ BY_NAME: dict[str, Any] = {
             "maxAge": "1d",
             "overrides": [{"topicPattern": "^c", "maxBytes": 1048576, "maxAge": "1h30m"}],
         },
+        "finish": {
+            "policy": ["manifest", "successFile", "done"],
+            "successFileName": "_DONE",
+            "manifestName": ".objects.json",
+            "allowedLateness": "10m",
+            "idleAfter": "30m",
+        },
         "members": 3,
         "autoscale": {
             "minMembers": 2,

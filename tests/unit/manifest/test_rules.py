@@ -60,6 +60,11 @@ def lines(parser: str, *fields: dict[str, Any], **settings: Any) -> dict[str, An
     return {"spec.parser": {"type": parser, parser: settings}, "spec.schema": schema}
 
 
+def finishing(**fields: Any) -> dict[str, Any]:
+    """Return changes with folders by day that are finished."""
+    return {"spec.finish": fields, "spec.output.partitionBy": [{"date": {"granularity": "day"}}]}
+
+
 ACCEPTED: list[dict[str, Any]] = [
     {OF: [{"topics": ["clicks"], "parser": {"type": "json"}, "output": {"format": "jsonl"}}]},
     {OF: [{"topicPattern": "^c", "upload": {"maxAge": "1m"}}, {"topicPattern": "s$", "output": {"format": "jsonl"}}]},
@@ -207,6 +212,8 @@ ACCEPTED: list[dict[str, Any]] = [
         "spec.autoscale": {"maxMembers": 2, "targetLag": "1d1s"},
     },
     {"spec.autoRepair": {"restartAfter": "1d", "maxRestartsPerHour": 0}},
+    finishing(),
+    finishing(policy=["done", "manifest"], manifestName=".objects", allowedLateness="0s", idleAfter="30d"),
     {"spec.rollout": {}},
     {"spec.rollout": {"strategy": "Recreate", "onFailure": "Pause", "attempt": 2**31 - 1, "steps": []}},
     {"spec.rollout": {"canary": {"members": 1000, "analysis": {"duration": "599.999s"}}}},
@@ -886,6 +893,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"spec.autoscale": {"maxMembers": 2, "targetLag": "366d"}}, '"366d" is too long: at most 365d'),
     ({"spec.targetLag": "0s"}, 'spec.targetLag: "0s" is too short: at least 1s'),
     ({"spec.autoRepair.restartAfter": "999ms"}, "is too short: at least 1s"),
+    (finishing(manifestName="_SUCCESS"), "spec.finish.manifestName: "),
+    (finishing(allowedLateness="31d"), "is too long: at most 30d"),
+    (finishing(idleAfter="31d"), "is too long: at most 30d"),
+    (finishing(idleAfter="999ms"), "is too short: at least 1s"),
+    (finishing(policy=[]), "spec.finish.policy: "),
+    (finishing(successFileName="SUCCESS"), "is not the name of a file that query engines pass over"),
     ({"spec.autoRepair.maxRestartsPerHour": 11}, "spec.autoRepair.maxRestartsPerHour: 11 is too large"),
     ({"spec.targetLag": "366d"}, 'spec.targetLag: "366d" is too long: at most 365d'),
     ({"spec.networkPolicy": True}, "spec.networkPolicy: true is not allowed here; write one of: None, Restricted"),

@@ -1,0 +1,131 @@
+"""``logpersister finish``: finishes folders by hand, and says of each other one why it is not finished."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import Any, TextIO
+
+from logpersister.cli import brokers, bucket, context
+from logpersister.cli.exits import CommandError, Exit, UnreachableError
+from logpersister.cli.tables import Column, printable, table
+from logpersister.finish.by_hand import Judged, State, judge
+from logpersister.finish.look import TopicFolders, in_words
+from logpersister.finish.positions import NotKnownError
+from logpersister.finish.publishing import OvertakenError
+from logpersister.finish.watermark import at
+from logpersister.group.offsets import OffsetReader
+from logpersister.manifest import LogPersister
+from logpersister.records.time_folders import time_folders
+from logpersister.report import logs
+from logpersister.report.human import plural
+from logpersister.storage.facts import ForeignObjectError
+from logpersister.storage.store import ObjectStore
+
+Document = dict[str, Any]
+Told = Mapping[str, Sequence[Judged]]
+
+COLUMNS = [
+    Column("TOPIC"),
+    Column("FOLDER"),
+    Column("ENDS"),
+    Column("STATE"),
+    Column("NUMBER", right=True),
+    Column("WHY"),
+]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Finish what can be finished, and show all folders that were judged."""
+    logs.configure(level="error")
+    resource = context.manifest(arguments.file)
+    secrets = context.secrets(arguments, logs.redactor)
+    if resource.spec.finish is None:
+        raise CommandError("spec.finish is not set, so no folder is finished; set it (docs/finish.md)", Exit.INVALID)
+    found = brokers.reach(resource, secrets, arguments.timeout)
+    config = brokers.config(resource, secrets, arguments.timeout, found)
+    read_committed = resource.spec.kafka.isolation_level == "read_committed"
+    with (
+        bucket.opened(resource, secrets) as store,
+        closing(OffsetReader(config, resource.group_id, read_committed=read_committed)) as offsets,
+    ):
+        topics = _topics(resource, offsets, arguments.topic, arguments.timeout)
+        told = {topic: _judged(resource, topic, store, offsets, arguments) for topic in topics}
+    if arguments.json:
+        print(json.dumps(document(resource, told, dry_run=arguments.dry_run)))
+    else:
+        show(told, sys.stdout, dry_run=arguments.dry_run)
+    return Exit.OK
+
+
+def _topics(resource: LogPersister, offsets: OffsetReader, topic: str | None, seconds: float) -> Sequence[str]:
+    kafka = resource.spec.kafka
+    if topic is not None:
+        if not kafka.selects(topic):
+            raise CommandError(f"--topic: {topic} is no topic that spec.kafka selects", Exit.INVALID)
+        return [topic]
+    if kafka.topics is not None:
+        return kafka.topics
+    return brokers.patiently("the topics could not be listed", seconds, lambda: offsets.topics_matching(kafka.selects))
+
+
+def _judged(
+    resource: LogPersister, topic: str, store: ObjectStore, offsets: OffsetReader, arguments: argparse.Namespace
+) -> Sequence[Judged]:
+    spec = resource.spec.for_topic(topic)
+    layout = time_folders(spec.output.partition_by)
+    if spec.finish is None or layout is None:
+        return []
+    folders = TopicFolders(
+        topic, layout, spec.finish, offsets, store, resource.group_id, assume_idle=arguments.assume_idle
+    )
+
+    def ask() -> Sequence[Judged]:
+        return judge(folders, since=arguments.since, until=arguments.until, dry_run=arguments.dry_run)
+
+    try:
+        return brokers.patiently("the offsets could not be read", arguments.timeout, ask)
+    except NotKnownError as error:
+        raise UnreachableError(f"spec.kafka: {error}", may_pass=True) from error
+    except (ForeignObjectError, OvertakenError) as error:
+        raise CommandError(f"{topic}: {error}", Exit.FAILED) from error
+
+
+def document(resource: LogPersister, told: Told, *, dry_run: bool) -> Document:
+    """Return the JSON document; docs/commands.md describes it."""
+    return {
+        "group": resource.group_id,
+        "dryRun": dry_run,
+        "topics": [{"topic": topic, "folders": [_folder(one) for one in judged]} for topic, judged in told.items()],
+    }
+
+
+def _folder(one: Judged) -> Document:
+    return {
+        "folder": one.folder.path,
+        "end": at(one.folder.end),
+        "state": str(one.state),
+        "number": None if one.published is None else one.published.number,
+        "waitsFor": {str(partition): reason for partition, reason in one.reasons.items()},
+    }
+
+
+def show(told: Told, out: TextIO, *, dry_run: bool) -> None:
+    """Write a line for each folder, and what was done."""
+    rows = [[printable(topic), *_row(one)] for topic, judged in told.items() for one in judged]
+    if rows:
+        table(COLUMNS, rows, out)
+        out.write("\n")
+    every = [one for judged in told.values() for one in judged]
+    count = sum(one.state is State.NOW for one in every)
+    out.write(f"{plural(count, 'folder')} {'would be finished; nothing was written' if dry_run else 'finished'}\n")
+    left = sum(one.state in (State.WAITS, State.OPEN) for one in every)
+    if left:
+        out.write(f"{plural(left, 'folder')} not finished\n")
+
+
+def _row(one: Judged) -> list[str]:
+    number = "-" if one.published is None else str(one.published.number)
+    why = in_words(one.reasons) if one.reasons else one.reason
+    return [printable(one.folder.path), at(one.folder.end), str(one.state), number, why]

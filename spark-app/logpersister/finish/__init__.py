@@ -1,0 +1,1 @@
+"""Finished folders: which folders by time will get no more records, and what tells readers so."""

@@ -1,0 +1,88 @@
+"""The folders by time that a topic has in the bucket, and what is in one of them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from logpersister.finish.positions import Positions
+from logpersister.records.time_folders import TimeFolder, TimeFolders
+from logpersister.storage import names
+from logpersister.storage.asking import ask_each
+from logpersister.storage.facts import ObjectFacts
+from logpersister.storage.finished import FolderObject
+from logpersister.storage.store import ListedObject, ObjectStore
+
+
+def existing_folders(
+    store: ObjectStore, topic: str, layout: TimeFolders, *, after: int | None, until: int
+) -> list[TimeFolder]:
+    """Return the folders that end in ``(after, until]`` (milliseconds since the epoch), oldest first.
+
+    One listing for each folder above them that may have one, by the date in its name. Raises StorageError.
+    """
+    found = _below(store, names.topic_prefix(store.prefix, topic), "", layout, after, until)
+    return sorted(one for one in found if (after is None or one.end > after) and one.end <= until)
+
+
+def _below(
+    store: ObjectStore, root: str, path: str, layout: TimeFolders, after: int | None, until: int
+) -> Iterator[TimeFolder]:
+    for key in store.folders(f"{root}{path}/" if path else root):
+        inner = key.removeprefix(root).rstrip("/")
+        if not layout.may_hold(inner, after, until):
+            continue
+        if inner.count("/") + 1 == layout.depth:
+            folder = layout.folder_of(inner)
+            if folder is not None:
+                yield folder
+        else:
+            yield from _below(store, root, inner, layout, after, until)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The objects of a folder: those that stay as they are, and the facts of those that may not."""
+
+    final: tuple[FolderObject, ...]
+    pending: tuple[ObjectFacts, ...]
+
+
+def content_of(
+    store: ObjectStore,
+    group: str,
+    topic: str,
+    path: str,
+    positions: Positions,
+    known: Mapping[str, FolderObject],
+) -> Content:
+    """List a folder. Raises StorageError, ForeignObjectError.
+
+    Args:
+        store: the bucket.
+        group: whose objects count.
+        topic: whose folder it is.
+        path: of the folder.
+        positions: of the topic; older than the listing.
+        known: by name, objects that are final and were read before.
+    """
+    root = names.topic_prefix(store.prefix, topic) + path + "/"
+    listed = [one for one in store.list_objects(root) if names.parse_object_key(store.prefix, one.key) is not None]
+    old = {one.key: known[name] for one in listed if _is_known(name := one.key.removeprefix(root), one, known)}
+    new = {one.key: one for one in listed if one.key not in old}
+    final, pending = list(old.values()), []
+    for key, facts in ask_each(lambda key: (key, store.facts(key)), new):
+        if facts is None or facts.group != group:
+            continue
+        if positions.is_final(facts):
+            final.append(_object(key.removeprefix(root), facts, new[key].size))
+        else:
+            pending.append(facts)
+    return Content(tuple(sorted(final)), tuple(pending))
+
+
+def _is_known(name: str, listed: ListedObject, known: Mapping[str, FolderObject]) -> bool:
+    return name in known and known[name].bytes == listed.size
+
+
+def _object(name: str, facts: ObjectFacts, size: int) -> FolderObject:
+    partition = facts.range.partition.partition
+    return FolderObject(name, partition, facts.generation, facts.range.start, facts.records, size)

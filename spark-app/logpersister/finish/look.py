@@ -1,0 +1,215 @@
+"""One look at the folders of a topic: which are finished now, what has come late, and what the others wait for."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from logpersister.finish.folders import existing_folders
+from logpersister.finish.positions import Kafka, Positions, first_since, positions_of
+from logpersister.finish.publishing import Published, Publisher
+from logpersister.finish.watermark import Progress, QuietWatch, last_passed, waits_for
+from logpersister.manifest.finish import FinishSpec
+from logpersister.ranges import TopicPartition
+from logpersister.records.time_folders import TimeFolder, TimeFolders
+from logpersister.storage.finished import Arrival, finish_to, finished_to, read_arrivals
+from logpersister.storage.store import ObjectStore
+
+MOST_FOLDERS: Final = 100
+"""That one look finishes; more are left to the next one, which follows at once."""
+MOST_REASONS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A folder that was finished, or that something has come into since."""
+
+    folder: TimeFolder
+    published: Published
+
+
+@dataclass(slots=True)
+class Look:
+    """What was seen and done."""
+
+    finished: list[Finished] = field(default_factory=list)
+    late: list[Finished] = field(default_factory=list)
+    """Folders that were finished before, of which something has come since."""
+    waiting: TimeFolder | None = None
+    """The oldest folder that is over and not finished; None: there is none."""
+    reason: str = ""
+    """What it waits for."""
+    more: bool = False
+    """Whether there is more to be done at once."""
+    settled_to: int | None = None
+    """No folder that ends at this instant or before it is left to be finished (milliseconds since the epoch)."""
+
+
+class TopicFolders:
+    """The folders by time of one topic."""
+
+    def __init__(
+        self,
+        topic: str,
+        layout: TimeFolders,
+        spec: FinishSpec,
+        kafka: Kafka,
+        store: ObjectStore,
+        group: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+        assume_idle: bool = False,
+    ) -> None:
+        """Begin without having seen anything of the topic.
+
+        Args:
+            topic: its name.
+            layout: its folders by time.
+            spec: when they are finished.
+            kafka: what is asked.
+            store: where the objects are.
+            group: whose objects they are.
+            clock: monotonic seconds.
+            now: seconds since the epoch.
+            assume_idle: take partitions for idle as soon as everything that Kafka has of them is stored.
+        """
+        self.topic = topic
+        self.layout = layout
+        self.spec = spec
+        self._kafka = kafka
+        self.store = store
+        self._group = group
+        self._assume_idle = assume_idle
+        self._publisher = Publisher(store, group, spec)
+        self._quiet = QuietWatch()
+        self._clock = clock
+        self._now = now
+
+    @property
+    def lateness_ms(self) -> int:
+        return int(self.spec.allowed_lateness.total_seconds() * 1000)
+
+    def over_to(self) -> int:
+        """Return up to when folders may be finished by the clock, with the lateness that is allowed: the last end."""
+        return self.layout.last_end(int(self._now() * 1000) - self.lateness_ms)
+
+    def finished_to(self) -> int | None:
+        """Return up to when folders are finished; None: none is. Raises StorageError."""
+        return finished_to(self.store, self._group, self.topic)
+
+    def finish_to(self, end: int) -> None:
+        """Note that folders are finished up to the end of one. Raises StorageError."""
+        finish_to(self.store, self._group, self.topic, end)
+
+    def positions(self) -> Positions:
+        """Ask Kafka how far the partitions are. Raises NotKnownError, KafkaError."""
+        return positions_of(self._kafka, self.topic)
+
+    def publish(self, folder: TimeFolder, positions: Positions, *, late: bool) -> Published:
+        """Make known what is in a folder that is finished; `late`: that was so before."""
+        return self._publisher.publish(self.topic, folder, positions, late=late)
+
+    def look(self, arrivals: Sequence[str]) -> Look:
+        """Finish what can be finished, and take in what has come late.
+
+        Args:
+            arrivals: names of the notes of arrivals of this topic, listed before.
+
+        Raises StorageError, ForeignObjectError, OvertakenError, NotKnownError, KafkaError.
+        """
+        done, over = self.finished_to(), self.over_to()
+        folders = existing_folders(self.store, self.topic, self.layout, after=done, until=over)
+        if not folders and not arrivals:
+            return Look(settled_to=over)
+        look, positions = Look(), self.positions()
+        reasons: dict[int, str] = {}
+        ends = sorted({folder.end for folder in folders})
+        passed = last_passed(ends, lambda end: self._has_passed(positions, end, reasons))
+        due = [folder for folder in folders if passed is not None and folder.end <= passed]
+        due, look.more = _first(due, MOST_FOLDERS)
+        for folder in due:
+            look.finished.append(self._publish(folder, positions, late=False))
+        if due:
+            done = due[-1].end
+            self.finish_to(done)
+        left = folders[len(due) :]
+        if not left:
+            look.settled_to = over
+        elif not look.more:
+            look.waiting, look.reason = left[0], reasons.get(left[0].end, "")
+        self._take_in(arrivals, positions, done, look)
+        return look
+
+    def progress(self, positions: Positions) -> dict[int, Progress]:
+        """Return how far each partition is, and how long it has been quiet by now."""
+        quiet = self._quiet.observe(positions.ends, self._clock())
+        if self._assume_idle:
+            quiet = dict.fromkeys(quiet, float("inf"))
+        return {
+            partition: Progress(positions.stored_to(partition), positions.starts[partition], end, quiet[partition])
+            for partition, end in positions.ends.items()
+        }
+
+    def waits(self, positions: Positions, end: int) -> Mapping[int, str]:
+        """Return why partitions have not passed the end of a folder, by partition. Raises NotKnownError."""
+        instant, now = end + self.lateness_ms, int(self._now() * 1000)
+        first = first_since(self._kafka, self.topic, positions.ends, instant)
+        idle_after = self.spec.idle_after.total_seconds()
+        reasons = {
+            partition: waits_for(progress, first[partition], instant, now, idle_after)
+            for partition, progress in self.progress(positions).items()
+        }
+        return {partition: reason for partition, reason in reasons.items() if reason is not None}
+
+    def _has_passed(self, positions: Positions, end: int, reasons: dict[int, str]) -> bool:
+        waits = self.waits(positions, end)
+        if waits:
+            reasons[end] = in_words(waits)
+        return not waits
+
+    def _publish(self, folder: TimeFolder, positions: Positions, *, late: bool) -> Finished:
+        return Finished(folder, self.publish(folder, positions, late=late))
+
+    def _take_in(self, keys: Sequence[str], positions: Positions, done: int | None, look: Look) -> None:
+        """Publish folders anew into which something has come since they were finished, and delete the notes of that.
+
+        A note is left where its range is not committed yet, and where one of its folders is not finished: whoever
+        finishes that sees the object, but perhaps this process is a zombie, and another one has finished it before.
+        """
+        if done is None:
+            return
+        ready: dict[str, list[TimeFolder]] = {}
+        for key, arrival in read_arrivals(self.store, keys):
+            folders = [one for path in arrival.folders if (one := self.layout.folder_of(path)) is not None]
+            if all(one.end <= done for one in folders) and _is_committed(arrival, positions):
+                ready[key] = folders
+        for folder in sorted({folder for folders in ready.values() for folder in folders}):
+            look.late.append(self._publish(folder, positions, late=True))
+        for key in ready:
+            self.store.delete(key)
+
+
+def in_words(waits: Mapping[int, str]) -> str:
+    """Return what a folder waits for, at most a few partitions of it."""
+    first = [f"partition {partition} {reason}" for partition, reason in sorted(waits.items())[:MOST_REASONS]]
+    more = len(waits) - len(first)
+    return "; ".join(first) + (f"; and {more} more partitions" if more else "")
+
+
+def _first(folders: list[TimeFolder], most: int) -> tuple[list[TimeFolder], bool]:
+    """Return the first folders, and whether there are more; those that end together stay together."""
+    if len(folders) <= most:
+        return folders, False
+    last = folders[most - 1].end
+    return [folder for folder in folders if folder.end <= last], folders[-1].end > last
+
+
+def _is_committed(arrival: Arrival, positions: Positions) -> bool:
+    partition: TopicPartition = arrival.range.partition
+    found = positions.registered.get(partition.partition)
+    if found is None or found.metadata is None:
+        return False
+    if arrival.generation != found.metadata.generation:
+        return arrival.generation < found.metadata.generation
+    return arrival.range.end <= found.offset

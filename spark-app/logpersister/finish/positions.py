@@ -1,0 +1,110 @@
+"""How far the partitions of a topic are, as Kafka has it.
+
+These reads are not fenced, and need not be (docs/design/duties.md): the ends are read before the committed offsets,
+and an offset that is stale is only lower.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from logpersister.finish.watermark import FirstSince
+from logpersister.group.answers import Answer, Registered, TopicDescription
+from logpersister.plan.intents import CommittedOffset, same_topic
+from logpersister.ranges import Offset, TopicPartition
+from logpersister.storage.facts import ObjectFacts
+
+Value = TypeVar("Value")
+
+
+class Kafka(Protocol):
+    """What is asked."""
+
+    def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]: ...
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]: ...
+
+    def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]: ...
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Registered]: ...
+
+    def first_since(self, timestamps: Mapping[TopicPartition, int]) -> Answer[tuple[Offset, int] | None]: ...
+
+
+class NotKnownError(Exception):
+    """Kafka does not tell enough to decide anything about a topic; the message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """The partitions of a topic at one moment."""
+
+    topic_id: str | None
+    starts: Mapping[int, Offset]
+    ends: Mapping[int, Offset]
+    registered: Mapping[int, CommittedOffset]
+    """The register of each partition, where it has metadata of ours; else the partition is missing."""
+
+    def stored_to(self, partition: int) -> Offset | None:
+        """Return before which offset everything is stored, lost or skipped; None: not known."""
+        found = self.registered.get(partition)
+        return None if found is None else found.offset
+
+    def offsets(self) -> dict[int, Offset]:
+        """Return that of all partitions where it is known."""
+        return {partition: found.offset for partition, found in self.registered.items()}
+
+    def is_final(self, facts: ObjectFacts) -> bool:
+        """Whether the range of an object is committed, so that the object stays as it is.
+
+        A lower generation than that in the register promises nothing more in its partition. A higher one has begun
+        since the register was read.
+        """
+        found = self.registered.get(facts.range.partition.partition)
+        if not same_topic(facts.topic_id, self.topic_id):
+            return True  # of a topic of this name that is no more
+        if found is None or found.metadata is None:
+            return False
+        if facts.generation != found.metadata.generation:
+            return facts.generation < found.metadata.generation
+        return facts.range.end <= found.offset
+
+
+def positions_of(kafka: Kafka, topic: str) -> Positions:
+    """Ask Kafka about all partitions of a topic. Raises NotKnownError, KafkaError."""
+    described = kafka.describe([topic]).get(topic)
+    if described is None:
+        raise NotKnownError(f"topic {topic} does not exist, or may not be described")
+    partitions = [TopicPartition(topic, number) for number in sorted(described.leaders)]
+    starts, ends = _asked(kafka.log_starts, partitions), _asked(kafka.ends, partitions)
+    committed = kafka.committed(partitions)  # last: what it says is stored is compared with an end that is not newer
+    registered = {
+        partition.partition: found
+        for partition, found in committed.items()
+        if isinstance(found, CommittedOffset)
+        and found.metadata is not None
+        and same_topic(found.metadata.topic_id, described.topic_id)
+    }
+    return Positions(described.topic_id, starts, ends, registered)
+
+
+def first_since(kafka: Kafka, topic: str, partitions: Iterable[int], instant: int) -> dict[int, FirstSince | None]:
+    """Return the first record of each partition that is not older than an instant (milliseconds since the epoch).
+
+    Raises NotKnownError.
+    """
+    asked = [TopicPartition(topic, number) for number in partitions]
+    found = _asked(lambda some: kafka.first_since(dict.fromkeys(some, instant)), asked)
+    return {partition: None if first is None else FirstSince(*first) for partition, first in found.items()}
+
+
+def _asked(
+    ask: Callable[[Sequence[TopicPartition]], Answer[Value]], partitions: Sequence[TopicPartition]
+) -> dict[int, Value]:
+    answer = ask(partitions)
+    for topic, error in answer.errors.items():
+        raise NotKnownError(f"the offsets of topic {topic} cannot be read: {error}") from error
+    missing = [partition for partition in partitions if partition not in answer.values]
+    if missing:
+        raise NotKnownError(f"Kafka does not tell the offsets of {missing[0]}")
+    return {partition.partition: value for partition, value in answer.values.items()}

@@ -1,0 +1,147 @@
+"""Makes known what is in a finished folder: the note of it, then what the policies want, the success file last.
+
+Everything may be repeated, by anybody and at any time. The note is a compare-and-set (`storage.finished`): who has read
+older offsets, or slept meanwhile, is refused and begins anew, or changes nothing. So each number has one content. The
+manifest is a copy of the note, made in the same way: its tag is read before the note is, so an older copy never
+replaces a newer one.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from logpersister.finish.folders import content_of
+from logpersister.finish.positions import Positions
+from logpersister.finish.watermark import at
+from logpersister.manifest.finish import FinishSpec
+from logpersister.records.time_folders import TimeFolder
+from logpersister.storage import names
+from logpersister.storage.facts import ObjectFacts
+from logpersister.storage.finished import (
+    Arrival,
+    FolderContent,
+    FolderObject,
+    folder_content,
+    note_arrival,
+    put_folder_content,
+)
+from logpersister.storage.store import ObjectStore
+
+log = structlog.get_logger(__name__)
+
+MOST_ATTEMPTS: Final = 5
+"""Each is one more than somebody else has changed the same folder."""
+
+
+class OvertakenError(Exception):
+    """Others keep changing what is to be changed; later it will work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What became of a folder."""
+
+    number: int
+    """Of its content; 0: it has no objects yet, and nothing was written."""
+    changed: bool = False
+    """Whether the number is new."""
+    late_objects: int = 0
+    late_records: int = 0
+    """What has come since the folder was finished, and was not known before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """Publishes the folders of one group."""
+
+    store: ObjectStore
+    group: str
+    spec: FinishSpec
+
+    def publish(self, topic: str, folder: TimeFolder, positions: Positions, *, late: bool) -> Published:
+        """Make known what a folder has in it now.
+
+        Args:
+            topic: whose folder it is.
+            folder: which one.
+            positions: of the topic, where its partitions have passed the end of the folder.
+            late: whether the folder was finished before, so that everything new in it is late.
+
+        Raises StorageError, ForeignObjectError, OvertakenError.
+        """
+        for _ in range(MOST_ATTEMPTS - 1):
+            with suppress(OvertakenError):
+                return self._try(topic, folder, positions, late=late)
+        return self._try(topic, folder, positions, late=late)
+
+    def _try(self, topic: str, folder: TimeFolder, positions: Positions, *, late: bool) -> Published:
+        copy_key = self._key(topic, folder, self.spec.manifest_name)
+        copy = self.store.get_tagged(copy_key) if "manifest" in self.spec.policy else None
+        noted = folder_content(self.store, self.group, topic, folder.path)
+        before = () if noted is None else noted[0].objects
+        found = content_of(
+            self.store, self.group, topic, folder.path, positions, {object_.name: object_ for object_ in before}
+        )
+        for facts in found.pending:
+            self._note_pending(facts, folder)
+        if noted is None and not found.final:
+            return Published(0)
+        content = _next(topic, folder, None if noted is None else noted[0], found.final, positions, late=late)
+        changed = noted is None or content != noted[0]
+        if changed and not put_folder_content(self.store, self.group, content, None if noted is None else noted[1]):
+            raise self._overtaken(topic, folder)
+        outdated = "manifest" in self.spec.policy and (copy is None or copy[0] != content.document())
+        if outdated and not self.store.replace_json(copy_key, content.document(), None if copy is None else copy[1]):
+            raise self._overtaken(topic, folder)
+        self._put_markers(topic, folder, positions)
+        came = set(found.final) - set(before) if late else set()
+        return Published(content.number, changed, len(came), sum(one.records for one in came))
+
+    def _put_markers(self, topic: str, folder: TimeFolder, positions: Positions) -> None:
+        if "done" in self.spec.policy:
+            for partition in sorted(positions.ends):
+                self.store.put_marker(self._key(topic, folder, f".{partition}.done"))
+        if "successFile" in self.spec.policy:
+            self.store.put_marker(self._key(topic, folder, self.spec.success_file_name))
+
+    def _overtaken(self, topic: str, folder: TimeFolder) -> OvertakenError:
+        return OvertakenError(f"folder {folder.path} of topic {topic} is being changed by another process")
+
+    def _note_pending(self, facts: ObjectFacts, folder: TimeFolder) -> None:
+        """Note an object that is there but not committed: it was perhaps stored before its folder could be finished."""
+        arrival = Arrival(facts.range, facts.generation, (folder.path,))
+        note_arrival(self.store, self.group, arrival)
+        log.debug("folder.pending", topic=facts.range.partition.topic, folder=folder.path, range=str(facts.range))
+
+    def _key(self, topic: str, folder: TimeFolder, name: str) -> str:
+        return f"{names.topic_prefix(self.store.prefix, topic)}{folder.path}/{name}"
+
+
+def _next(
+    topic: str,
+    folder: TimeFolder,
+    noted: FolderContent | None,
+    objects: tuple[FolderObject, ...],
+    positions: Positions,
+    *,
+    late: bool,
+) -> FolderContent:
+    """Return what is to be noted of a folder; the same as before when it has the same objects."""
+    if noted is None:
+        records = sum(one.records for one in objects) if late else 0
+        return FolderContent(topic, folder.path, at(folder.end), 1, positions.offsets(), objects, records)
+    if objects == noted.objects:
+        return noted
+    known = set(noted.objects)
+    offsets = {
+        partition: max(noted.offsets.get(partition, 0), offset) for partition, offset in positions.offsets().items()
+    }
+    return replace(
+        noted,
+        number=noted.number + 1,
+        offsets={**noted.offsets, **offsets},
+        objects=objects,
+        late_records=noted.late_records + (sum(one.records for one in objects if one not in known) if late else 0),
+    )

@@ -1,0 +1,68 @@
+"""``spec.finish``: when folders by time are finished, and what tells readers so."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from logpersister.manifest.constraint import Duration, Model, Text, Unique
+from logpersister.manifest.partition_rule import DateRule, PartitionRule
+from logpersister.manifest.rule import rule
+
+Policy = Literal["successFile", "manifest", "done"]
+HiddenName = Annotated[
+    str,
+    Text(
+        r"^[_.][A-Za-z0-9_.-]*[A-Za-z0-9]$",
+        "is not the name of a file that query engines pass over",
+        "begin it with _ or a dot, for example _SUCCESS (letters, digits, -, ., _)",
+        64,
+    ),
+]
+
+
+class FinishSpec(Model):
+    """Folders by time are finished when every partition of the topic has passed their end (docs/finish.md)."""
+
+    policy: Annotated[tuple[Policy, ...], Field(min_length=1, max_length=3), Unique()] = ("successFile",)
+    """What is written into a finished folder. `successFile`: an empty file. `manifest`: a document with its objects,
+    records, bytes, and offsets per partition. `done`: an empty file for each partition, such as `.0.done`."""
+
+    success_file_name: HiddenName = "_SUCCESS"
+    """Name of the file of `successFile`."""
+
+    manifest_name: HiddenName = "_manifest.json"
+    """Name of the document of `manifest`."""
+
+    allowed_lateness: Annotated[timedelta, Duration("0s", "30d")] = timedelta(minutes=5)
+    """How long after the end of a folder a partition still counts as before it: by the times of its records, and by the
+    clock. Longer: fewer late records. Shorter: folders are finished earlier."""
+
+    idle_after: Annotated[timedelta, Duration("1s", "30d")] = timedelta(hours=1)
+    """How long a partition without new records holds folders back. Shorter: folders of quiet topics are finished
+    earlier. Longer: fewer late records after a producer's pause."""
+
+    @rule(
+        "!has(self.successFileName) && !has(self.manifestName) || $successFileName != $manifestName",
+        "is the name of both files",
+        "give one of them another name",
+        "manifestName",
+    )
+    def _files_differ(self) -> bool:
+        return self.success_file_name != self.manifest_name
+
+
+def date_levels(rules: Sequence[PartitionRule]) -> list[DateRule]:
+    """Return the levels by date."""
+    return [level.date for level in rules if level.date is not None]
+
+
+def has_time_folders(rules: Sequence[PartitionRule]) -> bool:
+    """Whether the levels by date stand together and are about one time, so that they name folders by time."""
+    places = [place for place, level in enumerate(rules) if level.date is not None]
+    dates = date_levels(rules)
+    together = bool(places) and places[-1] - places[0] == len(places) - 1
+    sizes = [("minute", "hour", "day").index(date.granularity) for date in dates]
+    finer = sizes == sorted(set(sizes), reverse=True)
+    return together and finer and len({(date.timezone, date.field) for date in dates}) == 1

@@ -1,0 +1,140 @@
+"""The duty that finishes folders (docs/design/finish.md), for the topics whose partition 0 this member owns."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+import structlog
+
+from logpersister.finish.look import Finished, Look, TopicFolders
+from logpersister.finish.positions import Kafka
+from logpersister.manifest import LogPersister
+from logpersister.records.time_folders import time_folders
+from logpersister.report.finish import FinishReport, WaitingFolder
+from logpersister.storage.finished import list_arrivals
+from logpersister.storage.store import ObjectStore
+
+log = structlog.get_logger(__name__)
+
+LONGEST_SECONDS: Final = 30.0
+"""Between two looks at a topic."""
+
+
+class FinishListener:
+    """What is told of folders; from any thread."""
+
+    def finish(self, report: FinishReport) -> None:
+        """Where this member stands."""
+
+    def folder_finished(self, topic: str) -> None:
+        """A folder was finished."""
+
+    def late(self, topic: str, records: int) -> None:
+        """Records came into a folder that was finished before."""
+
+
+class FinishDuty:
+    """Finishes folders; one thread calls it."""
+
+    name = "finish"
+
+    def __init__(
+        self,
+        resource: LogPersister,
+        kafka: Kafka,
+        store: ObjectStore,
+        listener: FinishListener,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Take monotonic seconds and seconds since the epoch as `clock` and `now`."""
+        self._resource = resource
+        self._kafka = kafka
+        self._store = store
+        self._listener = listener
+        self._clock = clock
+        self._now = now
+        self._seconds = min(LONGEST_SECONDS, 3 * resource.spec.cycle_interval.total_seconds())
+        self._topics: dict[str, TopicFolders | None] = {}
+        self._settled: dict[str, int] = {}
+        self._arrivals: dict[str, Sequence[str]] = {}
+        self._arrivals_at = float("-inf")
+        self._report = FinishReport()
+
+    def concerns(self, topic: str) -> bool:
+        return self._folders_of(topic) is not None
+
+    def perform(self, topic: str) -> float:
+        folders, arrivals = self._folders_of(topic), self._arrivals_of(topic)
+        if folders is None or (not arrivals and self._settled.get(topic, -1) >= folders.over_to()):
+            return self._seconds
+        look = folders.look(arrivals)
+        if arrivals:
+            self._arrivals_at = float("-inf")  # some are deleted now
+        if look.settled_to is not None:
+            self._settled[topic] = look.settled_to
+        self._tell(topic, look)
+        return 0.0 if look.more else self._seconds
+
+    def forget(self, topic: str) -> None:
+        self._topics.pop(topic, None)
+        self._settled.pop(topic, None)
+        self._wait(topic, None)
+
+    def _folders_of(self, topic: str) -> TopicFolders | None:
+        if topic not in self._topics:
+            self._topics[topic] = self._new(topic)
+        return self._topics[topic]
+
+    def _new(self, topic: str) -> TopicFolders | None:
+        spec = self._resource.spec.for_topic(topic)
+        layout = None if spec.finish is None else time_folders(spec.output.partition_by)
+        if spec.finish is None or layout is None:
+            return None
+        group = self._resource.group_id
+        return TopicFolders(
+            topic, layout, spec.finish, self._kafka, self._store, group, clock=self._clock, now=self._now
+        )
+
+    def _arrivals_of(self, topic: str) -> Sequence[str]:
+        """Return the notes of arrivals of a topic: one listing for all topics, once in a while."""
+        if self._clock() - self._arrivals_at >= self._seconds:
+            self._arrivals = dict(list_arrivals(self._store, self._resource.group_id))
+            self._arrivals_at = self._clock()
+        return self._arrivals.get(topic, ())
+
+    def _tell(self, topic: str, look: Look) -> None:
+        for finished in look.finished:
+            if finished.published.changed:
+                log.info("folder.finished", topic=topic, folder=finished.folder.path)
+                self._report = replace(self._report, finished=self._report.finished + 1)
+                self._listener.folder_finished(topic)
+        for late in look.late:
+            self._tell_late(topic, late)
+        waiting = look.waiting
+        end = None if waiting is None else datetime.fromtimestamp(waiting.end / 1000, UTC)
+        self._wait(topic, None if waiting is None or end is None else (waiting.path, end, look.reason))
+
+    def _tell_late(self, topic: str, late: Finished) -> None:
+        records = late.published.late_records
+        if not records:
+            return
+        log.warning(
+            "folder.late_records",
+            topic=topic,
+            folder=late.folder.path,
+            records=records,
+            objects=late.published.late_objects,
+            number=late.published.number,
+        )
+        self._report = replace(self._report, late_records=self._report.late_records + records)
+        self._listener.late(topic, records)
+
+    def _wait(self, topic: str, waiting: tuple[str, datetime, str] | None) -> None:
+        others = {name: one for name, one in (self._report.waiting or {}).items() if name != topic}
+        mine = {} if waiting is None else {topic: WaitingFolder(topic, *waiting)}
+        self._report = replace(self._report, waiting=others | mine)
+        self._listener.finish(self._report)

@@ -1,0 +1,52 @@
+"""Notes that a range has come into folders that may be finished already, so that whoever finishes them hears of it.
+
+No folder is finished before its end and the lateness that is allowed have passed by the clock. So an object that is
+stored before that is there when its folder is listed, and needs no note. One that is stored later may be late, and the
+range counts as stored once that is noted.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from logpersister.manifest.spec import Spec
+from logpersister.pipeline.work import ObjectWritten, RangeWork
+from logpersister.records.time_folders import TimeFolders, time_folders
+from logpersister.storage import names
+from logpersister.storage.finished import Arrival, note_arrival
+from logpersister.storage.store import ObjectStore
+
+CLOCKS_MS: Final = 60_000
+"""How much the clocks of members and executors may differ. Where they differ more, a record that comes late may be
+missing from the content of its folder until the folder changes again; it is stored all the same."""
+
+NoteArrivals = Callable[[RangeWork, Iterable[ObjectWritten]], None]
+"""Called when the objects of a range are durable. Raises StorageError."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalNotes:
+    """Notes the arrivals of one group and revision."""
+
+    store: ObjectStore
+    group: str
+    layout: TimeFolders
+    lateness_ms: int
+    now: Callable[[], float] = time.time
+
+    def __call__(self, work: RangeWork, objects: Iterable[ObjectWritten]) -> None:
+        names_of = (names.parse_object_key(self.store.prefix, one.key) for one in objects)
+        folders = {self.layout.folder_of(name.path) for name in names_of if name is not None}
+        over = int(self.now() * 1000) + CLOCKS_MS - self.lateness_ms
+        paths = sorted(folder.path for folder in folders if folder is not None and folder.end <= over)
+        if paths:
+            note_arrival(self.store, self.group, Arrival(work.range, work.generation, tuple(paths)))
+
+
+def arrival_notes(store: ObjectStore, group: str, spec: Spec) -> NoteArrivals | None:
+    """Return what notes the arrivals of a revision; None: it finishes no folders."""
+    layout = None if spec.finish is None else time_folders(spec.output.partition_by)
+    if spec.finish is None or layout is None:
+        return None
+    return ArrivalNotes(store, group, layout, int(spec.finish.allowed_lateness.total_seconds() * 1000))

@@ -1,0 +1,146 @@
+"""Folders by time: which folder of ``partitionBy`` a partition path is in, and when that folder is over. Pure.
+
+A folder by time is a path down to the finest level by date: ``dt=2026-11-21/hr=05``, or ``country=DE/dt=2026-11-21``
+where other levels stand above. It is over at the last instant at which a clock on the wall of its time zone shows its
+time. So the hour that comes twice, when clocks are set back, is over after the second time, and a day on which an hour
+is left out is an hour shorter.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+from logpersister.manifest.partition_rule import PartitionRule
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.paths import DateStep, Granularity, make_layout
+from logpersister.records.zones import SECONDS_PER_DAY, day_offsets
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY_MS = SECONDS_PER_DAY * 1000
+_COMPONENT = (r"(\d{4}-\d{2}-\d{2})", r"(\d{2})", r"(\d{2})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TimeFolder:
+    """A folder by time."""
+
+    end: int
+    """Milliseconds since the epoch: no record whose time is this or a later one belongs into the folder."""
+    path: str
+    """Below the topic's folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeFolders:
+    """How the folders by time of a layout are named."""
+
+    timezone: str
+    granularity: Granularity
+    above: int
+    """Levels above the first level by date."""
+    levels: tuple[re.Pattern[str], ...]
+    """One for each level by date; their groups together are the components of a time."""
+    field: tuple[str, ...]
+    """Whose time it is; empty: the record's."""
+
+    @property
+    def depth(self) -> int:
+        """How many segments the path of a folder has."""
+        return self.above + len(self.levels)
+
+    def folder_of(self, path: str) -> TimeFolder | None:
+        """Return the folder that a partition path, or its first `depth` segments, stands for; None: none by time.
+
+        Quarantine is none, and so is the folder of records without a usable time.
+        """
+        segments = path.split("/")[: self.depth]
+        if len(segments) < self.depth or segments[0] == QUARANTINE:
+            return None
+        found = [level.fullmatch(segment) for level, segment in zip(self.levels, segments[self.above :], strict=True)]
+        components: list[str] = []
+        for match in found:
+            if match is None:
+                return None
+            components += match.groups()
+        local = _local(components)
+        if local is None:
+            return None
+        return TimeFolder(over_at(local + self.granularity.milliseconds, self.timezone), "/".join(segments))
+
+    def may_hold(self, path: str, after: int | None, until: int) -> bool:
+        """Whether a folder that ends in ``(after, until]`` may be in a folder or be the folder itself, by its date."""
+        segments = path.split("/")
+        if segments[0] == QUARANTINE:
+            return False
+        if len(segments) <= self.above:
+            return True
+        first = self.levels[0].fullmatch(segments[self.above])
+        day = None if first is None else _local(first.groups()[:1])
+        if day is None:
+            return False
+        ends_too_early = after is not None and over_at(day + _DAY_MS, self.timezone) <= after
+        return not ends_too_early and over_at(day, self.timezone) < until
+
+    def last_end(self, instant: int) -> int:
+        """Return when the last folder was over of those that are over at an instant (milliseconds since the epoch)."""
+        size, end = self.granularity.milliseconds, instant
+        local = instant + _offset(instant, self.timezone)
+        floor = local - local % size
+        while (end := over_at(floor, self.timezone)) > instant:
+            floor -= size
+        return end
+
+
+def time_folders(rules: Sequence[PartitionRule]) -> TimeFolders | None:
+    """Return the folders by time of ``partitionBy``; None: its levels by date do not stand together, or are none."""
+    steps = make_layout(rules).steps
+    dates = [place for place, step in enumerate(steps) if isinstance(step, DateStep)]
+    if len(dates) != 1:
+        return None
+    step = steps[dates[0]]
+    assert isinstance(step, DateStep)
+    patterns, said = [], 0
+    for level in step.levels:
+        components = "-".join(_COMPONENT[said : level.granularity.components])
+        patterns.append(re.compile(re.escape(level.prefix) + components, re.ASCII))
+        said = level.granularity.components
+    granularity = step.levels[-1].granularity
+    return TimeFolders(step.timezone, granularity, dates[0], tuple(patterns), step.field)
+
+
+@lru_cache(maxsize=4096)
+def over_at(local: int, timezone: str) -> int:
+    """Return the first instant from which on a clock on the wall never again shows a time before `local`.
+
+    `local` and what is returned are milliseconds, since 1970-01-01T00:00 on the wall and since the epoch.
+    """
+    day = local // _DAY_MS
+    latest = 0
+    for utc_day in range(day - 2, day + 3):
+        before, change, after = day_offsets(timezone, utc_day)
+        starts = utc_day * _DAY_MS, change * 1000
+        ends = change * 1000, (utc_day + 1) * _DAY_MS
+        for start, end, offset in zip(starts, ends, (before, after), strict=True):
+            last = min(end, local - offset * 1000)  # before this instant the wall shows less than `local`
+            if last > start:
+                latest = max(latest, last)
+    return latest
+
+
+def _offset(instant: int, timezone: str) -> int:
+    before, change, after = day_offsets(timezone, instant // _DAY_MS)
+    return (before if instant < change * 1000 else after) * 1000
+
+
+def _local(components: Sequence[str]) -> int | None:
+    """Return the time on the wall that the components of a path say; None: no calendar has it."""
+    try:
+        date = datetime.strptime(components[0], "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    hour, minute = (int(one) for one in [*components[1:], "0", "0"][:2])
+    if hour > 23 or minute > 59:
+        return None
+    return (date - _EPOCH + timedelta(hours=hour, minutes=minute)) // timedelta(milliseconds=1)

@@ -1,0 +1,209 @@
+"""Notes of finished folders, below ``_logpersister/``.
+
+They say up to when a topic is finished, what is in each folder, and which ranges have come into folders that may have
+been finished before. The first two are replaced only by whoever has read them before (compare-and-set by entity tag).
+So a process that has slept meanwhile cannot take anything back. A note of an arrival has a name by its content, and is
+never changed.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.storage import names
+from logpersister.storage.asking import ask_each
+from logpersister.storage.errors import StorageError
+from logpersister.storage.store import ObjectStore
+
+DIGEST_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FolderObject:
+    """An object in a finished folder."""
+
+    name: str
+    """Below the folder."""
+    partition: int
+    generation: int
+    start: Offset
+    records: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FolderContent:
+    """What a folder by time has in it."""
+
+    topic: str
+    path: str
+    """Of the folder, below that of the topic."""
+    end: str
+    """When its time is over (RFC 3339)."""
+    number: int
+    """From 1, with each change one more."""
+    offsets: Mapping[int, Offset]
+    """By partition: every record before it that belongs here is in one of the objects."""
+    objects: tuple[FolderObject, ...]
+    """Sorted."""
+    late_records: int = 0
+    """How many of the records came after the folder was finished."""
+
+    def document(self) -> dict[str, Any]:
+        """Return what the manifest of the folder says, too (docs/finish.md)."""
+        return {
+            "topic": self.topic,
+            "folder": self.path,
+            "end": self.end,
+            "number": self.number,
+            "records": sum(one.records for one in self.objects),
+            "bytes": sum(one.bytes for one in self.objects),
+            "lateRecords": self.late_records,
+            "offsets": {str(partition): offset for partition, offset in sorted(self.offsets.items())},
+            "objects": [
+                {
+                    "name": one.name,
+                    "partition": one.partition,
+                    "generation": one.generation,
+                    "start": one.start,
+                    "records": one.records,
+                    "bytes": one.bytes,
+                }
+                for one in self.objects
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A range with objects in folders that may have been finished before it was committed."""
+
+    range: Range
+    generation: int
+    folders: tuple[str, ...]
+    """Their paths below that of the topic, sorted."""
+
+    def key(self, prefix: str, group: str) -> str:
+        """Return the name of its note."""
+        digest = hashlib.sha256("\n".join(self.folders).encode()).hexdigest()[:DIGEST_DIGITS]
+        return names.arrival_key(prefix, group, self.range.partition, self.generation, self.range.start, digest)
+
+
+def finished_to(store: ObjectStore, group: str, topic: str) -> int | None:
+    """Return up to when folders are finished, in ms since the epoch; None: no folder is. Raises StorageError."""
+    found = _finished(store, group, topic)
+    return None if found is None else found[0]
+
+
+def finish_to(store: ObjectStore, group: str, topic: str, instant: int) -> None:
+    """Note that all folders that end at an instant or before it are finished; never takes anything back.
+
+    Raises StorageError.
+    """
+    key = names.finished_key(store.prefix, group, topic)
+    while True:
+        found = _finished(store, group, topic)
+        if found is not None and found[0] >= instant:
+            return
+        document = {"topic": topic, "finishedTo": instant}
+        if store.replace_json(key, document, None if found is None else found[1]):
+            return
+
+
+def _finished(store: ObjectStore, group: str, topic: str) -> tuple[int, str] | None:
+    key = names.finished_key(store.prefix, group, topic)
+    found = store.get_tagged(key)
+    if found is None:
+        return None
+    document, tag = found
+    if document.get("topic") != topic or not isinstance(document.get("finishedTo"), int):
+        raise _damaged(key, "does not say up to when folders are finished")
+    return int(document["finishedTo"]), tag
+
+
+def folder_content(store: ObjectStore, group: str, topic: str, path: str) -> tuple[FolderContent, str] | None:
+    """Return what is noted of a folder, with its entity tag; None: nothing. Raises StorageError."""
+    key = names.folder_key(store.prefix, group, topic, path)
+    found = store.get_tagged(key)
+    return None if found is None else (_content(key, found[0]), found[1])
+
+
+def put_folder_content(store: ObjectStore, group: str, content: FolderContent, tag: str | None) -> bool:
+    """Note what a folder has in the place of the note with an entity tag, or of none; False: another stands there."""
+    key = names.folder_key(store.prefix, group, content.topic, content.path)
+    return store.replace_json(key, content.document(), tag)
+
+
+def note_arrival(store: ObjectStore, group: str, arrival: Arrival) -> None:
+    """Note an arrival; the same note again replaces itself. Raises StorageError."""
+    store.put_json(
+        arrival.key(store.prefix, group),
+        {
+            "topic": arrival.range.partition.topic,
+            "partition": arrival.range.partition.partition,
+            "start": arrival.range.start,
+            "end": arrival.range.end,
+            "generation": arrival.generation,
+            "folders": list(arrival.folders),
+        },
+    )
+
+
+def list_arrivals(store: ObjectStore, group: str) -> Mapping[str, Sequence[str]]:
+    """Return the names of the notes of all arrivals, by topic. Raises StorageError."""
+    found: dict[str, list[str]] = {}
+    for listed in store.list_objects(names.arrivals_prefix(store.prefix, group)):
+        topic = names.arrival_topic(store.prefix, group, listed.key)
+        if topic is not None:
+            found.setdefault(topic, []).append(listed.key)
+    return found
+
+
+def read_arrivals(store: ObjectStore, keys: Iterable[str]) -> Iterator[tuple[str, Arrival]]:
+    """Yield arrivals with the names of their notes; those that are gone are left out. Raises StorageError."""
+    for key, document in ask_each(lambda key: (key, store.get_json(key)), keys):
+        if document is not None:
+            yield key, _arrival(key, document)
+
+
+def _content(key: str, document: Mapping[str, Any]) -> FolderContent:
+    try:
+        return FolderContent(
+            topic=str(document["topic"]),
+            path=str(document["folder"]),
+            end=str(document["end"]),
+            number=int(document["number"]),
+            offsets={int(partition): int(offset) for partition, offset in document["offsets"].items()},
+            objects=tuple(
+                FolderObject(
+                    str(one["name"]),
+                    int(one["partition"]),
+                    int(one["generation"]),
+                    int(one["start"]),
+                    int(one["records"]),
+                    int(one["bytes"]),
+                )
+                for one in document["objects"]
+            ),
+            late_records=int(document["lateRecords"]),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _damaged(key, f"does not say what a folder has in it ({error!r})") from None
+
+
+def _arrival(key: str, document: Mapping[str, Any]) -> Arrival:
+    try:
+        partition = TopicPartition(str(document["topic"]), int(document["partition"]))
+        return Arrival(
+            Range(partition, int(document["start"]), int(document["end"])),
+            int(document["generation"]),
+            tuple(str(folder) for folder in document["folders"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise _damaged(key, f"is not the note of an arrival ({error!r})") from None
+
+
+def _damaged(key: str, what: str) -> StorageError:
+    return StorageError("damaged", f"object {key!r} {what}; see who changed it, or delete it to have it made again")

@@ -1,0 +1,229 @@
+"""Finished folders: never early, each once, what comes late is told; also across partitions that come, and SIGKILL."""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from examples import finished_folders
+from logpersister.cli import main
+from tests.integration.harness.process import MemberProcess
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify, kinds
+from tests.stack import MinioServer
+from tests.stack.topics import add_partitions
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(900)
+
+HOUR_MS = 3_600_000
+MINUTE_MS = 60_000
+MIDNIGHT_MS = int(datetime(2026, 3, 28, tzinfo=UTC).timestamp() * 1000)
+BY_HOUR = [{"date": {"granularity": level}} for level in ("day", "hour")]
+
+
+def hour(number: int) -> str:
+    return f"dt=2026-03-28/hr={number:02d}"
+
+
+class Finishing:
+    """A topic whose folders by hour are finished; ten minutes of lateness are allowed."""
+
+    def __init__(self, scene: Scene, s3: "S3Client", bucket: str, topic: str) -> None:
+        self.scene = scene
+        self.topic = topic
+        self._s3 = s3
+        self.bucket = bucket
+
+    def manifest(self, idle_after: str = "1h") -> Path:
+        return self.scene.manifest(
+            kafka={"topics": [self.topic]},
+            output={"partitionBy": BY_HOUR},
+            finish={
+                "policy": ["successFile", "manifest", "done"],
+                "allowedLateness": "10m",
+                "idleAfter": idle_after,
+            },
+        )
+
+    def write(self, partition: int, hours: float, count: int = 1) -> None:
+        """Write records of a time, in hours since midnight."""
+        at = MIDNIGHT_MS + int(hours * HOUR_MS)
+        self.scene.workload.write(self.topic, count, partitions=[partition], timestamp=lambda _: at)
+
+    def keys(self) -> dict[str, set[str]]:
+        """Return what is in each folder beside records, by folder."""
+        listed = self._s3.list_objects_v2(Bucket=self.bucket, Prefix=f"raw/{self.topic}/").get("Contents", [])
+        found: dict[str, set[str]] = {}
+        for one in listed:
+            folder, _, name = one["Key"].removeprefix(f"raw/{self.topic}/").rpartition("/")
+            if name[0] in "_.":
+                found.setdefault(folder, set()).add(name)
+        return found
+
+    def content(self, folder: str) -> Mapping[str, Any]:
+        """Return the manifest of a folder, after it was compared with what is there."""
+        key = f"raw/{self.topic}/{folder}/_manifest.json"
+        document: dict[str, Any] = json.loads(self._s3.get_object(Bucket=self.bucket, Key=key)["Body"].read())
+        there = [one for one in self.scene.bucket.objects(self.topic) if one.path == folder]
+        assert {one["name"]: (one["records"], one["bytes"]) for one in document["objects"]} == {
+            one.key.rpartition("/")[2]: (len(one.values), one.size) for one in there
+        }
+        assert document["records"] == sum(len(one.values) for one in there)
+        return document
+
+    def arrivals(self) -> list[list[str]]:
+        """Return the folders of each note of an arrival."""
+        prefix = f"raw/_logpersister/{self.scene.group.name}/arrivals/"
+        keys = [one["Key"] for one in self._s3.list_objects_v2(Bucket=self.bucket, Prefix=prefix).get("Contents", [])]
+        bodies = [self._s3.get_object(Bucket=self.bucket, Key=key)["Body"].read() for key in keys]
+        return [json.loads(body)["folders"] for body in bodies]
+
+
+@pytest.fixture
+def finishing(scene: Scene, s3: "S3Client", bucket: str, topic: CreateTopic) -> Finishing:
+    return Finishing(scene, s3, bucket, topic(2))
+
+
+def wait_for(member: MemberProcess, reason: str, folder: str) -> None:
+    """Wait until a member says what its oldest folder waits for."""
+
+    def told() -> bool:
+        waiting = (member.status().get("finish") or {}).get("waiting", {}).get("first", [])
+        return any(one["folder"] == folder and reason in one["reason"] for one in waiting)
+
+    member.wait(f"{folder} waits: {reason}", told)
+
+
+def assert_read_by_the_example(
+    finishing: Finishing,
+    directory: Path,
+    minio: MinioServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Run the example twice: it tells each number of a folder once."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", minio.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", minio.secret_key)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    options = ["--bucket", finishing.bucket, "--topic", f"raw/{finishing.topic}", "--endpoint", minio.endpoint]
+    monkeypatch.setattr("sys.argv", ["finished_folders", *options, "--state", str(directory / "seen.json")])
+    capsys.readouterr()
+    assert finished_folders.main() == 0
+    told = capsys.readouterr().out.splitlines()
+    numbers = [line for line in told if " number " in line]
+    assert numbers == [
+        f"raw/{finishing.topic}/{hour(number)} number {content['number']}: {content['records']} records in"
+        for number in range(3)
+        for content in [finishing.content(hour(number))]
+    ]
+    assert sum(line.startswith("  s3://") for line in told) == len(told) - 3 > 3
+    assert finished_folders.main() == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_folders_are_finished_when_all_partitions_have_passed(
+    finishing: Finishing,
+    scene: Scene,
+    verify: Verify,
+    tmp_path: Path,
+    minio: MinioServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    every = {"_SUCCESS", "_manifest.json", ".0.done", ".1.done"}
+    manifest = finishing.manifest()
+    member = scene.member(manifest)
+
+    finishing.write(0, 0.5, count=10)
+    finishing.write(1, 0.5, count=5)
+    finishing.write(0, 1 + 9 / 60)
+    finishing.write(1, 2)
+    wait_for(member, "partition 0 has no record of 2026-03-28T01:10:00Z or later, and is idle", hour(0))
+    assert finishing.keys() == {}
+
+    finishing.write(0, 1 + 10 / 60)
+    member.wait("the first hour is finished", lambda: finishing.keys() == {hour(0): every})
+    content = finishing.content(hour(0))
+    assert (content["number"], content["records"], content["lateRecords"]) == (1, 15, 0)
+    assert content["end"] == "2026-03-28T01:00:00Z"
+    assert content["offsets"] in ({"0": 11, "1": 6}, {"0": 12, "1": 6}), "what has passed the end need not be stored"
+
+    finishing.write(1, 0.75, count=3)  # time goes back
+    member.wait("the late records are told", lambda: member.status()["finish"]["lateRecords"] == 3)
+    content = finishing.content(hour(0))
+    assert (content["number"], content["records"], content["lateRecords"]) == (2, 18, 3)
+    member.wait("their note is deleted", lambda: [hour(0)] not in finishing.arrivals())
+
+    member.kill()
+    member.wait_gone()
+    add_partitions(scene.kafka.bootstrap, finishing.topic, 3)
+    finishing.write(0, 3.5)
+    finishing.write(1, 3.5)
+    finishing.write(2, 1.5, count=7)
+    after = scene.member(manifest)
+    wait_for(after, "partition 2 has no record of 2026-03-28T02:10:00Z or later", hour(1))
+    assert finishing.keys() == {hour(0): every}
+    finishing.write(2, 4)
+    after.wait("both are finished", lambda: finishing.keys().keys() == {hour(0), hour(1), hour(2)})
+    assert [finishing.content(hour(it))["number"] for it in range(3)] == [2, 1, 1]
+    assert finishing.content(hour(1))["records"] == 9
+    assert [one["folder"] for one in after.events("folder.finished")] == [hour(1), hour(2)]
+    assert after.events("duty.failed") == member.events("duty.failed") == []
+    finished = {hour(0), hour(1), hour(2)}
+    after.wait("notes are deleted", lambda: not any(finished.issuperset(one) for one in finishing.arrivals()))
+    assert_read_by_the_example(finishing, tmp_path, minio, monkeypatch, capsys)
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert after.metrics()[f'logpersister_finished_folders_total{{topic="{finishing.topic}"}}'] == 2
+    scene.assert_stored(finishing.topic)
+
+
+def test_idle_partitions_do_not_hold_folders_back(finishing: Finishing, scene: Scene) -> None:
+    """One partition has no record at all, the other stops within an hour. What is old comes late, in a new folder."""
+    finishing.write(0, 5.5, count=4)
+    member = scene.member(finishing.manifest(idle_after="3s"))
+    member.wait("the folder is finished", lambda: "_SUCCESS" in finishing.keys().get(hour(5), set()))
+    assert finishing.content(hour(5))["offsets"] == {"0": 4, "1": 0}
+
+    finishing.write(1, 2)
+    member.wait("the late record is told", lambda: member.status()["finish"]["lateRecords"] == 1)
+    content = finishing.content(hour(2))
+    assert (content["number"], content["lateRecords"], content["offsets"]) == (1, 1, {"0": 4, "1": 1})
+    assert "_SUCCESS" in finishing.keys()[hour(2)]
+    member.terminate()
+    assert member.wait_end() == 0
+
+
+def test_by_hand(finishing: Finishing, scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    """While no member works: why not, what would be, and then it is done."""
+    finishing.write(0, 5.5, count=4)
+    manifest = finishing.manifest()
+    member = scene.member(manifest)
+    wait_for(member, "and is idle for", hour(5))
+    member.terminate()
+    assert member.wait_end() == 0
+
+    def finish(*options: str) -> tuple[str, str, Mapping[str, str]]:
+        capsys.readouterr()
+        assert main(["finish", "-f", str(manifest), "--json", *options]) == 0
+        ((topic,),) = [json.loads(capsys.readouterr().out)["topics"]]
+        (folder,) = topic["folders"]
+        return folder["folder"], folder["state"], folder["waitsFor"]
+
+    folder, state, waits = finish()
+    assert (folder, state, set(waits)) == (hour(5), "waits", {"0", "1"})
+    assert "has no record of 2026-03-28T06:10:00Z or later" in waits["1"]
+    assert finish("--assume-idle", "--dry-run")[1] == "finished-now"
+    assert finishing.keys() == {}
+    assert finish("--assume-idle")[1] == "finished-now"
+    assert "_SUCCESS" in finishing.keys()[hour(5)]
+    assert finish("--from", "2026-03-28T00:00:00Z")[1:] == ("finished", {})
+    assert main(["finish", "-f", str(manifest)]) == 0
+    assert capsys.readouterr().out == "0 folders finished\n"

@@ -1,0 +1,218 @@
+"""Random histories of a topic: records in and out of order, commits, deaths, zombies, new partitions, generations.
+
+The oracle shares no decision with the product: it knows every record, and what each number of a folder has said.
+"""
+
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.plan.intents import CommittedOffset
+from logpersister.ranges import Range, TopicPartition
+from tests.examples import examples
+from tests.unit.finish.world import HOUR_MS, MIDNIGHT_MS, MINUTE_MS, TOPIC, FakePartition, World
+
+LATENESS_MS = 10 * MINUTE_MS
+STEPS = 120
+
+
+class KilledError(Exception):
+    """The process dies."""
+
+
+class History:
+    """One history: what happens next is by chance, what must hold is checked after each step."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.world = World(partitions=self.chance.choice([1, 2, 3]))
+        self.world.at(0)
+        self.hours = 0.0
+        self.contents: dict[tuple[str, int], Any] = {}
+        self.finished: set[str] = set()
+        self.skew = {number: self.chance.choice([0, 0, 0.05, 1]) for number in range(6)}
+        """By how many hours the records of a partition may be behind."""
+
+    def step(self) -> None:
+        actions: list[Callable[[], None]] = [self.produce] * 6 + [self.store] * 5 + [self.look] * 5
+        actions += [self.pass_time] * 4 + [
+            self.die,
+            self.sleep,
+            self.add_partition,
+            self.upgrade,
+            self.store_uncommitted,
+        ]
+        self.chance.choice(actions)()
+        self.check()
+
+    def produce(self) -> None:
+        number = self.chance.choice(list(self.world.partitions))
+        behind = self.chance.choice([0, 0, 0, self.skew[number], 3])
+        future = self.chance.choice([0, 0, 0, 0, 0, 0, 0, 0, 0, 5])
+        for _ in range(self.chance.randrange(1, 4)):
+            self.world.produce(number, max(0.0, self.hours - behind * self.chance.random() + future))
+
+    def store(self) -> None:
+        number = self.chance.choice(list(self.world.partitions))
+        of = self.world.partitions[number]
+        start = of.committed.offset if of.committed is not None else 0
+        if start < len(of.times):
+            self.world.store_range(number, self.chance.randint(start + 1, len(of.times)))
+
+    def store_uncommitted(self) -> None:
+        """Execute a range whose commit comes later, or never: then it is executed again with the same end."""
+        number = self.chance.choice(list(self.world.partitions))
+        of = self.world.partitions[number]
+        start = of.committed.offset if of.committed is not None else 0
+        if start < len(of.times):
+            end = self.chance.randint(start + 1, len(of.times))
+            self.world.store_range(number, end, commit=False)
+            for _ in range(self.chance.randrange(3)):
+                self.chance.choice([self.look, self.pass_time])()
+            self.world.store_range(number, end)
+
+    def look(self) -> None:
+        if self.chance.random() < 0.2:  # the coordinator shows what was true before
+            partition = self.world.partitions[self.chance.choice(list(self.world.partitions))]
+            real = partition.committed
+            if real is not None and real.metadata is not None and real.metadata.generation == self.world.generation:
+                stored = sorted({0, *(end for end in self.ends_of(partition) if end <= real.offset)})
+                partition.committed = CommittedOffset(self.chance.choice(stored), real.metadata)
+            self.world.look()
+            partition.committed = real
+        else:
+            self.world.look()
+
+    def ends_of(self, partition: FakePartition) -> list[int]:
+        number = next(it for it, one in self.world.partitions.items() if one is partition)
+        return [
+            facts.range.end
+            for facts in self.world.store.objects.values()
+            if facts is not None and facts.range.partition.partition == number
+        ]
+
+    def pass_time(self) -> None:
+        self.hours += self.chance.choice([0.05, 0.2, 0.6, 1.5])
+        self.world.at(self.hours)
+
+    def die(self) -> None:
+        self.before_write(self.kill)
+        try:
+            self.world.look()
+        except KilledError:
+            self.world.finisher = self.world.new_finisher()
+        self.world.store.before_write = lambda: None
+
+    def kill(self) -> None:
+        raise KilledError
+
+    def sleep(self) -> None:
+        """A process stands still before a write, another one works meanwhile, then it goes on."""
+        successor = self.world.new_finisher()
+
+        def meanwhile() -> None:
+            for _ in range(self.chance.randrange(1, 4)):
+                self.chance.choice([self.produce, self.store, self.pass_time])()
+                self.world.look(successor)
+
+        self.before_write(meanwhile)
+        self.world.look()
+        self.world.store.before_write = lambda: None
+        self.world.finisher = successor
+
+    def before_write(self, happens: Callable[[], None]) -> None:
+        left = [self.chance.randrange(6)]
+
+        def hook() -> None:
+            left[0] -= 1
+            if left[0] < 0:
+                self.world.store.before_write = lambda: None
+                happens()
+
+        self.world.store.before_write = hook
+
+    def add_partition(self) -> None:
+        if len(self.world.partitions) < 5:
+            self.world.partitions[len(self.world.partitions)] = FakePartition()
+
+    def upgrade(self) -> None:
+        self.world.generation += 1
+
+    # the oracle
+
+    def check(self) -> None:
+        for key, (document, _) in self.world.store.documents.items():
+            if key.endswith(("_manifest.json", ".json")) and "objects" in document:
+                said = self.contents.setdefault((document["folder"], document["number"]), document)
+                assert said == document, "a number has one content"
+        for folder in set(self.world.finished()) - self.finished:
+            self.finished.add(folder)
+            self.check_not_early(folder)
+
+    def check_not_early(self, folder: str) -> None:
+        """No record that belongs here is left unstored, except behind one that has passed the lateness: it is late."""
+        end = end_of(folder)
+        now = self.world.seconds * 1000
+        assert now >= end + LATENESS_MS
+        for partition in self.world.partitions.values():
+            stored = 0 if partition.committed is None else partition.committed.offset
+            for offset, time in enumerate(partition.times):
+                if end + LATENESS_MS <= time <= now:
+                    break
+                assert not (end - HOUR_MS <= time < end and offset >= stored), f"{folder} is early"
+
+    def end(self) -> None:
+        """Let everything be stored, pass and be looked at; then every record must be told in its folder."""
+        for number, partition in self.world.partitions.items():
+            partition.times.append(MIDNIGHT_MS + int((self.hours + 8) * HOUR_MS))
+            self.world.store_range(number)
+        self.hours += 9
+        for _ in range(4):
+            self.world.at(self.hours)
+            self.world.look()
+            self.hours += 1.1
+        expected: dict[str, int] = {}
+        for partition in self.world.partitions.values():
+            for time in partition.times:
+                moment = datetime.fromtimestamp(time / 1000, UTC)
+                expected.setdefault(f"dt={moment:%Y-%m-%d}/hr={moment:%H}", 0)
+                expected[f"dt={moment:%Y-%m-%d}/hr={moment:%H}"] += 1
+        assert set(self.world.finished()) == set(expected)
+        assert {folder: self.world.content(folder)["records"] for folder in expected} == expected
+        assert self.world.arrivals() == 0
+
+
+def end_of(folder: str) -> int:
+    return int(datetime.strptime(f"{folder} +0000", "dt=%Y-%m-%d/hr=%H %z").timestamp() * 1000) + HOUR_MS
+
+
+@pytest.mark.slow
+@examples(150)
+@given(st.integers(0, 1 << 32))
+def test_never_early_each_number_once_and_nothing_forgotten(seed: int) -> None:
+    history = History(seed)
+    for _ in range(STEPS):
+        history.step()
+    history.end()
+
+
+def test_the_oracle_finds_what_is_early() -> None:
+    history = History(1)
+    history.world.produce(0, 0.5, 0.6, 3)
+    history.world.at(5)
+    history.world.store_range(0, 1)
+    history.world.store.put_marker(f"raw/{TOPIC}/dt=2026-03-28/hr=00/_SUCCESS")
+    with pytest.raises(AssertionError, match="early"):
+        history.check()
+
+
+def test_the_world_has_ranges_as_members_write_them() -> None:
+    world = World()
+    world.produce(0, 0.5, 1.5)
+    world.write_objects(Range(TopicPartition(TOPIC, 0), 0, 2))
+    assert len(world.store.objects) == 2

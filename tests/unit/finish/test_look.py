@@ -1,0 +1,406 @@
+"""Which folders are finished when: partitions, idleness, late records, other processes; in a world in memory."""
+
+import copy
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+
+import pytest
+
+from logpersister.finish.by_hand import State, judge
+from logpersister.finish.positions import NotKnownError
+from logpersister.plan.intents import CommittedOffset, OffsetMetadata
+from logpersister.ranges import Range, TopicPartition
+from tests.unit.finish.world import HOUR_MS, MIDNIGHT_MS, TOPIC, World, hour
+
+
+def hours_later(world: World, hours: float) -> list[str]:
+    world.at(hours)
+    world.look()
+    return world.finished()
+
+
+def test_a_folder_is_finished_when_every_partition_has_passed_its_end_and_the_lateness() -> None:
+    world = World(partitions=2)
+    world.produce(0, 0.5, 1 + 10 / 60)
+    world.produce(1, 0.5, 1 + 9 / 60)
+    world.store_range(0)
+    world.store_range(1)
+    world.at(1.5)
+    look = world.look()
+    assert (look.finished, world.finished(), look.waiting and look.waiting.path) == ([], [], hour(0))
+    assert look.reason == (
+        "partition 1 has no record of 2026-03-28T01:10:00Z or later, and is idle for 0 of 3600 seconds"
+    )
+    world.produce(1, 1 + 10 / 60)
+    assert hours_later(world, 1.5) == [hour(0)], "that record itself need not be stored"
+
+
+def test_not_before_what_is_earlier_is_stored() -> None:
+    world = World()
+    world.produce(0, 0.5, 0.6, 1.5)
+    world.store_range(0, 1)
+    world.at(2)
+    look = world.look()
+    assert look.reason == "partition 0 is stored up to offset 1 of 3, and records before offset 2 are earlier"
+    world.store_range(0, 2)
+    assert hours_later(world, 2) == [hour(0)]
+    assert world.content(hour(0)) == {
+        "topic": TOPIC,
+        "folder": hour(0),
+        "end": "2026-03-28T01:00:00Z",
+        "number": 1,
+        "records": 2,
+        "bytes": 20,
+        "lateRecords": 0,
+        "offsets": {"0": 2},
+        "objects": [
+            {
+                "name": f"1_0_{start:020d}.txt.gz",
+                "partition": 0,
+                "generation": 1,
+                "start": start,
+                "records": 1,
+                "bytes": 10,
+            }
+            for start in (0, 1)
+        ],
+    }
+
+
+def test_not_before_the_clock_has_passed_the_end_and_the_lateness() -> None:
+    world = World()
+    world.produce(0, 0.5, 1.2)
+    world.store_range(0)
+    assert hours_later(world, 1 + 9.9 / 60) == []
+    assert hours_later(world, 1 + 10 / 60) == [], "there is a record of a time that has not come"
+    assert hours_later(world, 1.2) == [hour(0)]
+
+
+def test_the_manifest_and_the_marks_are_there_before_the_success_file() -> None:
+    world = World(partitions=2)
+    world.produce(0, 0.5, 2)
+    world.produce(1, 2)
+    world.store_range(0)
+    world.store_range(1)
+    hours_later(world, 2)
+    names = [key.rpartition("/")[2] for key in world.store.written if f"raw/{TOPIC}/" in key]
+    assert names == ["_manifest.json", ".0.done", ".1.done", "_SUCCESS"]
+    assert "finished" in world.store.written[-1], "noted last, so that who dies before it does all of it again"
+
+
+@pytest.mark.parametrize("records", [[], [0.2]])
+def test_an_idle_partition_holds_a_folder_back_for_a_while(records: list[float]) -> None:
+    """One that has no record, and one that has none any more."""
+    world = World(partitions=2)
+    world.produce(0, 0.5, 1.5)
+    world.produce(1, *records)
+    world.store_range(0)
+    world.store_range(1)
+    assert [hours_later(world, at) for at in (1.5, 2, 2.49)] == [[], [], []]
+    assert hours_later(world, 2.5) == [hour(0), hour(1)], "an hour after both were seen first"
+
+
+def test_a_partition_with_records_that_are_not_stored_is_not_idle() -> None:
+    world = World(partitions=2)
+    world.produce(0, 0.5, 1.5)
+    world.produce(1, 0.2)
+    world.store_range(0)
+    assert [hours_later(world, at) for at in (1.5, 12)] == [[], []]
+    world.store_range(1)
+    assert hours_later(world, 12) == [hour(0), hour(1)]
+
+
+def test_who_takes_over_watches_idle_partitions_anew() -> None:
+    world = World(partitions=2)
+    world.produce(0, 0.5, 1.5)
+    world.store_range(0)
+    hours_later(world, 1.5)
+    world.finisher = world.new_finisher()
+    assert [hours_later(world, at) for at in (2.5, 3.4)] == [[], []]
+    assert hours_later(world, 3.5) == [hour(0), hour(1)]
+
+
+def test_the_current_folder_of_a_topic_that_stops_is_finished_after_its_end_only() -> None:
+    world = World()
+    world.produce(0, 5.1)
+    world.store_range(0)
+    assert [hours_later(world, at) for at in (5.2, 6.1)] == [[], []]
+    assert [hours_later(world, at) for at in (6.2, 7.1, 7.2)] == [[], [], [hour(5)]]
+
+
+def test_a_record_from_the_future_proves_nothing_before_its_time() -> None:
+    world = World()
+    world.produce(0, 0.5, 24 * 365 * 50, 0.6)
+    world.store_range(0, 2)
+    world.at(3)
+    assert world.look().reason == "partition 0 is stored up to offset 2 of 3"
+    world.store_range(0)
+    world.at(3)
+    assert "from the future (offset 1, 2076-03-15T00:00:00Z)" in world.look().reason
+    assert hours_later(world, 4) == [hour(0)], "it is idle by now"
+
+
+def test_a_partition_that_comes_holds_back_what_is_not_finished_yet() -> None:
+    world = World()
+    world.produce(0, 0.5, 1.5, 3)
+    world.store_range(0)
+    world.at(2)
+    world.look()
+    assert world.finished() == [hour(0)]
+    world.partitions[1] = type(world.partitions[0])()
+    world.produce(1, 1.5)
+    world.at(3)
+    assert world.look().reason == "partition 1 has no committed offset of this group yet"
+    world.produce(1, 3)
+    world.store_range(1)
+    assert hours_later(world, 3) == [hour(0), hour(1)]
+
+
+def test_late_records_give_the_content_a_higher_number_and_are_counted_once() -> None:
+    world = World()
+    world.produce(0, 0.5, 2)
+    world.store_range(0)
+    hours_later(world, 2)
+    world.produce(0, 0.7, 0.8, 0.3)
+    world.store_range(0)
+    look = world.look()
+    assert [(one.folder.path, one.published.late_records) for one in look.late] == [(hour(0), 3)]
+    content = world.content(hour(0))
+    assert (content["number"], content["records"], content["lateRecords"]) == (2, 4, 3)
+    assert content["offsets"] == {"0": 5}
+    assert world.arrivals() == 0
+    assert world.look().late == []
+
+
+def test_a_late_record_may_make_a_folder() -> None:
+    world = World()
+    world.produce(0, 2.5, 4)
+    world.store_range(0)
+    assert hours_later(world, 4) == [hour(2)]
+    world.produce(0, 0.5)
+    world.store_range(0)
+    world.look()
+    assert world.finished() == [hour(0), hour(2)]
+    assert (world.content(hour(0))["number"], world.content(hour(0))["lateRecords"]) == (1, 1)
+
+
+def test_what_is_stored_and_not_committed_is_told_once_it_is() -> None:
+    """Its task has stored it before the folder could be finished, and left no note; whoever lists the folder does."""
+    world = World()
+    world.produce(0, 0.5, 2)
+    world.store_range(0)
+    world.produce(0, 0.7)
+    world.at(0.75)
+    world.write_objects(Range(TopicPartition(TOPIC, 0), 2, 3))
+    assert world.arrivals() == 0
+    assert hours_later(world, 2) == [hour(0)]
+    assert (world.content(hour(0))["records"], world.arrivals()) == (1, 1)
+    world.look()
+    assert world.arrivals() == 1, "it is not committed yet"
+    world.commit(0, 3)
+    world.look()
+    assert (world.content(hour(0))["records"], world.arrivals()) == (2, 0)
+
+
+def test_a_backlog_is_finished_folder_by_folder_and_its_arrivals_are_not_late() -> None:
+    world = World()
+    world.at(100)
+    for number in range(30):
+        world.produce(0, number, number + 0.5)
+        world.store_range(0)
+        world.look()
+    assert world.finished() == [hour(number) for number in range(28 + 1)]
+    assert all(world.content(hour(number))["lateRecords"] == 0 for number in range(29))
+    assert world.arrivals() == 1, "that of the folder which is not finished"
+
+
+def test_many_folders_take_several_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("logpersister.finish.look.MOST_FOLDERS", 4)
+    world = World()
+    world.produce(0, *range(10), 20)
+    world.store_range(0)
+    world.at(20)
+    assert [world.look().more for _ in range(3)] == [True, True, False]
+    assert len(world.finished()) == 10
+    assert world.look().settled_to is not None
+
+
+def test_nothing_is_asked_when_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.produce(0, 0.5, 2)
+    world.store_range(0)
+    hours_later(world, 2)
+    monkeypatch.setattr(world, "describe", None)
+    assert world.look().settled_to == MIDNIGHT_MS + HOUR_MS
+    before = world.store.listings
+    world.look()
+    assert world.store.listings - before <= 3, "arrivals, days, hours of one day"
+
+
+def test_a_generation_that_replays_adds_its_objects() -> None:
+    world = World()
+    world.produce(0, 0.5, 2)
+    world.store_range(0)
+    hours_later(world, 2)
+    world.generation = 2
+    world.partitions[0].committed = CommittedOffset(0, OffsetMetadata("id", 2))
+    world.store_range(0)
+    world.look()
+    content = world.content(hour(0))
+    assert [(one["generation"], one["start"]) for one in content["objects"]] == [(1, 0), (2, 0)]
+    assert (content["number"], content["offsets"]) == (2, {"0": 2})
+
+
+def test_an_upgrade_in_the_middle_of_a_folder() -> None:
+    world = World()
+    world.produce(0, 0.2, 0.4, 2)
+    world.store_range(0, 1)
+    world.generation = 2
+    world.store_range(0)
+    assert hours_later(world, 2) == [hour(0)]
+    assert [one["generation"] for one in world.content(hour(0))["objects"]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "committed", [None, CommittedOffset(3, None), CommittedOffset(3, OffsetMetadata("another topic", 1))]
+)
+def test_an_offset_that_is_not_ours_says_nothing(committed: CommittedOffset | None) -> None:
+    world = World()
+    world.produce(0, 0.5, 0.6, 2)
+    world.store_range(0)
+    world.partitions[0].committed = committed
+    assert hours_later(world, 2) == []
+
+
+def test_a_stale_offset_only_delays() -> None:
+    world = World()
+    world.produce(0, 0.5, 0.6, 2)
+    world.store_range(0, 1)
+    stale = copy.copy(world.partitions[0].committed)
+    world.store_range(0)
+    world.at(2)
+    now = world.partitions[0].committed
+    world.partitions[0].committed = stale
+    assert world.look().finished == []
+    world.partitions[0].committed = now
+    assert hours_later(world, 2) == [hour(0)]
+    world.partitions[0].committed = stale
+    world.look(world.new_finisher())
+    assert (world.content(hour(0))["number"], world.content(hour(0))["records"]) == (1, 2)
+
+
+class KilledError(Exception):
+    """The process dies."""
+
+
+def test_whoever_dies_anywhere_is_followed_by_one_that_ends_it() -> None:
+    """Killed before each single write in turn: each number once, the same content, the note deleted."""
+
+    def scene() -> World:
+        world = World()
+        world.produce(0, 0.5, 0.6, 1.5, 3)
+        world.store_range(0)
+        hours_later(world, 1.8)
+        world.produce(0, 0.7)
+        world.store_range(0)
+        return world
+
+    whole = scene()
+    before_write(whole, -1, lambda: None)
+    hours_later(whole, 3)
+    writes = len(whole.store.written) - len(scene().store.written)
+    assert writes > 8
+    for alive in range(writes):
+        world = scene()
+        before_write(world, alive, killed)
+        with pytest.raises(KilledError):
+            hours_later(world, 3)
+        world.look(world.new_finisher())
+        for folder in (hour(0), hour(1)):
+            assert world.content(folder) == whole.content(folder)
+        assert (world.finished(), world.arrivals()) == (whole.finished(), 0)
+
+
+def killed() -> None:
+    raise KilledError
+
+
+def test_a_zombie_takes_nothing_back() -> None:
+    """It stands still before each single write in turn, while others finish the folder and take in what is late."""
+
+    def scene() -> World:
+        world = World()
+        world.produce(0, 0.5, 2)
+        world.store_range(0)
+        world.at(2)
+        return world
+
+    def others_work(world: World) -> None:
+        world.look(world.new_finisher())
+        world.produce(0, 0.7, 3)
+        world.store_range(0)
+        world.look(world.new_finisher())
+        assert world.content(hour(0))["number"] == 2
+
+    whole = scene()
+    whole.look()
+    for before in range(len(whole.store.written)):
+        world = scene()
+        before_write(world, before, partial(others_work, world))
+        world.look(world.new_finisher())
+        content = world.content(hour(0))
+        assert (content["number"], content["records"], content["lateRecords"]) == (2, 2, 1), before
+        world.look(world.new_finisher())
+        assert world.content(hour(0)) == content
+
+
+def before_write(world: World, number: int, happens: Callable[[], None]) -> None:
+    """Let something happen before a write, by its number from now; only once."""
+    numbers = count()
+
+    def hook() -> None:
+        if next(numbers) == number:
+            world.store.before_write = lambda: None
+            happens()
+
+    world.store.before_write = hook
+
+
+def test_a_topic_that_is_gone_is_told() -> None:
+    world = World()
+    world.produce(0, 0.5, 2)
+    world.store_range(0)
+    world.describe = lambda topics: {}  # type: ignore[method-assign]
+    with pytest.raises(NotKnownError, match="topic clicks does not exist"):
+        hours_later(world, 2)
+
+
+def test_by_hand_with_reasons() -> None:
+    world = World(partitions=2)
+    world.produce(0, 0.5, 1.5, 2.5)
+    world.produce(1, 1.2)
+    world.store_range(0)
+    world.store_range(1)
+    world.at(2.6)
+    (first, second, third) = judge(world.finisher, dry_run=True)
+    assert (first.state, second.state, third.state) == (State.NOW, State.WAITS, State.OPEN)
+    assert list(second.reasons) == [1]
+    assert third.reason == "until 2026-03-28T03:10:00Z by the clock"
+    assert world.finished() == []
+
+    states = [one.state for one in judge(world.new_finisher(assume_idle=True))]
+    assert (states, world.finished()) == ([State.NOW, State.NOW, State.OPEN], [hour(0), hour(1)])
+    assert [one.state for one in judge(world.finisher)] == [State.OPEN]
+
+
+def test_by_hand_for_a_span_that_is_finished() -> None:
+    world = World()
+    world.produce(0, 0.5, 1.5, 3)
+    world.store_range(0)
+    hours_later(world, 3)
+    world.store.delete(f"raw/{TOPIC}/{hour(0)}/_SUCCESS")
+    start, end = MIDNIGHT_MS, MIDNIGHT_MS + HOUR_MS
+    (only,) = judge(world.finisher, since=start, until=end)
+    assert (only.state, only.published and only.published.number) == (State.FINISHED, 1)
+    assert world.finished() == [hour(0), hour(1)], "it is put again"

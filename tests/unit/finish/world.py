@@ -1,0 +1,229 @@
+"""A topic in Kafka, a group that stores it, and its bucket, in memory; with clocks that a test moves."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from logpersister.finish.look import Look, TopicFolders
+from logpersister.group.answers import Answer, Registered, TopicDescription
+from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.partition_rule import PartitionRule
+from logpersister.pipeline.arrivals import ArrivalNotes
+from logpersister.pipeline.work import ObjectWritten, RangeWork
+from logpersister.plan.intents import CommittedOffset, OffsetMetadata
+from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.records.time_folders import time_folders
+from logpersister.storage.facts import ObjectFacts
+from logpersister.storage.finished import list_arrivals
+from logpersister.storage.names import object_key
+from logpersister.storage.store import ListedObject, ObjectStore
+
+TOPIC, GROUP, TOPIC_ID = "clicks", "g", "id"
+HOUR_MS = 3_600_000
+MINUTE_MS = 60_000
+MIDNIGHT = datetime(2026, 3, 28, tzinfo=UTC)
+MIDNIGHT_MS = int(MIDNIGHT.timestamp() * 1000)
+RULES = [PartitionRule.model_validate({"date": {"granularity": one}}) for one in ("day", "hour")]
+SPEC = FinishSpec.model_validate(
+    {"policy": ["successFile", "manifest", "done"], "allowedLateness": "10m", "idleAfter": "1h"}
+)
+
+
+def hour(number: int) -> str:
+    return f"dt=2026-03-{28 + number // 24}/hr={number % 24:02d}"
+
+
+class FakeStore:
+    """A bucket; answers as `ObjectStore`."""
+
+    prefix = "raw"
+
+    def __init__(self) -> None:
+        self.objects: dict[str, ObjectFacts | None] = {}
+        self.documents: dict[str, tuple[dict[str, Any], str]] = {}
+        self.listings = 0
+        self.tags = 0
+        self.written: list[str] = []
+        """Names of documents and markers, in the order in which they were written."""
+        self.before_write: Callable[[], None] = lambda: None
+        """A test may let something happen here."""
+
+    def put_object(self, key: str, facts: ObjectFacts) -> None:
+        self.objects[key] = facts
+
+    def list_objects(self, prefix: str) -> Iterator[ListedObject]:
+        self.listings += 1
+        for key in sorted([*self.objects, *self.documents]):
+            if key.startswith(prefix):
+                facts = self.objects.get(key)
+                yield ListedObject(key, 0 if facts is None else 10 * facts.records, MIDNIGHT)
+
+    def folders(self, prefix: str) -> Iterator[str]:
+        self.listings += 1
+        inner = {key.removeprefix(prefix) for key in [*self.objects, *self.documents] if key.startswith(prefix)}
+        yield from sorted({f"{prefix}{key.partition('/')[0]}/" for key in inner if "/" in key})
+
+    def facts(self, key: str) -> ObjectFacts | None:
+        return self.objects.get(key)
+
+    def get_tagged(self, key: str) -> tuple[dict[str, Any], str] | None:
+        return self.documents.get(key)
+
+    def get_json(self, key: str) -> dict[str, Any] | None:
+        found = self.documents.get(key)
+        return None if found is None else found[0]
+
+    def put_json(self, key: str, document: Mapping[str, Any]) -> None:
+        self.before_write()
+        self._put(key, document)
+
+    def replace_json(self, key: str, document: Mapping[str, Any], tag: str | None) -> bool:
+        self.before_write()
+        found = self.documents.get(key)
+        if (None if found is None else found[1]) != tag:
+            return False
+        self._put(key, document)
+        return True
+
+    def put_marker(self, key: str) -> None:
+        self.before_write()
+        self._put(key, {})
+
+    def delete(self, key: str) -> None:
+        self.before_write()
+        self.documents.pop(key, None)
+
+    def _put(self, key: str, document: Mapping[str, Any]) -> None:
+        self.tags += 1
+        self.documents[key] = dict(document), f"tag {self.tags}"
+        self.written.append(key)
+
+
+@dataclass
+class FakePartition:
+    """A log, of which everything before `committed` is stored."""
+
+    times: list[int] = field(default_factory=list)
+    """Of its records; the place is the offset."""
+    start: Offset = 0
+    committed: CommittedOffset | None = None
+
+
+class World:
+    """One topic with folders by hour."""
+
+    def __init__(self, partitions: int = 1, spec: FinishSpec = SPEC, rules: list[PartitionRule] = RULES) -> None:
+        self.seconds = MIDNIGHT_MS / 1000
+        self.partitions = {number: FakePartition() for number in range(partitions)}
+        self.store = FakeStore()
+        self.spec = spec
+        layout = time_folders(rules)
+        assert layout is not None
+        self.layout = layout
+        self.generation = 1
+        self.finisher = self.new_finisher()
+
+    def new_finisher(self, *, assume_idle: bool = False) -> TopicFolders:
+        """Return what another process would have: nothing remembered."""
+        store = cast("ObjectStore", self.store)
+        return TopicFolders(
+            TOPIC,
+            self.layout,
+            self.spec,
+            self,
+            store,
+            GROUP,
+            clock=lambda: self.seconds,
+            now=lambda: self.seconds,
+            assume_idle=assume_idle,
+        )
+
+    # time and records; in hours since midnight
+
+    def at(self, hours: float) -> None:
+        self.seconds = MIDNIGHT_MS / 1000 + hours * 3600
+
+    def produce(self, partition: int, *hours: float) -> None:
+        self.partitions[partition].times += [MIDNIGHT_MS + round(one * HOUR_MS) for one in hours]
+
+    def store_range(self, partition: int, end: Offset | None = None, *, commit: bool = True) -> None:
+        """Store what a partition has, up to an offset, as one range, and commit it."""
+        of = self.partitions[partition]
+        start = of.start if of.committed is None else of.committed.offset
+        end = len(of.times) if end is None else end
+        if end <= start:
+            return
+        self.write_objects(Range(TopicPartition(TOPIC, partition), start, end))
+        if commit:
+            self.commit(partition, end)
+
+    def write_objects(self, range_: Range, *, generation: int | None = None) -> None:
+        """Do what a task does with a range: its objects, then the note of their arrival."""
+        generation = self.generation if generation is None else generation
+        number, times = range_.partition.partition, self.partitions[range_.partition.partition].times
+        paths: dict[str, list[Offset]] = {}
+        for offset in range(range_.start, range_.end):
+            moment = datetime.fromtimestamp(times[offset] / 1000, UTC)
+            paths.setdefault(f"dt={moment:%Y-%m-%d}/hr={moment:%H}", []).append(offset)
+        written = []
+        for path, offsets in paths.items():
+            key = object_key("raw", TOPIC, path, generation, number, range_.start, ".txt.gz")
+            facts = ObjectFacts(
+                GROUP, generation, "abcdef", TOPIC_ID, range_, offsets[0], offsets[-1], len(offsets), 0, "c"
+            )
+            self.store.put_object(key, facts)
+            written.append(ObjectWritten(key, 10 * len(offsets), len(offsets)))
+        lateness = int(self.spec.allowed_lateness.total_seconds() * 1000)
+        notes = ArrivalNotes(cast("ObjectStore", self.store), GROUP, self.layout, lateness, lambda: self.seconds)
+        notes(RangeWork(range_, TOPIC_ID, generation, 0, range_.start), written)
+
+    def commit(self, partition: int, offset: Offset) -> None:
+        metadata = OffsetMetadata(TOPIC_ID, self.generation)
+        self.partitions[partition].committed = CommittedOffset(offset, metadata)
+
+    # looks
+
+    def look(self, finisher: TopicFolders | None = None) -> Look:
+        store = cast("ObjectStore", self.store)
+        arrivals = list_arrivals(store, GROUP).get(TOPIC, ())
+        return (finisher or self.finisher).look(arrivals)
+
+    def finished(self) -> list[str]:
+        """Return the folders with a success file, oldest first."""
+        return [self._folder(key) for key in sorted(self.store.documents) if key.endswith("/_SUCCESS")]
+
+    def content(self, folder: str) -> dict[str, Any]:
+        """Return the manifest of a folder."""
+        found = self.store.documents[f"raw/{TOPIC}/{folder}/_manifest.json"][0]
+        noted = self.store.documents[f"raw/_logpersister/{GROUP}/finished/{TOPIC}/{folder}.json"][0]
+        assert found == noted
+        return found
+
+    def arrivals(self) -> int:
+        return sum("/arrivals/" in key for key in self.store.documents)
+
+    def _folder(self, key: str) -> str:
+        return key.removeprefix(f"raw/{TOPIC}/").rpartition("/")[0]
+
+    # Kafka
+
+    def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
+        return {TOPIC: TopicDescription(TOPIC_ID, dict.fromkeys(self.partitions, 1))}
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
+        return Answer({one: len(self.partitions[one.partition].times) for one in partitions})
+
+    def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
+        return Answer({one: self.partitions[one.partition].start for one in partitions})
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Registered]:
+        return {one: self.partitions[one.partition].committed for one in partitions}
+
+    def first_since(self, timestamps: Mapping[TopicPartition, int]) -> Answer[tuple[Offset, int] | None]:
+        answer: Answer[tuple[Offset, int] | None] = Answer()
+        for one, instant in timestamps.items():
+            of = self.partitions[one.partition]
+            found = ((at, time) for at, time in enumerate(of.times) if at >= of.start and time >= instant)
+            answer.values[one] = next(found, None)
+        return answer

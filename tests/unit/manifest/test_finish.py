@@ -1,0 +1,64 @@
+"""``spec.finish``: which layouts have folders by time, also with overrides; the names of files."""
+
+from typing import Any
+
+import pytest
+
+from logpersister.manifest.finish import FinishSpec, has_time_folders
+from logpersister.records.time_folders import time_folders
+from tests.unit.manifest.documents import accepted, problems
+
+DAY, HOUR = ({"date": {"granularity": one}} for one in ("day", "hour"))
+BERLIN = {"date": {"granularity": "hour", "timezone": "Europe/Berlin"}}
+OFFSET = {"offset": {"every": 100}}
+NONE = "needs folders by time"
+
+
+def finishing(levels: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return {"spec.finish": {}, "spec.output.partitionBy": levels} | more
+
+
+@pytest.mark.parametrize("levels", [[DAY], [DAY, HOUR], [OFFSET, DAY, HOUR], [DAY, HOUR, OFFSET]])
+def test_levels_by_date_that_stand_together(levels: list[dict[str, Any]]) -> None:
+    rules = accepted(finishing(levels)).spec.output.partition_by
+    assert has_time_folders(rules)
+    assert time_folders(rules) is not None
+
+
+@pytest.mark.parametrize("levels", [[], [OFFSET], [DAY, OFFSET, HOUR], [DAY, BERLIN], [HOUR, DAY]])
+def test_others_are_refused(levels: list[dict[str, Any]]) -> None:
+    (found,) = problems(finishing(levels))
+    assert NONE in str(found)
+    rules = accepted({"spec.output.partitionBy": levels}).spec.output.partition_by
+    assert not has_time_folders(rules)
+    assert time_folders(rules) is None
+
+
+def test_a_topic_whose_override_has_no_date_has_no_folders_to_finish() -> None:
+    others = {"topics": ["b"], "output": {"partitionBy": [OFFSET]}}
+    spec = accepted(finishing([DAY], **{"spec.kafka.topics": ["a", "b"], "spec.overrides": [others]})).spec
+    assert spec.for_topic("a").finish == FinishSpec()
+    assert spec.for_topic("b").finish is None
+
+
+def test_only_an_override_has_folders_by_time() -> None:
+    others = {"topics": ["b"], "output": {"partitionBy": [DAY]}}
+    spec = accepted(finishing([], **{"spec.kafka.topics": ["a", "b"], "spec.overrides": [others]})).spec
+    assert spec.for_topic("b").finish == FinishSpec()
+
+
+def test_an_override_with_levels_that_do_not_stand_together_is_refused() -> None:
+    others = {"topics": ["b"], "output": {"partitionBy": [DAY, OFFSET, HOUR]}}
+    found = problems(finishing([DAY], **{"spec.kafka.topics": ["a", "b"], "spec.overrides": [others]}))
+    assert any(NONE in str(one) for one in found)
+
+
+@pytest.mark.parametrize("name", ["SUCCESS", "_a/b", "_", "_a.", "_" * 65])
+def test_names_that_query_engines_would_read(name: str) -> None:
+    (found,) = problems(finishing([DAY], **{"spec.finish": {"successFileName": name}}))
+    assert "spec.finish.successFileName" in str(found)
+
+
+def test_two_files_of_one_name() -> None:
+    (found,) = problems(finishing([DAY], **{"spec.finish": {"manifestName": "_SUCCESS"}}))
+    assert "is the name of both files" in str(found)

@@ -1,0 +1,148 @@
+"""Folders by time: what their names say, and when they are over, also where clocks are set."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from logpersister.manifest.partition_rule import DateRule, OffsetRule, PartitionRule
+from logpersister.records.paths import Granularity, make_layout
+from logpersister.records.time_folders import TimeFolder, TimeFolders, over_at, time_folders
+
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+
+
+def dates(*granularities: str, zone: str = "UTC") -> list[PartitionRule]:
+    return [PartitionRule.model_validate({"date": {"granularity": one, "timezone": zone}}) for one in granularities]
+
+
+def folders(*granularities: str, zone: str = "UTC") -> TimeFolders:
+    found = time_folders(dates(*granularities, zone=zone))
+    assert found is not None
+    return found
+
+
+def at(text: str) -> int:
+    return int(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+@pytest.mark.parametrize(
+    ("levels", "path", "folder", "end"),
+    [
+        (("day",), "dt=2026-11-21", "dt=2026-11-21", "2026-11-22T00:00Z"),
+        (("day", "hour"), "dt=2026-11-21/hr=05", "dt=2026-11-21/hr=05", "2026-11-21T06:00Z"),
+        (("hour",), "hr=2026-11-21-23", "hr=2026-11-21-23", "2026-11-22T00:00Z"),
+        (("hour", "minute"), "hr=2026-11-21-23/min=59/x=1", "hr=2026-11-21-23/min=59", "2026-11-22T00:00Z"),
+    ],
+)
+def test_names_say_when_a_folder_is_over(levels: tuple[str, ...], path: str, folder: str, end: str) -> None:
+    assert folders(*levels).folder_of(path) == TimeFolder(at(end), folder)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "_quarantine", "dt=unknown/hr=unknown", "dt=2026-11-21", "dt=2026-02-30/hr=01", "dt=2026-11-21/hr=24", "a/b"],
+)
+def test_other_folders_are_none_by_time(path: str) -> None:
+    assert folders("day", "hour").folder_of(path) is None
+
+
+def test_levels_above_belong_to_the_folder_and_levels_below_do_not() -> None:
+    rules = [PartitionRule(offset=OffsetRule(every=10)), *dates("day"), PartitionRule(offset=OffsetRule(every=5))]
+    found = time_folders(rules)
+    assert found is not None
+    assert (found.above, found.depth) == (1, 2)
+    day = TimeFolder(at("2026-11-22T00:00Z"), "offset=10/dt=2026-11-21")
+    assert found.folder_of("offset=10/dt=2026-11-21/offset=15") == day
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [],
+        [PartitionRule(offset=OffsetRule(every=10))],
+        [*dates("day"), PartitionRule(offset=OffsetRule(every=10)), *dates("hour")],
+        [*dates("day"), *dates("hour", zone="Europe/Berlin")],
+        [*dates("day"), PartitionRule(date=DateRule(granularity="hour", field="at"))],
+    ],
+)
+def test_levels_that_do_not_stand_together_are_no_folders_by_time(rules: list[PartitionRule]) -> None:
+    assert time_folders(rules) is None
+
+
+@pytest.mark.parametrize(
+    ("zone", "levels", "path", "end"),
+    [
+        ("Europe/Berlin", ("hour",), "hr=2026-10-25-02", "2026-10-25T02:00Z"),  # comes twice
+        ("Europe/Berlin", ("hour",), "hr=2026-10-25-01", "2026-10-25T00:00Z"),
+        ("Europe/Berlin", ("day",), "dt=2026-10-25", "2026-10-25T23:00Z"),  # has 25 hours
+        ("Europe/Berlin", ("day",), "dt=2026-03-29", "2026-03-29T22:00Z"),  # has 23
+        ("Europe/Berlin", ("hour",), "hr=2026-03-29-01", "2026-03-29T01:00Z"),
+        ("Europe/Berlin", ("minute",), "min=2026-10-25-02-15", "2026-10-25T01:16Z"),  # the second time
+        ("America/Sao_Paulo", ("day",), "dt=2018-11-03", "2018-11-04T03:00Z"),  # the next day begins at 01:00
+        ("America/Sao_Paulo", ("day",), "dt=2018-02-17", "2018-02-18T03:00Z"),  # 23:00 comes twice
+        ("Australia/Lord_Howe", ("hour",), "hr=2026-04-05-01", "2026-04-04T15:30Z"),  # half an hour comes twice
+        ("Pacific/Apia", ("day",), "dt=2011-12-29", "2011-12-30T10:00Z"),  # the 30th was left out
+        ("Asia/Kolkata", ("hour",), "hr=2026-11-21-05", "2026-11-21T00:30Z"),
+    ],
+)
+def test_where_clocks_are_set(zone: str, levels: tuple[str, ...], path: str, end: str) -> None:
+    found = folders(*levels, zone=zone).folder_of(path)
+    assert found is not None
+    assert datetime.fromtimestamp(found.end / 1000, UTC) == datetime.fromisoformat(end)
+
+
+def paths_of(rules: list[PartitionRule], instants: list[int]) -> list[str]:
+    """Return the path of each time, as members give it to records."""
+    batch = pa.record_batch({"offset": pa.array(range(len(instants))), "timestamp": pa.array(instants, pa.int64())})
+    assignment = make_layout(rules).assign(batch)
+    return [assignment.paths[int(index)] for index in np.asarray(assignment.indices)]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe", "Pacific/Apia"])
+@pytest.mark.parametrize("granularity", ["day", "hour", "minute"])
+def test_no_record_at_or_after_its_end_is_in_a_folder_and_one_before_it_is(zone: str, granularity: str) -> None:
+    """With the layout that gives records their paths, around random times and around changes of the clock."""
+    chance = random.Random(f"{zone} {granularity}")
+    rules, found = dates(granularity, zone=zone), folders(granularity, zone=zone)
+    years = [datetime(year, 1, 1, tzinfo=UTC) for year in (2011, 2018, 2026)]
+    instants = [
+        int((chance.choice(years) + timedelta(minutes=chance.randrange(527_040))).timestamp()) for _ in range(60)
+    ]
+    instants += [second for year in years for second in changes(zone, year)]
+    for second in instants:
+        (path,) = paths_of(rules, [second * 1000])
+        folder = found.folder_of(path)
+        assert folder is not None
+        assert second * 1000 < folder.end
+        after = [folder.end + step * MINUTE_MS for step in range(0, 27 * 60, 7)]
+        assert path not in paths_of(rules, after)
+        assert paths_of(rules, [folder.end - 1]) == [path]
+
+
+def changes(zone: str, year: datetime) -> list[int]:
+    """Return seconds around which clocks are set."""
+    hours = [year + timedelta(hours=hour) for hour in range(366 * 24)]
+    offsets = [hour.astimezone(ZoneInfo(zone)).utcoffset() for hour in hours]
+    at_change = [hours[place] for place in range(1, len(hours)) if offsets[place] != offsets[place - 1]]
+    return [int((hour + timedelta(minutes=step)).timestamp()) for hour in at_change for step in range(-130, 131, 26)]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe"])
+def test_the_last_folder_that_is_over(zone: str) -> None:
+    found = folders("hour", zone=zone)
+    for second in [*changes(zone, datetime(2018, 1, 1, tzinfo=UTC)), at("2026-11-21T05:30Z") // 1000]:
+        instant = second * 1000
+        end = found.last_end(instant)
+        assert instant - 3 * HOUR_MS < end <= instant
+        assert found.last_end(end) == end
+        assert found.last_end(end - 1) < end
+
+
+def test_nothing_is_over_at_its_beginning() -> None:
+    assert over_at(0, "UTC") == 0
+    assert folders("day").granularity is Granularity.DAY
