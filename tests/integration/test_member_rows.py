@@ -1,5 +1,6 @@
 """JSON events as typed rows, in all formats that have columns; what is none is in quarantine, with reason and field."""
 
+import hmac
 import io
 import json
 import sys
@@ -295,6 +296,46 @@ def test_a_topic_goes_over_from_one_compression_of_avro_to_others(
     refused = spark.read.format("avro").load(str(files / QUARANTINE / "*.avro")).collect()
     bad = {(partition, number) for number in range(2 * step) if number % EVERY == 7 for partition in (0, 1)}
     assert {(one.kafka_partition, one.kafka_offset) for one in refused} == bad
+
+
+def test_nothing_that_is_hidden_is_in_the_bucket(
+    scene: Scene, topic: CreateTopic, verify: Verify, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A field is hashed, its folder too, another one masked; what is refused keeps its place and reason only."""
+    name, last = topic(2), 200
+    people = [
+        b'{"id": %d, "email": "mail-%d", "phone": "555-0%d"}' % (number, number % 3, number) for number in range(last)
+    ]
+    people[7] = b'{"id": "mail-7", "email": "mail-7"}'
+    produce(scene.kafka.bootstrap, name, (Record(one, b"mail", partition=at % 2) for at, one in enumerate(people)))
+    fields = [{"name": "id", "type": "int64"}, {"name": "email", "type": "string"}, {"name": "phone", "type": "string"}]
+    hidden = {"hash": {"fields": ["email"], "secretName": "people"}, "mask": [{"fields": ["phone"], "keepLast": 2}]}
+    manifest = scene.manifest(
+        kafka={"topics": [name]},
+        output={"format": "parquet", "partitionBy": [{"field": "email", "prefix": "of="}]},
+        parser={"type": "json", "quarantine": {"format": "parquet", "keepValue": False}},
+        schema={"fields": fields, **hidden},
+    )
+    key, variable = "any text of more than sixteen characters", "LOGPERSISTER_SECRET_PEOPLE_KEY"
+    assert main(["verify", "-f", str(manifest), "--deep"]) != Exit.OK, "without the key"
+    monkeypatch.setenv(variable, key)
+    scene.run_until_current(manifest)
+
+    folders = {hmac.new(key.encode(), b"mail-%d" % number, "sha256").hexdigest() for number in range(3)}
+    assert {one.split("/")[-2] for one in scene.bucket.names(name)} == {f"of={one}" for one in folders} | {QUARANTINE}
+    files = downloaded(scene, name, tmp_path / "files")
+    rows = [row for file in files.glob("of=*/*.parquet") for row in pq.read_table(file, partitioning=None).to_pylist()]
+    assert {row["email"] for row in rows} == folders
+    assert sorted(row["phone"] for row in rows)[:2] == ["***00", "***00"]
+    ((refused,),) = [pq.read_table(file).to_pylist() for file in files.glob(f"{QUARANTINE}/*.parquet")]
+    told = {one: refused[one] for one in ("value", "reason", "field", "kafka_offset", "kafka_key")}
+    assert told == {"value": b"", "reason": "wrong_type", "field": "id", "kafka_offset": 3, "kafka_key": None}
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert [one["compared"] for one in document["topics"]] == [last]
+    assert main(["quarantine", "replay", "-f", str(manifest)]) == Exit.FAILED, "there is nothing to replay"
+    monkeypatch.setenv(variable, key + "!")
+    assert not verify(manifest, "--deep", code=Exit.BROKEN)["ok"], "another key gives other hashes"
 
 
 def test_damage_is_found(scene: Scene, topic: CreateTopic, verify: Verify, s3: "S3Client", bucket: str) -> None:

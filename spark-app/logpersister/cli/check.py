@@ -17,6 +17,7 @@ from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.group import NEW, describe_group
 from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister
+from logpersister.manifest.hiding_key import check_keys
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
@@ -109,6 +110,8 @@ def findings_of(
     generation = resource.spec.generation
     yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
     yield from _messages(resource.spec)
+    for name in check_keys((one.row_schema for one in resource.spec.variants()), secrets):
+        yield Finding("schema", "ok", f"Secret {name}: has the key of hashed fields")
     for subject, look in (("kafka", _kafka), ("bucket", _bucket), ("registry", _registry)):
         try:
             yield from look(resource, secrets, seconds)

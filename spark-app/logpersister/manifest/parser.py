@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, Literal
 
-from logpersister.manifest.constraint import Model
+from logpersister.manifest.constraint import Flag, Model
 from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
 from logpersister.manifest.rule import rule
 from logpersister.manifest.shares import Percent
@@ -27,6 +27,20 @@ class QuarantineSpec(Model):
     hold_above: Annotated[int, Percent("100%")] | None = None
     """A range of whose records more than this share would go to quarantine is not stored: its partition is held until
     somebody raises or removes the limit (docs/operations.md). Applies also to what another revision has promised."""
+
+    keep_value: Flag | None = None
+    """Whether value, key and headers of a refused record are stored. `false` leaves them out, so that nobody reads
+    there what the schema hides, and nobody can replay them; only with format `parquet`. Default: they are stored; a
+    schema that hides fields asks for a decision."""
+
+    @rule(
+        "!has(self.keepValue) || self.keepValue || $format == 'parquet'",
+        "needs a format that has a column for why a record was refused",
+        "set spec.parser.quarantine.format to parquet",
+        "keepValue",
+    )
+    def _what_is_left_of_a_record_has_columns(self) -> bool:
+        return self.keep_value is not False or self.format == "parquet"
 
 
 class ParserSpec(Model):
@@ -69,6 +83,11 @@ class ParserSpec(Model):
     def keeps_all_in_quarantine(self) -> bool:
         """Whether what it refuses is stored as Parquet with all of a record, whatever the output is."""
         return self.has_quarantine and self.quarantine.format == "parquet"
+
+    @property
+    def keeps_refused_values(self) -> bool:
+        """Whether values that it refuses are stored."""
+        return self.quarantine.keep_value is not False
 
     @rule(
         "!has(self.quarantine) || $type != 'bytes'",

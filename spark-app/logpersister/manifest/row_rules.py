@@ -11,7 +11,7 @@ from logpersister.manifest.parser import REGISTERED, ParserSpec
 from logpersister.manifest.pattern import groups_of
 from logpersister.manifest.problems import Finding
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.rule import NotInCel, rule
+from logpersister.manifest.rule import NotInCel, cel_literal, rule
 from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, leaves
 
 
@@ -26,6 +26,13 @@ class _Rows(Protocol):
 
     @property
     def output(self) -> OutputSpec: ...
+
+
+_HIDES_NOTHING = (
+    "!has(self.schema) || !has(self.schema.hash) && (!has(self.schema.mask) || self.schema.mask.size() == 0)"
+    " && (!has(self.schema.drop) || self.schema.drop.size() == 0)"
+)
+"""In CEL: whether all fields are stored as they are."""
 
 
 class RowRules(Model):
@@ -227,3 +234,25 @@ class RowRules(Model):
             return []  # told when the registry has said what the fields are
         found = enumerate(self.output.partition_by)
         return [one for index, level in found for one in folder_findings(level, index, self.row_schema)]
+
+    @rule(
+        f"{_HIDES_NOTHING} || $output.format in {cel_literal(COLUMNAR)}",
+        "stores values as they are, and spec.schema hides fields of them",
+        "set it to parquet, avro or jsonl, or remove hash, mask and drop from spec.schema",
+        *("output", "format"),
+    )
+    def _hidden_fields_are_columns(self: _Rows) -> bool:
+        return self.row_schema is None or not self.row_schema.hidden or self.output.format in COLUMNAR
+
+    @rule(
+        f"{_HIDES_NOTHING} || has(self.parser) && has(self.parser.quarantine) && (has(self.parser.quarantine.keepValue)"
+        " || has(self.parser.quarantine.holdAbove) && self.parser.quarantine.holdAbove.matches('^0+%$'))",
+        "would have refused values as they are, and spec.schema hides fields of them",
+        "set keepValue to false (and format to parquet); or to true, if readers of the quarantine may see them; or"
+        " holdAbove to 0%, so that a range with a refused record is held",
+        *("parser", "quarantine"),
+    )
+    def _quarantine_shows_nothing_hidden(self: _Rows) -> bool:
+        quarantine = self.parser.quarantine
+        is_decided = quarantine.keep_value is not None or quarantine.hold_above == 0
+        return self.row_schema is None or not self.row_schema.hidden or is_decided

@@ -1,6 +1,6 @@
 """``spec.schema``: the columns that values become."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Literal
@@ -9,8 +9,9 @@ from pydantic import Field
 
 from logpersister.manifest import avro_columns
 from logpersister.manifest.avro_columns import AvroColumn, AvroTextError
-from logpersister.manifest.constraint import Condition, Flag, Model, Text, never
-from logpersister.manifest.problems import Finding, RefusedError, refuse
+from logpersister.manifest.constraint import Condition, Flag, Model, Text, Unique, never
+from logpersister.manifest.hiding import HashSpec, MaskSpec
+from logpersister.manifest.problems import Finding, PathStep, RefusedError, refuse
 from logpersister.manifest.protobuf import columns as protobuf_columns
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import read_schema
@@ -22,6 +23,7 @@ from logpersister.manifest.types import (
     NAME,
     NO_TYPE,
     Member,
+    Plain,
     Struct,
     Timestamp,
     Type,
@@ -36,6 +38,8 @@ LONGEST_PROTOBUF = 200_000
 """Characters of a schema of protobuf."""
 NO_AVRO = "cannot be the columns"
 """How every refusal of a schema of Avro or protobuf begins."""
+NOT_HIDDEN = "cannot be hidden"
+"""How every refusal of fields that are not stored as they are begins."""
 _OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields"
 
 Notation = Literal["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
@@ -230,6 +234,22 @@ class SchemaSpec(Model):
     framing is not `plain`, and only with them. Where none of `fields`, `avro` and `protobuf` is there, a version of the
     topic's subject declares the columns."""
 
+    hash: HashSpec | None = None
+    """Fields of which only a keyed hash is stored (docs/schemas.md#what-is-not-stored-as-it-is)."""
+
+    mask: Annotated[tuple[MaskSpec, ...], Field(max_length=20)] = ()
+    """Fields of which no more than the end is stored."""
+
+    drop: Annotated[tuple[FieldName, ...], Field(max_length=MOST_FIELDS), Unique()] = ()
+    """Columns that are left out, of those that `avro`, `protobuf` or the registry declares. Of `fields`, remove them
+    there."""
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Fields that are not stored as they are in values."""
+        hashed = () if self.hash is None else self.hash.fields
+        return (*hashed, *(path for one in self.mask for path in one.fields), *self.drop)
+
     @property
     def asks_registry(self) -> bool:
         """Whether the columns of a topic are what the registry says, so that they are not known here."""
@@ -238,6 +258,11 @@ class SchemaSpec(Model):
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of rows, in their order; none where the registry has to be asked."""
+        return tuple(one for one in self.declared if one.name not in self.drop)
+
+    @property
+    def declared(self) -> tuple[Column, ...]:
+        """The columns with those that are left out."""
         if self.avro is not None:
             return _columns_by(self.avro)
         if self.fields is None and self.protobuf is not None:
@@ -362,3 +387,49 @@ class SchemaSpec(Model):
     )
     def _columns_are_few(self) -> bool:
         return sum(1 for field in self.fields or () for _ in leaves(field.parsed)) <= MOST_COLUMNS
+
+    @rule(
+        "!has(self.drop) || self.drop.size() == 0 || !has(self.fields)",
+        "has no meaning beside fields, which name the columns that are stored",
+        "remove the field from spec.schema.fields",
+        "drop",
+    )
+    def _what_is_named_is_not_dropped(self) -> bool:
+        return not self.drop or self.fields is None
+
+    @rule(
+        NotInCel("it would have to understand the types"),
+        NOT_HIDDEN,
+        "name other fields (docs/schemas.md#what-is-not-stored-as-it-is)",
+        "hash",
+    )
+    def _hidden_fields_can_be(self) -> Sequence[Finding]:
+        return [] if self.asks_registry else list(hiding_findings(self))
+
+
+def hiding_findings(schema: SchemaSpec) -> Iterator[Finding]:
+    """Yield what is wrong with the fields that are not stored as they are."""
+    declared = {one.name for one in schema.declared}
+    for place, name in enumerate(schema.drop):
+        if name not in declared:
+            yield Finding(f"{NOT_HIDDEN}: there is no such column", "correct the name", ("drop", place), f'"{name}"')
+    if declared and declared <= set(schema.drop):
+        yield Finding(f"{NOT_HIDDEN}: no column would be left", "keep one", ("drop",))
+    seen: set[str] = set()
+    for at, path in _hidden_texts(schema):
+        found = schema.type_at(path)
+        if found is None:
+            yield Finding(f"{NOT_HIDDEN}: spec.schema has no such field", "correct the name", at, f'"{path}"')
+        elif found != Plain("string"):
+            yield Finding(f"{NOT_HIDDEN}: it is no string", "give it the type string, or leave it out", at, f'"{path}"')
+        elif path in seen:
+            yield Finding(f"{NOT_HIDDEN} twice", "name it once", at, f'"{path}"')
+        seen.add(path)
+
+
+def _hidden_texts(schema: SchemaSpec) -> Iterator[tuple[tuple[PathStep, ...], str]]:
+    for number, path in enumerate(() if schema.hash is None else schema.hash.fields):
+        yield ("hash", "fields", number), path
+    for place, one in enumerate(schema.mask):
+        for number, path in enumerate(one.fields):
+            yield ("mask", place, "fields", number), path

@@ -17,6 +17,7 @@ from logpersister.group.membership import FencedError
 from logpersister.kafka_client import client_config
 from logpersister.kafka_client.causes import in_words
 from logpersister.manifest import LogPersister
+from logpersister.manifest.hiding_key import check_keys
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.assembly import Assembly, assemble, watch_spark
@@ -89,6 +90,7 @@ def run_member(
     on_start: Callable[[StatusBoard], None] = lambda _: None,
 ) -> int:
     """Run a member until it is stopped by a signal, current, or fenced; return the exit code."""
+    check_keys((one.row_schema for one in resource.spec.variants()), secrets)
     revision = revision_of(resource, __version__, rules_of(resource))
     name = options.member_name or f"{socket.gethostname()}-{os.getpid()}"
     identity = Identity(resource.group_id, resource.spec.generation, revision.hash, name, __version__)

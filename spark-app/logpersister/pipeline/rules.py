@@ -14,9 +14,13 @@ from typing import Any, Final
 
 from logpersister.formats import registry
 from logpersister.manifest import LogPersister
+from logpersister.manifest.hiding_key import fingerprint
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.secrets import Secrets
 from logpersister.records import (
     avro_rows,
     field_paths,
+    hiding,
     line_rows,
     messagepack_rows,
     parsers,
@@ -60,9 +64,15 @@ def rules_of(resource: LogPersister) -> Rules:
     rules |= {_ZONE + zone: zone_rules(zone) for zone in zones}
     if resource.spec.row_schema is not None:
         rules[f"rows:{parser.type}"] = _ROWS[parser.type]
+        rules |= _hiding_rules(resource.spec.row_schema)
     elif parser.has_quarantine:
         rules[f"parser:{parser.type}"] = _PARSERS[parser.type]
     return dict(sorted(rules.items()))
+
+
+def _hiding_rules(schema: SchemaSpec) -> Rules:
+    found: dict[str, int | str] = {} if schema.hash is None and not schema.mask else {"rows:hiding": hiding.RULES}
+    return found if schema.hash is None else found | {"rows:hiding:key": fingerprint(schema.hash, Secrets())}
 
 
 def noted_rules(document: Mapping[str, Any], ours: Rules) -> Rules:

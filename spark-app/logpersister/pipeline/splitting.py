@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.paths import Assignment, Indices
-from logpersister.records.schema import FIELD, REASON, ROW
+from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ def sides(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
         accepted = _with_rows(batch.filter(pa.array(good, pa.bool_())), assignment.rows)
         yield Side(accepted, assignment.paths[:-1], assignment.indices[good], is_refused=False)
     bad = batch.take(refused.rows)
+    if not assignment.keeps_refused_values:
+        bad = _without_values(bad)
     told = bad.append_column(REASON, refused.reasons).append_column(FIELD, refused.fields)
     yield Side(told, [QUARANTINE], np.zeros(told.num_rows, np.int32), is_refused=True)
 
@@ -61,3 +64,13 @@ def in_order(groups: "np.ndarray[tuple[int], np.dtype[np.integer]]") -> "np.ndar
 
 def _with_rows(batch: pa.RecordBatch, rows: pa.StructArray | None) -> pa.RecordBatch:
     return batch if rows is None else batch.append_column(ROW, rows)
+
+
+def _without_values(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return records with empty values, no keys and no headers."""
+    rows = batch.num_rows
+    empty: dict[str, pa.Array[Any]] = {"value": pa.array([b""] * rows, pa.binary()), "key": pa.nulls(rows, pa.binary())}
+    if "headers" in batch.schema.names:
+        empty["headers"] = pa.array([[]] * rows, HEADERS)
+    columns = [empty.get(field.name, batch.column(field.name)) for field in batch.schema]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)

@@ -24,6 +24,7 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.paths import Layout
 from logpersister.records.quarantine import layout_of
 from logpersister.report import logs
+from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.names import object_key
 from logpersister.storage.ranges import SoughtRange, objects_of
 from logpersister.storage.store import ObjectStore
@@ -116,6 +117,8 @@ class _Objects:
             metadata["parser"] = self.resource.spec.parser.type
         if work.partly_lost:
             metadata["read-from"] = str(work.read_from)
+        if path == QUARANTINE and not self.resource.spec.parser.keeps_refused_values:
+            metadata[VALUES] = LEFT_OUT
         file_format = format_at(self.file_format, path)
         return self.store.writer(
             self.key(work, path),

@@ -52,6 +52,8 @@ class Assignment:
     """What the parser refused; those rows have the path of quarantine, the last of `paths`."""
     rows: pa.StructArray | None = None
     """What the parser made of the others, in their order; None: it makes no rows."""
+    keeps_refused_values: bool = True
+    """Whether value, key and headers of what the parser refused are stored."""
 
 
 class Granularity(StrEnum):

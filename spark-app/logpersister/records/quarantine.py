@@ -16,6 +16,7 @@ from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.avro_rows import AvroRows
 from logpersister.records.escaping import QUARANTINE
+from logpersister.records.hiding import hiding
 from logpersister.records.line_rows import CsvRows, RegexRows
 from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.records.parsers import JsonParser, Parser
@@ -51,6 +52,16 @@ class QuarantineLayout:
         return Assignment([*others.paths, QUARANTINE], indices, refused, parsed.rows)
 
 
+@dataclass(frozen=True, slots=True)
+class WithoutRefusedValues:
+    """A layout that stores no values of records in quarantine."""
+
+    inner: Layout
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        return replace(self.inner.assign(batch), keeps_refused_values=False)
+
+
 def _with_row(batch: pa.RecordBatch, rows: pa.StructArray | None) -> pa.RecordBatch:
     return batch if rows is None else batch.append_column(ROW, rows)
 
@@ -62,9 +73,15 @@ def make_parser(parser: ParserSpec, schema: SchemaSpec | None, writers: Writers 
         parser: how values are read.
         schema: what they become.
         writers: by which schemas they were written; only for headers that name these, and needed there.
+
+    Raises ManifestError when the key of hashed fields is not there.
     """
     if schema is None:
         return JsonParser() if parser.type == "json" else None
+    return hiding(_rows(parser, schema, writers), schema)
+
+
+def _rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
     match parser.type:
         case "messagepack":
             return MessagePackRows(schema, parser.unknown_fields)
@@ -95,4 +112,7 @@ def layout_of(
 ) -> Layout:
     """Return how a revision spreads records over partition paths."""
     inner, checks = make_layout(output.partition_by), make_parser(parser, schema, writers)
-    return inner if checks is None else QuarantineLayout(checks, inner)
+    if checks is None:
+        return inner
+    layout = QuarantineLayout(checks, inner)
+    return layout if parser.keeps_refused_values else WithoutRefusedValues(layout)

@@ -17,7 +17,7 @@ from logpersister.replay.protocol import Step, may_be_written, next_step
 from logpersister.replay.source import SourceError, SourceRecords, keeps_all
 from logpersister.storage import names
 from logpersister.storage.errors import REFUSALS, StorageError
-from logpersister.storage.facts import ForeignObjectError, ObjectFacts
+from logpersister.storage.facts import LEFT_OUT, VALUES, ForeignObjectError, ObjectFacts
 from logpersister.storage.names import ObjectName
 from logpersister.storage.replays import Replay, Source, begin_replay, get_replay, settle_replay
 from logpersister.storage.store import ObjectStore
@@ -133,6 +133,7 @@ class Replayer:
             self._stored.add(note.id)
         elif source is not None:
             output = self._output_of(name.topic)
+            self._check_values(key, output)
             judgement = self._judged(key, source, output)
             if not judgement.accepted:
                 return judgement
@@ -156,6 +157,19 @@ class Replayer:
                         f"its records were replayed, but {key}, in which some of them stood, has gone: restore it "
                         f"(bucket versions, backup), or, if no object of that replay is left, delete its note {noted}"
                     )
+
+    def _check_values(self, key: str, output: TopicOutput) -> None:
+        """Raise SourceError where values are not there, or would not be of what is refused again."""
+        if (self._store.metadata(key) or {}).get(VALUES) == LEFT_OUT:
+            raise SourceError(
+                "values were left out of it (spec.parser.quarantine.keepValue: false); while Kafka has its range, "
+                "store it again in a higher generation"
+            )
+        if not output.spec.parser.keeps_refused_values:
+            raise SourceError(
+                "what the manifest refuses again would lose its values (spec.parser.quarantine.keepValue: false); "
+                "replay with a manifest that says true"
+            )
 
     def _delete(self, key: str) -> None:
         try:

@@ -18,6 +18,8 @@ CONTENT_KEYS = ("first", "last", "records", "tombstones", "checksum")
 _PAYLOAD = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
+VALUES, LEFT_OUT = "values", "left-out"
+"""Of objects in quarantine without values, keys and headers."""
 ANY_BYTES = "bytes"
 """The parser of objects that name none: it refuses nothing."""
 

@@ -7,11 +7,12 @@ from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.paths import Layout, make_layout
-from logpersister.records.quarantine import QuarantineLayout, layout_of
+from logpersister.records.quarantine import QuarantineLayout, WithoutRefusedValues, layout_of
 from logpersister.records.writers import Writers
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.csv_record import CsvOracle
 from logpersister.verify.folders import FolderOracle
+from logpersister.verify.hiding import hiding
 from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.pattern import RegexOracle
 from logpersister.verify.protobuf import ProtobufOracle
@@ -31,29 +32,34 @@ class Writing:
     """By which schemas values were written that name them."""
 
     @property
-    def oracle(self) -> Oracle | None:  # noqa: PLR0911 - one for each parser
-        """What makes rows of values; None: nothing does."""
-        if self.schema is None:
-            return None
+    def oracle(self) -> Oracle | None:
+        """What makes rows of values, as they are stored; None: nothing does. Raises ManifestError without its key."""
+        return None if self.schema is None else hiding(self._parser_of(self.schema))
+
+    def _parser_of(self, schema: SchemaSpec) -> Oracle:
         match self.parser.type:
             case "protobuf":
-                return ProtobufOracle(self.schema, self.parser.framing, self.writers)
+                return ProtobufOracle(schema, self.parser.framing, self.writers)
             case "avro" if self.writers is not None:
-                return AvroOracle(self.schema, self.parser.framing, self.writers)
+                return AvroOracle(schema, self.parser.framing, self.writers)
             case "messagepack":
-                return MessagePackOracle(self.schema, self.parser.unknown_fields)
+                return MessagePackOracle(schema, self.parser.unknown_fields)
             case "csv":
-                return CsvOracle(self.schema, self.parser.csv or CsvSpec())
+                return CsvOracle(schema, self.parser.csv or CsvSpec())
             case "regex" if self.parser.regex is not None:
-                return RegexOracle(self.schema, self.parser.regex)
+                return RegexOracle(schema, self.parser.regex)
             case _:
-                return RowOracle(self.schema, self.parser.unknown_fields)
+                return RowOracle(schema, self.parser.unknown_fields)
 
     @property
     def layout(self) -> Layout:
         """In which path each record belongs."""
-        if self.oracle is None:
+        oracle = self.oracle
+        if oracle is None:
             return layout_of(self.output, self.parser, None)
-        if self.output.partitions_by_fields:
-            return FolderOracle(self.output.partition_by, self.oracle)
-        return QuarantineLayout(self.oracle, make_layout(self.output.partition_by))
+        layout: Layout = (
+            FolderOracle(self.output.partition_by, oracle)
+            if self.output.partitions_by_fields
+            else QuarantineLayout(oracle, make_layout(self.output.partition_by))
+        )
+        return layout if self.parser.keeps_refused_values else WithoutRefusedValues(layout)

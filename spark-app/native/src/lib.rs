@@ -17,6 +17,7 @@ mod cursor;
 mod datums;
 mod decoder;
 mod error;
+mod hashes;
 mod json;
 mod lines;
 #[cfg(feature = "python")]
@@ -29,6 +30,7 @@ pub use compression::{Codec, Decompressor};
 pub use datums::{Datums, avro_datums};
 pub use decoder::{Legacy, Request, Run, decode};
 pub use error::{CorruptBatch, Reason};
+pub use hashes::keyed_hashes;
 pub use json::{MOST_NESTED, Refused, not_json};
 pub use lines::json_lines;
 pub use rows::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch};
+use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch, StringArray};
 use arrow_data::ArrayData;
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::{ArrowError, DataType, Schema};
@@ -331,6 +331,18 @@ fn avro_fingerprint(schema: &str) -> PyResult<u64> {
     crate::avro_fingerprint(schema).map_err(PyValueError::new_err)
 }
 
+/// Return HMAC-SHA-256 of each text of a string array in hexadecimal digits; null for null. Raises TypeError for another
+/// array.
+#[pyfunction]
+fn keyed_hashes(py: Python<'_>, texts: &Bound<'_, PyAny>, key: PyBackedBytes) -> PyResult<Py<PyAny>> {
+    let data = ArrayData::from_pyarrow_bound(texts)?;
+    if data.data_type() != &DataType::Utf8 {
+        return Err(PyTypeError::new_err(format!("an array of {} instead of string", data.data_type())));
+    }
+    let hashes = py.detach(|| crate::keyed_hashes(&StringArray::from(data), &key));
+    Ok(hashes.into_data().to_pyarrow(py)?.unbind())
+}
+
 /// Rows, reasons and paths.
 type PyRows = (Py<PyAny>, Py<PyAny>, Py<PyAny>);
 
@@ -381,7 +393,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         AvroParser, CorruptBatchError, CsvParser, MessagePackParser, ProtobufParser, RegexParser, RowParser, Run,
-        avro_datums, avro_fingerprint, decode, decompress, json_lines, not_json,
+        avro_datums, avro_fingerprint, decode, decompress, json_lines, keyed_hashes, not_json,
     };
 
     #[pymodule_init]

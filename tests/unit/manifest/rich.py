@@ -147,7 +147,7 @@ BY_SCHEMA: dict[str, Any] = {
         "parser": {
             "type": "json",
             "unknownFields": "refuse",
-            "quarantine": {"format": "parquet", "holdAbove": "5%"},
+            "quarantine": {"format": "parquet", "holdAbove": "5%", "keepValue": False},
         },
         "overrides": [
             {
@@ -165,7 +165,10 @@ BY_SCHEMA: dict[str, Any] = {
                 {"name": "id", "type": "int64"},
                 {"name": "seen", "type": "timestamp[ms]"},
                 {"name": "country", "type": "string"},
-            ]
+                {"name": "user", "type": "struct<email: string, phone: string>"},
+            ],
+            "hash": {"fields": ["user.email"], "secretName": "pseudonyms"},
+            "mask": [{"fields": ["user.phone"], "keepLast": 3}],
         },
         "output": {
             "format": "parquet",
@@ -217,10 +220,12 @@ BY_AVRO: dict[str, Any] = {
     "spec": {
         "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
         "storage": {"bucket": "logs"},
-        "parser": {"type": "avro"},
+        "parser": {"type": "avro", "quarantine": {"holdAbove": "0%"}},
         "schema": {
             "registry": {"url": "http://registry:8081"},
-            "avro": '{"type": "record", "name": "Click", "fields": [{"name": "id", "type": "long"}]}',
+            "avro": '{"type": "record", "name": "Click", "fields": [{"name": "id", "type": "long"},'
+            ' {"name": "mail", "type": "string"}]}',
+            "drop": ["mail"],
         },
         "output": {"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
     },

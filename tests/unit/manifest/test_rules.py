@@ -23,6 +23,24 @@ def by_pattern(**fields: Any) -> dict[str, Any]:
     return PATTERN | {K + name: value for name, value in fields.items()}
 
 
+MAIL = ({"name": "mail", "type": "string"}, {"name": "user", "type": "struct<phone: string, n: int8>"})
+QUIET = {"format": "parquet", "keepValue": False}
+
+
+def hiding(*, quarantine: dict[str, Any] | None = None, output: str = "parquet", **schema: Any) -> dict[str, Any]:
+    parser = {"type": "json", "quarantine": QUIET if quarantine is None else quarantine}
+    return {"spec.parser": parser, F + "format": output, "spec.schema": {"fields": list(MAIL), **schema}}
+
+
+def hashing(*fields: str, **more: Any) -> dict[str, Any]:
+    return hiding(hash={"fields": list(fields), "secretName": "people"}, **more)
+
+
+def dropping(name: str, of: int = 1) -> dict[str, Any]:
+    parser = {"type": "avro", "quarantine": QUIET}
+    return by_avro(*["string"] * of, drop=[name]) | {F + "format": "parquet", "spec.parser": parser}
+
+
 NO_LEVEL = "a mapping is not exactly one of date, offset, field, lower, truncate and bucket; write one entry"
 
 
@@ -240,6 +258,11 @@ ACCEPTED: list[dict[str, Any]] = [
     # null is the same as not set
     {"metadata": {"name": "a", "creationTimestamp": None}, "spec.podTemplate": {"spec": None, "metadata": None}},
     {K + "groupId": None, "spec.output": None, S + "pathStyle": None, "spec.spark": {"conf": {"spark.a": None}}},
+    hashing("mail", "user.phone"),
+    hashing("mail", output="jsonl", quarantine={"holdAbove": "0%"}),
+    hashing("mail", output="avro", quarantine={"keepValue": True}),
+    hiding(mask=[{"fields": ["user.phone"], "keepLast": 4}, {"fields": ["mail"]}]),
+    dropping("f1", of=2),
 ]
 
 
@@ -973,6 +996,22 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"spec.spark": {"conf": {"spark.master": "yarn"}}}, 'conf["spark.master"]: is set by logpersister itself; remove'),
     ({"spec.spark": {"conf": {"spark.executor.instances": "2"}}}, "is set by logpersister itself; remove it: use spec"),
     ({"spec.spark": {"conf": {"spark.ssl.keyPassword": "hunter2"}}}, "looks like a secret, and a manifest is stored"),
+    (hashing("email"), 'spec.schema.hash.fields[0]: "email" cannot be hidden: spec.schema has no such field'),
+    (hashing("user"), 'spec.schema.hash.fields[0]: "user" cannot be hidden: it is no string; give it the type string'),
+    (hashing("user.n"), 'spec.schema.hash.fields[0]: "user.n" cannot be hidden: it is no string'),
+    (hashing("mail", mask=[{"fields": ["mail"]}]), 'spec.schema.mask[0].fields[0]: "mail" cannot be hidden twice'),
+    (hashing("a b"), 'spec.schema.hash.fields[0]: "a b" is not a field, or one in a struct'),
+    (hiding(drop=["mail"]), "spec.schema.drop: has no meaning beside fields"),
+    (dropping("f1"), 'spec.schema.drop[0]: "f1" cannot be hidden: there is no such column'),
+    (dropping("f0"), "spec.schema.drop: cannot be hidden: no column would be left"),
+    (dropping("kafka_x", of=2), 'spec.schema.drop[0]: "kafka_x" begins with kafka_'),
+    (hashing("mail", output="text"), 'spec.output.format: "text" stores values as they are, and spec.schema hides'),
+    (hashing("mail", quarantine={}), "spec.parser.quarantine: would have refused values as they are"),
+    (hashing("mail", quarantine={"holdAbove": "1%"}), "so that a range with a refused record is held"),
+    (
+        {"spec.parser": {"type": "json", "quarantine": {"keepValue": False}}},
+        "spec.parser.quarantine.keepValue: false needs a format that has a column for why a record was refused",
+    ),
 ]
 
 

@@ -56,6 +56,24 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     assert len({zone, zones.zone_rules("Europe/Paris"), zones.zone_rules("Europe/Berlin")}) == 2
 
 
+def test_which_key_fields_are_hashed_with_is_among_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = [{"name": "mail", "type": "string"}]
+    hidden = {"fields": fields, "hash": {"fields": ["mail"], "secretName": "people"}}
+
+    def keys() -> list[int | str | None]:
+        parser = {"type": "json", "quarantine": {"keepValue": True}}
+        found = used(output={"format": "jsonl"}, parser=parser, schema=hidden)
+        return [found["rows:hiding"], found["rows:hiding:key"]]
+
+    assert keys() == [1, "none"]
+    told = set()
+    for key in ("a key of many characters", "another key of many characters"):
+        monkeypatch.setenv("LOGPERSISTER_SECRET_PEOPLE_KEY", key)
+        assert key not in str(keys())
+        told.add(keys()[1])
+    assert len(told) == 2
+
+
 def test_other_rules_are_another_revision_and_those_that_are_not_used_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     def revisions() -> list[str]:
         resources = [accepted({"spec.output.partitionBy": by}) for by in (BERLIN, UTC, [])]

@@ -22,7 +22,7 @@ from logpersister.replay.execution import Replayer
 from logpersister.replay.output import TopicOutput
 from logpersister.storage import names
 from logpersister.storage.errors import StorageError
-from logpersister.storage.facts import ObjectFacts, parse_facts
+from logpersister.storage.facts import LEFT_OUT, VALUES, ObjectFacts, parse_facts
 from logpersister.storage.names import ObjectName
 from logpersister.storage.object_requests import StoredObject
 from logpersister.storage.store import ListedObject, ObjectStore
@@ -150,7 +150,10 @@ def store_range(bucket: Bucket, resource: LogPersister, records: list[Record]) -
 
     def opened(_: RangeWork, path: str) -> Upload:
         extension = format_at(made, path).extension
-        return Upload(bucket, names.object_key("raw", "clicks", path, 1, 0, RANGE.start, extension), metadata)
+        left_out = {} if spec.parser.keeps_refused_values or path != QUARANTINE else {VALUES: LEFT_OUT}
+        return Upload(
+            bucket, names.object_key("raw", "clicks", path, 1, 0, RANGE.start, extension), metadata | left_out
+        )
 
     layout = layout_of(spec.output, spec.parser, spec.row_schema)
     writer = RangeWriter(RangeWork(RANGE, "id", 1, 0, RANGE.start), layout, made, opened, output.room)

@@ -169,6 +169,28 @@ def test_what_cannot_be_replayed(member: LogPersister, replaying: LogPersister, 
     assert bucket.objects == before
 
 
+QUIET = {"type": "json", "quarantine": {"format": "parquet", "keepValue": False}}
+
+
+@pytest.mark.parametrize(
+    ("kept", "keeps", "message"),
+    [
+        (False, False, "values were left out of it"),
+        (False, True, "values were left out of it"),
+        (True, False, "what the manifest refuses again would lose its values"),
+    ],
+)
+def test_records_without_values_are_not_replayed(*, kept: bool, keeps: bool, message: str) -> None:
+    """Nor are others where what stays in quarantine would lose them."""
+    bucket = Bucket()
+    quiet = accepted({"spec.output": {"format": "text"}, "spec.parser": QUIET})
+    store_range(bucket, NUMBERS if kept else quiet, RECORDS)
+    before = dict(bucket.objects)
+    with pytest.raises(SourceError, match=message):
+        replay(bucket, TEXTS if keeps else quiet)
+    assert bucket.objects == before
+
+
 def test_damage_is_found_before_anything_is_deleted(bucket: Bucket) -> None:
     (key, name), *_ = bucket.quarantined()
     content, metadata = bucket.objects[key]

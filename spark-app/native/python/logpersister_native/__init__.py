@@ -20,6 +20,7 @@ from logpersister_native._native import (
     decode,
     decompress,
     json_lines,
+    keyed_hashes,
     not_json,
 )
 
@@ -38,5 +39,6 @@ __all__ = [
     "decode",
     "decompress",
     "json_lines",
+    "keyed_hashes",
     "not_json",
 ]

@@ -1,0 +1,114 @@
+"""Hidden fields: what is stored of them, by the native hash and by plain Python, and what needs a key."""
+
+import hashlib
+import hmac
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+from logpersister.manifest import ManifestError
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.pipeline.splitting import by_path
+from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.verify.writing import Writing
+from tests.unit.formats.samples import Record, batch, with_headers
+from tests.unit.records.row_samples import batch_of_values
+
+KEY = "0123456789abcdef-key"
+VARIABLE = "LOGPERSISTER_SECRET_PSEUDONYMS_KEY"
+JSON = ParserSpec(type="json")
+SCHEMA = SchemaSpec.model_validate(
+    {
+        "fields": [
+            {"name": "email", "type": "string", "required": True},
+            {"name": "user", "type": "struct<phone: string not null, name: struct<last: string>, n: int32>"},
+            {"name": "card", "type": "string"},
+        ],
+        "hash": {"fields": ["email", "user.name.last"], "secretName": "pseudonyms"},
+        "mask": [{"fields": ["user.phone"], "keepLast": 3}, {"fields": ["card"]}],
+    }
+)
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, KEY)
+
+
+def hashed(text: str) -> str:
+    return hmac.new(KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+
+DOCUMENTS: list[Any] = [
+    {"email": "a@example.org", "user": {"phone": "0123456789", "name": {"last": "\u00c4"}, "n": 5}, "card": "4111"},
+    {"email": "", "user": {"phone": "01234", "name": None}, "card": None},
+    None,
+    {"email": "a@example.org", "user": None, "card": ""},
+    {"email": "b", "user": {"phone": "\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc", "name": {}}},
+]
+ROWS = [
+    {
+        "email": hashed("a@example.org"),
+        "user": {"phone": "***789", "name": {"last": hashed("\u00c4")}, "n": 5},
+        "card": "***",
+    },
+    {"email": hashed(""), "user": {"phone": "***", "name": None, "n": None}, "card": None},
+    None,
+    {"email": hashed("a@example.org"), "user": None, "card": "***"},
+    {"email": hashed("b"), "user": {"phone": "***\u00e4\u00f6\u00fc", "name": {"last": None}, "n": None}, "card": None},
+]
+VALUES = [None if one is None else json.dumps(one).encode() for one in DOCUMENTS]
+
+
+def test_what_is_stored_by_hand_and_by_the_oracle() -> None:
+    parser, oracle = make_parser(JSON, SCHEMA), Writing(OutputSpec(), JSON, SCHEMA).oracle
+    assert parser is not None
+    assert oracle is not None
+    values = batch_of_values([b"x", *VALUES, b'{"card": "4111"}'])
+    for some, rows in ((values, ROWS), (values.slice(2, 3), ROWS[1:4])):
+        found = parser.parse(some).rows
+        assert found is not None
+        assert [found[place].as_py() for place in range(len(found))] == rows
+    assert [None if one is None else oracle.row(one) for one in VALUES] == ROWS
+    refused, again = parser.parse(values).refused, oracle.parse(values).refused
+    assert refused is not None
+    assert again is not None
+    assert refused.rows.tolist() == again.rows.tolist() == [0, 6]
+
+
+def test_folders_are_named_by_hashes() -> None:
+    output = OutputSpec.model_validate({"format": "parquet", "partitionBy": [{"field": "email"}]})
+    for layout in (layout_of(output, JSON, SCHEMA), Writing(output, JSON, SCHEMA).layout):
+        found = layout.assign(batch([Record(at, 1, None, value) for at, value in enumerate(VALUES[:2] * 2)]))
+        assert sorted(found.paths) == sorted([f"email={hashed('a@example.org')}", f"email={hashed('')}"])
+
+
+def test_a_key_does_not_travel() -> None:
+    with pytest.raises(TypeError, match="must not be pickled"):
+        pickle.dumps(make_parser(JSON, SCHEMA))
+
+
+def test_without_its_key_nothing_is_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "short")
+    with pytest.raises(ManifestError, match=r"has less than 16 characters.*openssl rand"):
+        make_parser(JSON, SCHEMA)
+    monkeypatch.delenv(VARIABLE)
+    with pytest.raises(ManifestError, match=f"whose key key was not found; put it in the variable {VARIABLE}"):
+        make_parser(JSON, SCHEMA)
+
+
+def test_quarantine_has_no_values_where_they_are_not_kept() -> None:
+    quiet = ParserSpec.model_validate({"type": "json", "quarantine": {"format": "parquet", "keepValue": False}})
+    records = [Record(5, 1, b"secret", b"bad"), Record(6, 1, b"k", b'{"email": "a"}'), Record(7, 1, None, None)]
+    some = with_headers(batch(records), [[(b"h", b"secret")]])
+    for parser, value, key in ((JSON, b"bad", b"secret"), (quiet, b"", None)):
+        for layout in (layout_of(OutputSpec(), parser, SCHEMA), Writing(OutputSpec(), parser, SCHEMA).layout):
+            parts = dict(by_path(some, layout.assign(some)))
+            (refused,) = parts["_quarantine"].to_pylist()
+            assert (refused["offset"], refused["value"], refused["key"]) == (5, value, key)
+            assert len(refused["headers"]) == (parser is JSON)
+            assert [one["key"] for one in parts[""].to_pylist()] == [b"k", None]
