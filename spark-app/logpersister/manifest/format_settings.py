@@ -75,8 +75,9 @@ class BloomFilterSpec(Model):
     """Field of `spec.schema`, for example `user.id`, or a column of Kafka's own fields, such as `kafka_key`."""
 
     distinct: Annotated[int, Whole(1, 100_000_000)] = 65_536
-    """Most different values of a row group. Up to so many, the filter takes one of a hundred other values for one of
-    them, and 10 to 20 bits for each that there is. Beyond, it errs more often."""
+    """Largest expected number of different values in a row group. Up to this number, one of a hundred other values
+    passes the filter by mistake, and the filter takes 10 to 20 bits for each value. Beyond it, mistakes are more
+    frequent."""
 
 
 class ParquetSpec(Model):
@@ -91,19 +92,19 @@ class ParquetSpec(Model):
     less memory, and more large folders of a range in one pass (docs/formats.md)."""
 
     page_bytes: Annotated[int, Size("16Ki", "16Mi")] = 2**20
-    """Size of a page in bytes of values before compression. Smaller: with `pageIndex`, readers read less for few
-    rows."""
+    """Size of a page in bytes of values before compression. Smaller: with `pageIndex`, queries for few rows
+    read less."""
 
     page_index: Flag = False
-    """Whether files have the least and the greatest value of each page, by which readers skip pages."""
+    """Whether files have the least and the greatest value of each page, so that readers can skip pages."""
 
     without_dictionary: Annotated[tuple[FieldPath, ...], Field(max_length=64), Unique()] = ()
-    """Fields whose values hardly repeat, such as ids: their columns get no dictionary, which takes time and memory. Of
-    a struct: all in it. Columns of Kafka's own fields are `kafka_key` and so on, and values without a schema
-    `value`."""
+    """Fields whose columns get no dictionary, because their values hardly repeat, such as ids; that saves time and
+    memory. A struct stands for all fields in it. Columns of Kafka's own fields are `kafka_key` and so on; the column of
+    values without a schema is `value`."""
 
     bloom_filters: Annotated[tuple[BloomFilterSpec, ...], Field(max_length=16)] = ()
-    """Bloom filters, for fields by whose exact values queries choose. Not of `bool`, lists and maps."""
+    """Bloom filters, for fields that queries compare with exact values. Not for `bool`, lists and maps."""
 
     tombstones: Literal["skip", "null"] = "skip"
     """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all columns of the

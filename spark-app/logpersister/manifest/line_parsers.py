@@ -50,22 +50,22 @@ class CsvSpec(Model):
     """How values of parser ``csv`` are written: one record of RFC 4180 each, without a header."""
 
     delimiter: Delimiter = ","
-    """Between two columns, for example `";"`, `"\\t"` or `"\\u0001"`."""
+    """Character between two columns, for example `";"`, `"\\t"` or `"\\u0001"`."""
 
     quote: OptionalSign = '"'
-    """Before and after a text in which the delimiter or line breaks may stand; twice in it, it stands for itself.
-    Empty: there is none."""
+    """Character before and after a text that may contain the delimiter or line breaks. Doubled inside such a text, it
+    stands for itself. Empty: none."""
 
     escape: OptionalSign = ""
-    """Before a character that stands for itself, in quotes or not. Empty: there is none."""
+    """Character before a character that stands for itself, in quotes or not. Empty: none."""
 
     null_text: NullText = ""
-    """What stands for null, where it is not in quotes. Empty: the empty text; in quotes it is a text without
+    """Text that means null unless it is in quotes. Empty: an empty column is null; empty quotes are a text without
     characters."""
 
     columns: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=MOST_NAMES), Unique()] | None = None
-    """Names of the columns of a value, in their order. Those that `spec.schema` does not name are left out. If absent,
-    values have the fields of the schema in its order."""
+    """Names of the columns of a value, in their order. Columns that `spec.schema` does not name are left out. Default:
+    the fields of the schema in its order."""
 
     @rule(
         "($quote == '' || $quote != $delimiter) && ($escape == '' || $escape != $delimiter && $escape != $quote)",
@@ -101,10 +101,8 @@ class RegexSpec(Model):
     """How values of parser ``regex`` are read: by a pattern whose named groups are the fields."""
 
     pattern: PatternText
-    """Regular expression that each value must match from its begin to its end. Each field of `spec.schema` is what the
-    group of its name matches: `(?P<level>[A-Z]+)`. Groups without a name, look-around, back-references and flags are
-    not needed or not possible (docs/schemas.md)."""
+    """Regular expression that each value must match as a whole. The group with the name of a field gives the value of
+    the field: `(?P<level>[A-Z]+)`. Look-around, back-references and flags are not possible (docs/schemas.md)."""
 
     null_text: NullText | None = None
-    """A text of a group that stands for null, for example `-`. A group that takes no part in the match is always
-    null."""
+    """Text of a group that means null, for example `-`. A group that takes no part in the match is always null."""

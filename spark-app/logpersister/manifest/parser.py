@@ -20,13 +20,14 @@ class QuarantineSpec(Model):
     """How records are stored that the parser refuses."""
 
     format: QuarantineFormat = "output"
-    """`output`: as all other records. `parquet`: as Parquet with everything that a record has (value, key, headers,
-    topic, partition, offset, timestamp), the reason and the field, whatever `spec.output` is, so that
-    `logpersister quarantine replay` can store it again (docs/parsers.md)."""
+    """`output`: like all other records. `parquet`: as Parquet, whatever `spec.output` is, with everything that a record
+    has (value, key, headers, topic, partition, offset, timestamp), the reason and the field, so that `logpersister
+    quarantine replay` can store it again (docs/parsers.md)."""
 
     hold_above: Annotated[int, Percent("100%")] | None = None
-    """A range of whose records more than this share would go to quarantine is not stored: its partition is held until
-    somebody raises or removes the limit (docs/operations.md). Applies also to what another revision has promised."""
+    """Largest share of a range's records that may go to quarantine. A range above it is not stored: its partition is
+    held until somebody raises or removes the limit (docs/operations.md). Also applies to ranges that another revision
+    has promised."""
 
     keep_value: Flag | None = None
     """Whether value, key and headers of a refused record are stored. `false` leaves them out, so that nobody reads
@@ -50,7 +51,7 @@ class ParserSpec(Model):
     """`bytes`: any value, unchecked. `json`: each value must be one JSON document (RFC 8259, UTF-8, nested at most 128
     deep), or with `spec.schema` one JSON object with these fields (docs/schemas.md). `avro`: each value must be an Avro
     record behind the id of its schema, which `spec.schema.registry` knows, and becomes the fields of `spec.schema`.
-    `protobuf`: the same with a message of protobuf; its schema can also stand in `spec.schema.protobuf`.
+    `protobuf`: the same with a message of protobuf; its schema can also be in `spec.schema.protobuf`.
     `messagepack`: each value must be one MessagePack map with the fields of `spec.schema`. `csv`: each value must be
     one CSV record with these fields, `regex`: a text that a pattern matches. Records with other values are stored
     unchanged in the topic's folder `_quarantine` (docs/parsers.md). Null values are never parsed."""
@@ -63,7 +64,7 @@ class ParserSpec(Model):
     """Header of Avro and protobuf values. `confluent`: a zero byte and an id of 4 bytes, as Confluent's serializers
     write it by default, and for Avro Apicurio's since version 3; with protobuf also the indexes of the message.
     `apicurio`: a zero byte and an id of 8 bytes; with protobuf also the name of the message. `plain`: none; only with
-    `protobuf`, whose schema then stands in `spec.schema.protobuf`."""
+    `protobuf`, whose schema is then in `spec.schema.protobuf`."""
 
     csv: CsvSpec | None = None
     """How values of parser `csv` are written. Only with `csv`."""
@@ -72,7 +73,7 @@ class ParserSpec(Model):
     """How values of parser `regex` are read. Needed with `regex`, and only with it."""
 
     quarantine: QuarantineSpec = QuarantineSpec()
-    """Only with a parser that refuses values."""
+    """How the records that the parser refuses are stored. Only with a parser that refuses values."""
 
     @property
     def has_quarantine(self) -> bool:

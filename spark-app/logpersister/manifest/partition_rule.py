@@ -76,7 +76,7 @@ class DateRule(Model):
     """IANA time zone in which days and hours begin."""
 
     field: FieldPath | None = None
-    """Timestamp of `spec.schema` that counts instead of the record's, for example `at` or `event.at`."""
+    """Timestamp field of `spec.schema` to use instead of the record's timestamp, for example `at` or `event.at`."""
 
     prefix: FolderPrefix | None = None
     """Text before the value in the folder's name. Default: `dt=` for a day, `hr=` for an hour, `min=` for a minute."""
@@ -95,13 +95,13 @@ class OffsetRule(Model):
 
 
 class TruncateRule(Model):
-    """A folder by the begin of a value."""
+    """A folder by the beginning of a value."""
 
     field: FieldPath
     """Text or whole number of `spec.schema`."""
 
     width: Annotated[int, Whole(1, 2**31 - 1)]
-    """Of text the number of characters that are kept. Numbers are rounded down to a multiple of it. As Iceberg's
+    """Number of characters of a text that the folder keeps. Numbers are rounded down to a multiple of it. As Iceberg's
     `truncate`."""
 
 
@@ -128,10 +128,10 @@ class PartitionRule(Model):
     """A folder by a field of `spec.schema` (text, whole number or bool), for example `country` or `geo.country`."""
 
     lower: FieldPath | None = None
-    """The same with the letters A to Z in lower case; of text only."""
+    """A folder by a text field of `spec.schema`, with the letters A to Z in lower case."""
 
     truncate: TruncateRule | None = None
-    """A folder by the begin of a field."""
+    """A folder by the beginning of a text field, or by a rounded number."""
 
     bucket: BucketRule | None = None
     """A folder by the hash of a field."""

@@ -89,7 +89,8 @@ def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     elif "enum" in schema or "const" in schema:
         kind = ", ".join(f"`{word}`" for word in schema.get("enum", [schema.get("const")]))
     elif "items" in schema:
-        kind = f"list of {_type(_resolve(schema['items'], definitions), definitions)}s"
+        item = _type(_resolve(schema["items"], definitions), definitions)
+        kind = f"list of {item}" if item.endswith("`") else f"list of {item}s"
     elif kind == "object":
         kind = "map of strings" if "additionalProperties" in schema and "properties" not in schema else "mapping"
     return kind

@@ -75,14 +75,14 @@ class RegistrySpec(Model):
     """A schema registry that speaks Confluent's API, as also Apicurio and Karapace do."""
 
     url: RegistryUrl
-    """Address, as producers have it in `schema.registry.url`. Of Apicurio: `http://HOST:8080/apis/ccompat/v7`."""
+    """Address, as producers have it in `schema.registry.url`. For Apicurio: `http://HOST:8080/apis/ccompat/v7`."""
 
     secret_name: SecretName | None = None
-    """Secret with `username` and `password`, or with `token`; and `ca.crt` where the certificate is not signed by a
-    public authority. Default: the registry asks for nothing."""
+    """Secret with `username` and `password`, or with `token`; and `ca.crt` if the certificate is not signed by a public
+    authority. Default: the registry requires no login."""
 
     version: Annotated[int | Literal["latest"], VersionOfSubject()] | None = None
-    """Where neither `fields` nor `avro` declares the columns: the version of the topic's subject that does. `latest`
+    """Version of the topic's subject that declares the columns, if `fields`, `avro` and `protobuf` are absent. `latest`
     (default) follows the subject: files that begin after a new version was registered have its columns."""
 
     subject: Subject | None = None

@@ -155,7 +155,7 @@ ProtobufText = Annotated[
     Text(
         r"^[\s\S]*[;}=A-Za-z0-9+/]\s*$",
         "is neither a .proto text nor a descriptor set in base64",
-        "write the .proto as producers have it, or what protoc --include_imports writes as descriptor set, in base64",
+        "write the text of the producers' .proto, or the descriptor set of protoc --include_imports in base64",
         LONGEST_PROTOBUF,
     ),
 ]
@@ -222,17 +222,17 @@ class SchemaSpec(Model):
 
     protobuf: ProtobufText | None = None
     """Schema of protobuf, as `.proto` text or as a descriptor set in base64. With parser `protobuf`, and only with it.
-    Instead of `fields` the fields of `message` are the columns. With framing `plain` values are read by it, so it may
-    stand beside `fields`."""
+    Without `fields` the fields of `message` are the columns. With framing `plain` it is the schema of the values, so it
+    may be set beside `fields`."""
 
     message: MessageName | None = None
-    """Message of protobuf that declares the columns, and that values with framing `plain` are. Default: the first one
-    of the file."""
+    """Message of `protobuf` that declares the columns, and whose form values with framing `plain` have. Default: the
+    first one of the file."""
 
     registry: RegistrySpec | None = None
     """Schema registry that knows the schemas by which values were written. With parser `avro`, or `protobuf` whose
-    framing is not `plain`, and only with them. Where none of `fields`, `avro` and `protobuf` is there, a version of the
-    topic's subject declares the columns."""
+    framing is not `plain`, and only with them. If `fields`, `avro` and `protobuf` are absent, a version of the topic's
+    subject declares the columns."""
 
     hash: HashSpec | None = None
     """Fields of which only a keyed hash is stored (docs/schemas.md#what-is-not-stored-as-it-is)."""

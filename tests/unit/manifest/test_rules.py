@@ -604,7 +604,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (plain("message M { optional M a = 1; }"), "cannot be the columns: its field 'a': M has itself in it"),
     (plain(message="N"), "cannot be the columns: it has no message N"),
     (plain(message="N", fields=[{"name": "id", "type": "int8"}]), "cannot be the columns: it has no message N"),
-    (plain("("), "is neither a .proto text nor a descriptor set in base64; write the .proto as producers have it"),
+    (plain("("), "is neither a .proto text nor a descriptor set in base64; write the text of the producers' .proto"),
     (plain(message="1"), "is not the name of a message; write it with its package"),
     (plain("a;" + " " * 200_000), "is longer than 200000 characters; shorten it"),
     (
