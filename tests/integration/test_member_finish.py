@@ -1,7 +1,7 @@
 """Finished folders: never early, each once, what comes late is told; also across partitions that come, and SIGKILL."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -227,3 +227,52 @@ def test_by_hand(finishing: Finishing, scene: Scene, capsys: pytest.CaptureFixtu
     assert finish("--from", "2026-03-28T00:00:00Z")[1:] == ("finished", {})
     assert main(["finish", "-f", str(manifest)]) == 0
     assert capsys.readouterr().out == "0 folders finished\n"
+
+
+def test_members_come_and_go_while_hours_pass(finishing: Finishing, scene: Scene) -> None:
+    """The owner of partition 0 is killed, frozen and replaced; each hour is finished once, with all its records."""
+    manifest = finishing.manifest()
+    members = [scene.member(manifest, name) for name in ("one", "two")]
+    hours = 8
+    produce_hours(finishing, range(3))
+    killed = owner_of_first(members)
+    killed.kill()
+    members.remove(killed)
+    members.append(scene.member(manifest, "three"))
+    produce_hours(finishing, range(3, 5))
+    frozen = owner_of_first(members)
+    frozen.freeze()
+    produce_hours(finishing, range(5, 7))
+    (other,) = (one for one in members if one is not frozen)
+    other.wait("it has taken over", lambda: other.status()["assignment"]["count"] == 2)
+    frozen.thaw()
+    produce_hours(finishing, range(7, 8))
+    for partition in (0, 1):
+        finishing.write(partition, hours + 0.5)
+    every = {hour(number) for number in range(hours)}
+    other.wait("all are finished", lambda: finishing.keys().keys() >= every)
+    contents = [finishing.content(folder) for folder in sorted(every)]
+    assert [(one["number"], one["records"], one["lateRecords"]) for one in contents] == [(1, 10, 0)] * hours
+    assert all("_SUCCESS" in names for names in finishing.keys().values())
+    scene.assert_stored(finishing.topic)
+
+
+def produce_hours(finishing: Finishing, hours: Iterable[int]) -> None:
+    """Write ten records of each hour, in order within each partition."""
+    for number in hours:
+        for partition in (0, 1):
+            finishing.write(partition, number + 0.25, count=3)
+            finishing.write(partition, number + 0.9, count=2)
+
+
+def owner_of_first(members: list[MemberProcess]) -> MemberProcess:
+    """Wait until a member owns partition 0; return it."""
+
+    def owner() -> MemberProcess | None:
+        partitions = {one: one.status()["assignment"]["partitions"] for one in members if one.alive and one.address}
+        return next((one for one, owned in partitions.items() if any(it.endswith("-0") for it in owned)), None)
+
+    members[0].wait("partition 0 has an owner", owner)
+    found = owner()
+    assert found is not None
+    return found

@@ -8,7 +8,7 @@ from typing import Final
 from logpersister.finish.folders import existing_folders
 from logpersister.finish.positions import Kafka, Positions, first_since, positions_of
 from logpersister.finish.publishing import Published, Publisher
-from logpersister.finish.watermark import Progress, QuietWatch, last_passed, waits_for
+from logpersister.finish.watermark import Progress, QuietWatch, StoredWatch, last_passed, waits_for
 from logpersister.manifest.finish import FinishSpec
 from logpersister.ranges import TopicPartition
 from logpersister.records.time_folders import TimeFolder, TimeFolders
@@ -83,6 +83,7 @@ class TopicFolders:
         self._assume_idle = assume_idle
         self._publisher = Publisher(store, group, spec)
         self._quiet = QuietWatch()
+        self._stored = StoredWatch()
         self._clock = clock
         self._now = now
 
@@ -104,7 +105,7 @@ class TopicFolders:
 
     def positions(self) -> Positions:
         """Ask Kafka how far the partitions are. Raises NotKnownError, KafkaError."""
-        return positions_of(self._kafka, self.topic)
+        return positions_of(self._kafka, self.topic, int(self._now() * 1000))
 
     def publish(self, folder: TimeFolder, positions: Positions, *, late: bool) -> Published:
         """Make known what is in a folder that is finished; `late`: that was so before."""
@@ -144,10 +145,17 @@ class TopicFolders:
     def progress(self, positions: Positions) -> dict[int, Progress]:
         """Return how far each partition is, and how long it has been quiet by now."""
         quiet = self._quiet.observe(positions.ends, self._clock())
+        stored_at = self._stored.observe(positions.ends, positions.offsets(), positions.asked_at)
         if self._assume_idle:
             quiet = dict.fromkeys(quiet, float("inf"))
         return {
-            partition: Progress(positions.stored_to(partition), positions.starts[partition], end, quiet[partition])
+            partition: Progress(
+                positions.stored_to(partition),
+                positions.starts[partition],
+                end,
+                quiet[partition],
+                stored_at.get(partition),
+            )
             for partition, end in positions.ends.items()
         }
 

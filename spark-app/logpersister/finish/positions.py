@@ -40,6 +40,8 @@ class Positions:
     """The partitions of a topic at one moment."""
 
     topic_id: str | None
+    asked_at: int
+    """When it was asked, milliseconds since the epoch: the ends are those of then or later ones."""
     starts: Mapping[int, Offset]
     ends: Mapping[int, Offset]
     registered: Mapping[int, CommittedOffset]
@@ -70,8 +72,8 @@ class Positions:
         return facts.range.end <= found.offset
 
 
-def positions_of(kafka: Kafka, topic: str) -> Positions:
-    """Ask Kafka about all partitions of a topic. Raises NotKnownError, KafkaError."""
+def positions_of(kafka: Kafka, topic: str, now: int) -> Positions:
+    """Ask Kafka about all partitions of a topic, now (ms since the epoch). Raises NotKnownError, KafkaError."""
     described = kafka.describe([topic]).get(topic)
     if described is None:
         raise NotKnownError(f"topic {topic} does not exist, or may not be described")
@@ -85,7 +87,7 @@ def positions_of(kafka: Kafka, topic: str) -> Positions:
         and found.metadata is not None
         and same_topic(found.metadata.topic_id, described.topic_id)
     }
-    return Positions(described.topic_id, starts, ends, registered)
+    return Positions(described.topic_id, now, starts, ends, registered)
 
 
 def first_since(kafka: Kafka, topic: str, partitions: Iterable[int], instant: int) -> dict[int, FirstSince | None]:

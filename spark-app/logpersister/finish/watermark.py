@@ -8,7 +8,9 @@ A partition without such a record has passed the instant if it is *idle*: everyt
 and nothing has come for ``idleAfter``. That is a guess, the only one.
 
 A record from the future proves nothing: it says that somebody's clock or unit of time is wrong. So it does not count
-before its time has come.
+before its time has come. But it is the first record of all later times, too, and would hide the times of all others. So
+a partition that has one passes an instant by the clock: when everything is stored that Kafka had of it ``idleAfter``
+later.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,6 +42,8 @@ class Progress:
     """Where it ends."""
     quiet_seconds: float
     """For how long at least it has ended there."""
+    stored_at: int | None = None
+    """Everything that Kafka had at this time (milliseconds since the epoch) is stored. None: not known."""
 
     @property
     def is_stored(self) -> bool:
@@ -57,20 +61,28 @@ def waits_for(progress: Progress, first: FirstSince | None, instant: int, now: i
         now: the same of the present.
         idle_after: seconds without a record after which a partition counts as idle.
     """
-    from_the_future = first is not None and first.timestamp > now
-    if first is not None and not from_the_future and (progress.stored_to or 0) >= first.offset:
-        return None
-    if progress.is_stored and progress.quiet_seconds >= idle_after:
+    hidden = first is not None and first.timestamp > now
+    if _has_passed(progress, first, instant, idle_after, hidden=hidden):
         return None
     if progress.stored_to is None and not progress.is_stored:
         return "has no committed offset of this group yet"
+    if first is not None and hidden:
+        by = f"waits until all is stored that Kafka has at {at(instant + round(idle_after * 1000))}"
+        return f"has a record from the future (offset {first.offset}, {at(first.timestamp)}), and {by}"
     if not progress.is_stored:
-        until = "" if first is None or from_the_future else f", and records before offset {first.offset} are earlier"
+        until = "" if first is None else f", and records before offset {first.offset} are earlier"
         return f"is stored up to offset {progress.stored_to} of {progress.end}{until}"
-    if first is not None and from_the_future:
-        return f"has a record from the future (offset {first.offset}, {at(first.timestamp)}), which does not count"
     quiet = round(progress.quiet_seconds)
     return f"has no record of {at(instant)} or later, and is idle for {quiet} of {round(idle_after)} seconds"
+
+
+def _has_passed(progress: Progress, first: FirstSince | None, instant: int, idle_after: float, *, hidden: bool) -> bool:
+    """Whether a partition has passed an instant; `hidden`: its times are behind a record from the future."""
+    if progress.is_stored and progress.quiet_seconds >= idle_after:
+        return True
+    if hidden:
+        return progress.stored_at is not None and progress.stored_at >= instant + idle_after * 1000
+    return first is not None and (progress.stored_to or 0) >= first.offset
 
 
 class QuietWatch:
@@ -87,6 +99,32 @@ class QuietWatch:
             for partition, end in ends.items()
         }
         return {partition: clock - since for partition, (_, since) in self._since.items()}
+
+
+class StoredWatch:
+    """Up to when everything that Kafka had is stored, as far as this process has seen it.
+
+    One earlier end of each partition is kept until everything before it is stored, then the present one.
+    """
+
+    def __init__(self) -> None:
+        self._ends: dict[int, tuple[Offset, int]] = {}
+        self._stored_at: dict[int, int] = {}
+
+    def observe(self, ends: Mapping[int, Offset], stored: Mapping[int, Offset], now: int) -> Mapping[int, int]:
+        """Take in where partitions end and what is stored, at a time; return up to when all is stored.
+
+        Times are milliseconds since the epoch. The ends were read before.
+        """
+        for partition, end in ends.items():
+            to = stored.get(partition, -1)
+            earlier = self._ends.get(partition)
+            if earlier is not None and to >= earlier[0]:
+                self._stored_at[partition] = earlier[1]
+                earlier = None
+            if earlier is None:
+                self._ends[partition] = end, now
+        return self._stored_at
 
 
 def last_passed(ends: list[int], has_passed: Callable[[int], bool]) -> int | None:

@@ -43,6 +43,11 @@ class FinishSpec(Model):
     """How long a partition without new records holds folders back. Shorter: folders of quiet topics are finished
     earlier. Longer: fewer late records after a producer's pause."""
 
+    store_at_end: bool = False
+    """Store what is left of a folder as soon as its end and `allowedLateness` have passed, whatever `upload.maxAge`
+    is. `true`: folders are finished on time, and each partition has one object more at most in each folder. `false`:
+    they may wait for `maxAge`."""
+
     @rule(
         "!has(self.successFileName) && !has(self.manifestName) || $successFileName != $manifestName",
         "is the name of both files",

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 
 from logpersister.manifest import LogPersister
+from logpersister.member.folder_ends import FolderEnds
 from logpersister.member.ports import Offsets
 from logpersister.plan import holds
 from logpersister.plan.age import AgeWatch
@@ -39,6 +40,7 @@ class EndOffsetMonitor:
         self._ages = AgeWatch()
         self._described_at = float("-inf")
         self._short_since: dict[TopicPartition, float] = {}
+        self._ends_of_folders: dict[str, FolderEnds | None] = {}
         self.ends: dict[TopicPartition, Offset] = {}
         """Where partitions end; a partition that could not be read is missing."""
         self.unreadable: dict[str, Exception] = {}
@@ -83,8 +85,12 @@ class EndOffsetMonitor:
         return float("inf") if oldest is None else oldest
 
     def is_aged(self, partition: TopicPartition) -> bool:
-        """Whether the oldest record that is not stored has reached ``maxAge``."""
-        return self._ages.aged(partition, self._max_age(partition), self._now())
+        """Whether the oldest record that is not stored has reached ``maxAge``, or waits since before a folder's end."""
+        now = self._now()
+        if self._ages.aged(partition, self._max_age(partition), now):
+            return True
+        ends = self._folder_ends(partition.topic)
+        return ends is not None and self._ages.waited_at(partition, *ends.last_over(now))
 
     def lags(self) -> list[PartitionLag]:
         """Return where every resolved partition stands."""
@@ -94,6 +100,11 @@ class EndOffsetMonitor:
             for partition, position in self._states.positions().items()
             if partition in self.ends
         ]
+
+    def _folder_ends(self, topic: str) -> FolderEnds | None:
+        if topic not in self._ends_of_folders:
+            self._ends_of_folders[topic] = FolderEnds.of(self._spec.for_topic(topic))
+        return self._ends_of_folders[topic]
 
     def _max_age(self, partition: TopicPartition) -> float:
         return self._spec.limits_of(partition.topic).max_age.total_seconds()

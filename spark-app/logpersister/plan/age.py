@@ -54,5 +54,10 @@ class AgeWatch:
         oldest = self.oldest(partition)
         return oldest is not None and now - oldest >= max_age_seconds
 
+    def waited_at(self, partition: TopicPartition, instant: float, seen_by: float) -> bool:
+        """Whether the oldest record is of a time before an instant, and was seen to wait by another one."""
+        watch, oldest = self._watches.get(partition), self.oldest(partition)
+        return watch is not None and oldest is not None and oldest < instant and watch.first_seen < seen_by
+
     def forget(self, partition: TopicPartition) -> None:
         self._watches.pop(partition, None)

@@ -27,6 +27,7 @@ from logpersister.report.facts import (
     RunningJob,
 )
 from logpersister.report.finish import FinishReport
+from logpersister.report.hourly import HourlyCount
 from logpersister.report.lag import LagSummary
 from logpersister.report.outages import Outage
 from logpersister.report.shadow import ShadowReport
@@ -183,30 +184,6 @@ class Status:
     """None: no folders are finished."""
 
 
-class _HourlyCount:
-    """Events of the last 60 minutes in 61 minute-buckets: constant size, exact to the minute."""
-
-    def __init__(self) -> None:
-        self._buckets: deque[tuple[int, int]] = deque()
-
-    def add(self, now: datetime) -> None:
-        minute = int(now.timestamp()) // 60
-        if self._buckets and self._buckets[-1][0] >= minute:
-            last, count = self._buckets.pop()
-            self._buckets.append((last, count + 1))
-        else:
-            self._buckets.append((minute, 1))
-        self._forget(minute)
-
-    def count(self, now: datetime) -> int:
-        self._forget(int(now.timestamp()) // 60)
-        return sum(count for _, count in self._buckets)
-
-    def _forget(self, minute: int) -> None:
-        while self._buckets and self._buckets[0][0] <= minute - 60:
-            self._buckets.popleft()
-
-
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -218,8 +195,8 @@ class StatusBoard:
         self._clock = clock
         self._lock = threading.Lock()
         now = clock()
-        self._all_failures = _HourlyCount()
-        self._upload_failures = _HourlyCount()
+        self._all_failures = HourlyCount()
+        self._upload_failures = HourlyCount()
         self._uploads: deque[RecentUpload] = deque(maxlen=MAX_UPLOADS)
         self._quarantine: deque[RecentQuarantine] = deque(maxlen=MAX_QUARANTINED)
         self._errors: deque[RecentError] = deque(maxlen=MAX_ERRORS)

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Range, TopicPartition
 from tests.examples import examples
-from tests.unit.finish.world import HOUR_MS, MIDNIGHT_MS, MINUTE_MS, TOPIC, FakePartition, World
+from tests.unit.finish.world import HOUR_MS, MINUTE_MS, TOPIC, FakePartition, World
 
 LATENESS_MS = 10 * MINUTE_MS
+IDLE_MS = HOUR_MS
 STEPS = 120
 
 
@@ -161,15 +162,19 @@ class History:
         assert now >= end + LATENESS_MS
         for partition in self.world.partitions.values():
             stored = 0 if partition.committed is None else partition.committed.offset
+            by_clock = False
             for offset, time in enumerate(partition.times):
                 if end + LATENESS_MS <= time <= now:
+                    break
+                by_clock |= time > now
+                if by_clock and partition.produced_at[offset] * 1000 >= end + LATENESS_MS + IDLE_MS:
                     break
                 assert not (end - HOUR_MS <= time < end and offset >= stored), f"{folder} is early"
 
     def end(self) -> None:
         """Let everything be stored, pass and be looked at; then every record must be told in its folder."""
-        for number, partition in self.world.partitions.items():
-            partition.times.append(MIDNIGHT_MS + int((self.hours + 8) * HOUR_MS))
+        for number in self.world.partitions:
+            self.world.produce(number, self.hours + 8)
             self.world.store_range(number)
         self.hours += 9
         for _ in range(4):

@@ -134,11 +134,25 @@ def test_a_record_from_the_future_proves_nothing_before_its_time() -> None:
     world.produce(0, 0.5, 24 * 365 * 50, 0.6)
     world.store_range(0, 2)
     world.at(3)
-    assert world.look().reason == "partition 0 is stored up to offset 2 of 3"
+    assert world.look().reason == (
+        "partition 0 has a record from the future (offset 1, 2076-03-15T00:00:00Z), and waits until all is stored that "
+        "Kafka has at 2026-03-28T02:10:00Z"
+    )
     world.store_range(0)
-    world.at(3)
-    assert "from the future (offset 1, 2076-03-15T00:00:00Z)" in world.look().reason
-    assert hours_later(world, 4) == [hour(0)], "it is idle by now"
+    assert hours_later(world, 3) == [hour(0)], "all that Kafka had at three is stored"
+
+
+def test_a_busy_partition_with_a_record_from_the_future_passes_by_the_clock() -> None:
+    world = World()
+    world.produce(0, 24 * 365 * 50, 0.5)
+    world.store_range(0)
+    for number in range(12, 40):
+        world.at(number / 10)
+        world.look()
+        assert world.finished() == ([] if number < 23 else [hour(0)] if number < 33 else [hour(0), hour(1)]), number
+        world.produce(0, number / 10)
+        world.store_range(0, len(world.partitions[0].times) - 1)
+    assert world.content(hour(0))["lateRecords"] == 0
 
 
 def test_a_partition_that_comes_holds_back_what_is_not_finished_yet() -> None:

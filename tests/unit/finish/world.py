@@ -107,6 +107,8 @@ class FakePartition:
     times: list[int] = field(default_factory=list)
     """Of its records; the place is the offset."""
     start: Offset = 0
+    produced_at: list[float] = field(default_factory=list)
+    """By what the clock showed, in seconds."""
     committed: CommittedOffset | None = None
 
 
@@ -145,7 +147,9 @@ class World:
         self.seconds = MIDNIGHT_MS / 1000 + hours * 3600
 
     def produce(self, partition: int, *hours: float) -> None:
-        self.partitions[partition].times += [MIDNIGHT_MS + round(one * HOUR_MS) for one in hours]
+        of = self.partitions[partition]
+        of.times += [MIDNIGHT_MS + round(one * HOUR_MS) for one in hours]
+        of.produced_at += [self.seconds] * len(hours)
 
     def store_range(self, partition: int, end: Offset | None = None, *, commit: bool = True) -> None:
         """Store what a partition has, up to an offset, as one range, and commit it."""

@@ -65,6 +65,7 @@ BY_NAME: dict[str, Any] = {
             "manifestName": ".objects.json",
             "allowedLateness": "10m",
             "idleAfter": "30m",
+            "storeAtEnd": True,
         },
         "members": 3,
         "autoscale": {

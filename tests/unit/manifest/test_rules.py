@@ -231,7 +231,9 @@ ACCEPTED: list[dict[str, Any]] = [
     },
     {"spec.autoRepair": {"restartAfter": "1d", "maxRestartsPerHour": 0}},
     finishing(),
-    finishing(policy=["done", "manifest"], manifestName=".objects", allowedLateness="0s", idleAfter="30d"),
+    finishing(
+        policy=["done", "manifest"], manifestName=".objects", allowedLateness="0s", idleAfter="30d", storeAtEnd=True
+    ),
     {"spec.rollout": {}},
     {"spec.rollout": {"strategy": "Recreate", "onFailure": "Pause", "attempt": 2**31 - 1, "steps": []}},
     {"spec.rollout": {"canary": {"members": 1000, "analysis": {"duration": "599.999s"}}}},

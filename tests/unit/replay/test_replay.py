@@ -20,6 +20,7 @@ from logpersister.replay.execution import Judgement
 from logpersister.replay.protocol import Step, may_be_written, next_step
 from logpersister.replay.source import SourceError, SourceRecords
 from logpersister.storage.errors import StorageError
+from logpersister.storage.finished import list_arrivals, read_arrivals
 from logpersister.storage.replays import Replay, Source, get_replay
 from tests.unit.formats.samples import Record, batch, encode, with_headers
 from tests.unit.manifest.documents import accepted
@@ -328,3 +329,18 @@ def test_notes_are_read_as_they_were_written() -> None:
         assert get_replay(bucket.store, "g", "raw/k") == note
     assert len({BEGUN.id, Replay(LESS, BEGUN.revision).id, Replay(SOURCE, "0").id}) == 3
     assert BEGUN.source.range.partition == CLICKS
+
+
+def test_folders_that_may_be_finished_hear_of_what_comes_out_of_quarantine(bucket: Bucket) -> None:
+    finishing = accepted(
+        {
+            "spec.output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
+            "spec.parser": {"type": "json"},
+            "spec.schema": {"fields": [{"name": "id", "type": "string", "required": True}]},
+            "spec.finish": {},
+        }
+    )
+    assert replay(bucket, finishing) == [(2, 2)]
+    (key,) = list_arrivals(bucket.store, GROUP)["clicks"]
+    ((_, arrival),) = read_arrivals(bucket.store, [key])
+    assert (arrival.range, arrival.folders) == (RANGE, ("dt=1970-01-02", "dt=1970-01-05"))

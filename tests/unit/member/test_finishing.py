@@ -1,0 +1,123 @@
+"""The duty that finishes folders: when it looks, and what it tells."""
+
+from typing import Any, cast
+
+import pytest
+import structlog
+
+from logpersister.member.finishing import LONGEST_SECONDS, FinishDuty, FinishListener
+from logpersister.report.finish import FinishReport, finish_document
+from logpersister.storage.store import ObjectStore
+from tests.unit.finish.world import GROUP, TOPIC, World, hour
+from tests.unit.manifest.documents import accepted
+
+
+class Heard(FinishListener):
+    """What was told."""
+
+    def __init__(self) -> None:
+        self.reports: list[FinishReport] = []
+        self.finished: list[str] = []
+        self.late_records: list[tuple[str, int]] = []
+
+    def finish(self, report: FinishReport) -> None:
+        self.reports.append(report)
+
+    def folder_finished(self, topic: str) -> None:
+        self.finished.append(topic)
+
+    def late(self, topic: str, records: int) -> None:
+        self.late_records.append((topic, records))
+
+    def document(self) -> dict[str, Any]:
+        return finish_document(self.reports[-1])
+
+
+class Member:
+    """The duty of a member, in a world in memory."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.world = World()
+        self.heard = Heard()
+        hours = [{"date": {"granularity": one}} for one in ("day", "hour")]
+        spec = {
+            "spec.kafka.groupId": GROUP,
+            "spec.storage.prefix": "raw",
+            "spec.kafka.topics": [TOPIC, "other"],
+            "spec.output.partitionBy": hours,
+            "spec.finish": {"policy": ["manifest", "successFile"], "allowedLateness": "10m"},
+            "spec.overrides": [{"topics": ["other"], "output": {"partitionBy": []}}],
+        }
+        self.duty = FinishDuty(
+            accepted(spec | changes),
+            self.world,
+            cast("ObjectStore", self.world.store),
+            self.heard,
+            clock=lambda: self.world.seconds,
+            now=lambda: self.world.seconds,
+        )
+
+    def perform(self, hours: float) -> float:
+        self.world.at(hours)
+        return self.duty.perform(TOPIC)
+
+
+def test_it_concerns_topics_with_folders_by_time() -> None:
+    assert [Member().duty.concerns(topic) for topic in (TOPIC, "other")] == [True, False]
+
+
+def test_it_tells_what_is_finished_late_and_waiting() -> None:
+    member = Member()
+    member.world.produce(0, 0.5, 1.5)
+    member.world.store_range(0)
+    with structlog.testing.capture_logs() as logs:
+        member.perform(1.6)
+        assert member.heard.document()["waiting"] == {"count": 0, "first": []}
+        member.world.produce(0, 0.7, 0.8)
+        member.world.store_range(0)
+        member.perform(2.5)
+    document = member.heard.document()
+    assert (document["finishedFolders"], document["lateRecords"]) == (1, 2)
+    (waiting,) = document["waiting"]["first"]
+    assert (waiting["topic"], waiting["folder"], waiting["end"]) == (TOPIC, hour(1), "2026-03-28T02:00:00Z")
+    assert "has no record of 2026-03-28T02:10:00Z or later" in waiting["reason"]
+    assert (member.heard.finished, member.heard.late_records) == ([TOPIC], [(TOPIC, 2)])
+    told = [entry for entry in logs if entry["event"].startswith("folder.") and entry["log_level"] != "debug"]
+    assert [entry["event"] for entry in told] == ["folder.finished", "folder.late_records"]
+
+
+def test_a_topic_that_goes_to_another_member_waits_no_more_here() -> None:
+    member = Member()
+    member.world.produce(0, 0.5)
+    member.world.store_range(0)
+    member.perform(2)
+    assert member.heard.document()["waiting"]["count"] == 1
+    member.duty.forget(TOPIC)
+    assert member.heard.document()["waiting"]["count"] == 0
+
+
+def test_nothing_is_asked_until_the_next_folder_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    member = Member()
+    member.world.produce(0, 0.5, 1.5)
+    member.world.store_range(0)
+    member.perform(1.6)
+    monkeypatch.setattr(member.world.store, "folders", None)
+    assert member.perform(1.9) == 15.0
+    member.perform(2.1)
+    with pytest.raises(TypeError):
+        member.perform(2.2)
+
+
+def test_arrivals_are_listed_once_for_all_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    member = Member()
+    member.perform(0.1)
+    before = member.world.store.listings
+    member.duty.perform(TOPIC)
+    assert member.world.store.listings == before
+    member.perform(0.2)
+    assert member.world.store.listings > before
+
+
+@pytest.mark.parametrize(("interval", "seconds"), [("1s", 3.0), ("5m", LONGEST_SECONDS)])
+def test_how_often_it_looks(interval: str, seconds: float) -> None:
+    assert Member(**{"spec.cycleInterval": interval}).perform(0) == seconds
