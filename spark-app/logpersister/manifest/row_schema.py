@@ -153,7 +153,7 @@ AvroText = Annotated[
 ProtobufText = Annotated[
     str,
     Text(
-        r"^[\s\S]*[;}=A-Za-z0-9+/]\s*$",
+        r"^\s*\S[\s\S]*$",
         "is neither a .proto text nor a descriptor set in base64",
         "write the text of the producers' .proto, or the descriptor set of protoc --include_imports in base64",
         LONGEST_PROTOBUF,
@@ -324,6 +324,15 @@ class SchemaSpec(Model):
         except ProtobufError as error:
             return [Finding(f"{NO_AVRO}: {error}", _OTHER_COLUMNS, ("protobuf",))]
         return []
+
+    @rule(
+        "!has(self.message) || !has(self.fields) || !has(self.registry)",
+        "has no meaning beside fields, which declare the columns, and registry: each value names its message",
+        "remove it, or spec.schema.fields",
+        "message",
+    )
+    def _a_message_is_named_once(self) -> bool:
+        return self.message is None or self.fields is None or self.registry is None
 
     @rule(
         "!has(self.fields) || !has(self.registry) || !has(self.registry.version)",

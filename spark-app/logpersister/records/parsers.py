@@ -18,6 +18,9 @@ JSON_RULES = 1
 NOT_JSON = "not_json"
 """Why this check refuses a value, in the words of `records.rows`."""
 
+MOST_TOLD = 400
+"""Characters of what is wrong with a schema."""
+
 Rows = npt.NDArray[np.int64]
 
 
@@ -48,7 +51,12 @@ class Parsed:
         """Return the same; the reason of the first refused record says more, if more is known."""
         if self.refused is None or problem is None:
             return self
-        return replace(self, refused=replace(self.refused, reason=f"{self.refused.reason}: {problem}"))
+        return replace(self, refused=replace(self.refused, reason=f"{self.refused.reason}: {bounded(problem)}"))
+
+
+def bounded(problem: str) -> str:
+    """Return what is wrong with a schema of somebody else, whose names may be of any length, for logs and status."""
+    return problem if len(problem) <= MOST_TOLD else f"{problem[: MOST_TOLD // 2]}…{problem[-MOST_TOLD // 2 :]}"
 
 
 class Parser(Protocol):

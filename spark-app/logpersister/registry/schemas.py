@@ -5,6 +5,7 @@ from typing import Final
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.revision import OutputSchema, resource_with
+from logpersister.records.parsers import bounded
 from logpersister.registry.client import RegistryClient, SubjectVersion
 from logpersister.registry.connection import Connect, Connection
 from logpersister.registry.errors import RegistryError
@@ -84,7 +85,7 @@ class RegistrySchemas:
             except SchemaTextError as error:
                 problem = str(error)
             if problem is not None:
-                return f"of version {version}, {problem}"
+                return f"of version {version}, {bounded(problem)}"
         return None
 
     def _text(self, subject: str, version: int) -> str:
@@ -101,5 +102,5 @@ class RegistrySchemas:
 def _told(error: Exception) -> str:
     """Return what is wrong; where in the manifest it would stand does not matter."""
     if isinstance(error, ManifestError):
-        return "; ".join(f"{one.path.removeprefix('spec.')} {one.expectation}" for one in error.problems)
-    return str(error)
+        return bounded("; ".join(f"{one.path.removeprefix('spec.')} {one.expectation}" for one in error.problems))
+    return bounded(str(error))

@@ -14,6 +14,7 @@ from typing import Final
 from logpersister.manifest import LogPersister
 from logpersister.manifest.parser import Parser
 from logpersister.manifest.secrets import Secrets
+from logpersister.records.parsers import bounded
 from logpersister.records.writers import WriterSchema
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.connection import Connect, Connection, connector
@@ -124,7 +125,9 @@ class RegistryWriters:
             schema = self._connection.ask(lambda client: client.schema(writer_id))
             self._known[writer_id] = WriterSchema(self._kind.self_contained(schema))
         except SchemaTextError as error:
-            self._known[writer_id] = WriterSchema(None, f"schema {writer_id} is not {self._kind.name}: {error}")
+            self._known[writer_id] = WriterSchema(
+                None, f"schema {writer_id} is not {self._kind.name}: {bounded(str(error))}"
+            )
         except RegistryError as error:
             if error.kind != "unknown":
                 self._failure, self._failed_until = error, self._clock() + SPARED_SECONDS

@@ -265,6 +265,7 @@ ACCEPTED: list[dict[str, Any]] = [
     hashing("mail", output="avro", quarantine={"keepValue": True}),
     hiding(mask=[{"fields": ["user.phone"], "keepLast": 4}, {"fields": ["mail"]}]),
     dropping("f1", of=2),
+    plain('syntax = "proto3"; message M { int64 id = 1; } // done.'),
 ]
 
 
@@ -604,9 +605,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (plain("message M {}}"), "cannot be the columns: it has '}' where a message, an enum or an import is"),
     (plain("message M { }"), "cannot be the columns: it has no fields; correct it"),
     (plain("message M { optional M a = 1; }"), "cannot be the columns: its field 'a': M has itself in it"),
+    (plain("("), "cannot be the columns"),
+    (
+        protobuf(fields=[{"name": "id", "type": "int8"}], message="M"),
+        'spec.schema.message: "M" has no meaning beside fields, which declare the columns, and registry',
+    ),
     (plain(message="N"), "cannot be the columns: it has no message N"),
     (plain(message="N", fields=[{"name": "id", "type": "int8"}]), "cannot be the columns: it has no message N"),
-    (plain("("), "is neither a .proto text nor a descriptor set in base64; write the text of the producers' .proto"),
+    (plain("  "), "is neither a .proto text nor a descriptor set in base64; write the text of the producers' .proto"),
     (plain(message="1"), "is not the name of a message; write it with its package"),
     (plain("a;" + " " * 200_000), "is longer than 200000 characters; shorten it"),
     (

@@ -201,6 +201,15 @@ def test_nobody_is_asked_for_what_no_schema_can_have_as_its_id(framing: Framing,
     assert writers.asked[1:] == [[2 ** (8 * size - 1) - 1]]
 
 
+def test_names_of_any_length_are_told_in_part() -> None:
+    field = {"name": "id", "type": "x" * 100_000}
+    writers = KnownWriters({9: {"type": "record", "name": "Click", "fields": [field]}})
+    parsed = AvroRows(COLUMNS, "confluent", writers).parse(batch_of_values([b"\0\0\0\0\t\2a"]))
+    assert parsed.refused is not None
+    assert parsed.refused.reason.startswith("no row of the schema: other_schema: schema 9 cannot become the columns")
+    assert len(parsed.refused.reason) < 500
+
+
 def test_the_first_reason_is_told_in_words() -> None:
     """The reader must learn which schema it is about, and what is wrong with it."""
     text = {"type": "record", "name": "Click", "fields": [{"name": "id", "type": "string"}]}
