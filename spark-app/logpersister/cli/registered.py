@@ -11,12 +11,12 @@ from logpersister.cli.judging import judge
 from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister, avro_columns
-from logpersister.manifest.avro_columns import AvroColumn
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.protobuf import columns as protobuf_columns
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
+from logpersister.manifest.written_column import WrittenColumn
 from logpersister.records.quarantine import make_parser
 from logpersister.records.writers import ID_BYTES, Writers
 from logpersister.registry.kinds import SchemaTextError
@@ -72,7 +72,7 @@ def _ids(sample: sampling.Sample, framing: Framing) -> Counter[int]:
     return Counter(int.from_bytes(head[1:], "big") for head in heads if len(head) == size and head[0] == 0)
 
 
-def _newest(ids: Counter[int], writers: Writers, spec: Spec) -> tuple[int, list[AvroColumn]]:
+def _newest(ids: Counter[int], writers: Writers, spec: Spec) -> tuple[int, list[WrittenColumn]]:
     """Return the highest id whose schema has columns, and those: registries count upwards."""
     problems: list[str] = []
     for one, schema in sorted(writers.schemas(ids).items(), reverse=True):
@@ -86,7 +86,7 @@ def _newest(ids: Counter[int], writers: Writers, spec: Spec) -> tuple[int, list[
     raise CommandError(f"no schema: {'; '.join(problems[:MOST_TOLD])}", Exit.FAILED)
 
 
-def _columns(text: str, spec: Spec) -> list[AvroColumn]:
+def _columns(text: str, spec: Spec) -> list[WrittenColumn]:
     if spec.parser.type == "avro":
         return avro_columns.columns_of(text)
     return protobuf_columns.columns_of(text, spec.row_schema.message if spec.row_schema is not None else None)
@@ -112,7 +112,7 @@ def _head(spec: Spec, sample: sampling.Sample, told: str) -> Iterator[str]:
         yield f"    registry: {{url: {scalar(named.url)}{secret}}}"
 
 
-def _fields(columns: Sequence[AvroColumn]) -> Iterator[str]:
+def _fields(columns: Sequence[WrittenColumn]) -> Iterator[str]:
     yield "    fields:"
     lines = [_line(one) for one in columns]
     width = max(map(len, lines))
@@ -121,7 +121,7 @@ def _fields(columns: Sequence[AvroColumn]) -> Iterator[str]:
         yield f"{line:{width}}  # {remark}" if line else f"      # {printable(one.name)}: no column: {remark}"
 
 
-def _line(one: AvroColumn) -> str:
+def _line(one: WrittenColumn) -> str:
     if one.type is None:
         return ""
     return f"      - {{name: {scalar(one.name)}, type: {scalar(str(one.type))}}}"

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from logpersister.manifest.avro_defaults import fits
@@ -25,6 +24,7 @@ from logpersister.manifest.types import (
     TimestampUnit,
     Type,
 )
+from logpersister.manifest.written_column import WrittenColumn
 
 LONGEST_NAME: Final = 64
 MOST_TYPES: Final = 10 * MOST_COLUMNS
@@ -53,25 +53,11 @@ class AvroTextError(ValueError):
     """A text that is no Avro schema, or none of records."""
 
 
-@dataclass(frozen=True, slots=True)
-class AvroColumn:
-    """A field of the record that values are."""
-
-    name: str
-    type: Type | None
-    remark: str
-    """What the writer's schema says of it; or, where it has no type, why it cannot be a column."""
-    required: bool = False
-    default: str | None = None
-    """As `Member` has it."""
-    aliases: tuple[str, ...] = ()
-
-
 class _NoColumnError(Exception):
     """A type that cannot be a column, and why."""
 
 
-def columns_of(text: str, *, as_reader: bool = False) -> list[AvroColumn]:
+def columns_of(text: str, *, as_reader: bool = False) -> list[WrittenColumn]:
     """Return a column for each field of a schema that refers to nothing outside of it. Raises AvroTextError.
 
     Args:
@@ -95,20 +81,20 @@ def columns_of(text: str, *, as_reader: bool = False) -> list[AvroColumn]:
         raise AvroTextError("it is no Avro schema") from None
 
 
-def _column(types: "_Types", field: Mapping[str, Any], namespace: str) -> AvroColumn:
+def _column(types: "_Types", field: Mapping[str, Any], namespace: str) -> WrittenColumn:
     name = str(field["name"])
     if re.fullmatch(NAME, name, re.ASCII) is None or len(name) > LONGEST_NAME:
-        return AvroColumn(name, None, "a column cannot have this name")
+        return WrittenColumn(name, None, "a column cannot have this name")
     if name.lower().startswith(KAFKA_PREFIX):
-        return AvroColumn(name, None, f"{KAFKA_PREFIX} is for Kafka's own fields")
+        return WrittenColumn(name, None, f"{KAFKA_PREFIX} is for Kafka's own fields")
     try:
         types.begin_column()
         found = types.type(field["type"], namespace, 1, ())
         member = types.member(field, found)
     except _NoColumnError as error:
-        return AvroColumn(name, None, str(error))
+        return WrittenColumn(name, None, str(error))
     told = _told(field["type"])
-    return AvroColumn(name, found, told, member.required, member.default, member.aliases)
+    return WrittenColumn(name, found, told, member.required, member.default, member.aliases)
 
 
 def _told(node: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from logpersister.manifest import avro_columns
-from logpersister.manifest.avro_columns import AvroColumn, AvroTextError
+from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, Unique, never
 from logpersister.manifest.hiding import HashSpec, MaskSpec
 from logpersister.manifest.problems import Finding, PathStep, RefusedError, refuse
@@ -30,6 +30,7 @@ from logpersister.manifest.types import (
     leaves,
     parse_type,
 )
+from logpersister.manifest.written_column import WrittenColumn
 
 MOST_FIELDS = 256
 LONGEST_AVRO = 100_000
@@ -112,7 +113,7 @@ def _columns_by_message(protobuf: str, message: str | None) -> tuple[Column, ...
         raise refuse(f"{NO_AVRO}: {error}", _OTHER_COLUMNS) from None
 
 
-def _checked(found: Sequence[AvroColumn]) -> tuple[Column, ...]:
+def _checked(found: Sequence[WrittenColumn]) -> tuple[Column, ...]:
     columns: list[Column] = []
     for one in found:
         if one.type is None:

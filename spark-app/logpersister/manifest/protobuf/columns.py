@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from logpersister.manifest.avro_columns import LONGEST_NAME, MOST_TYPES, AvroColumn
+from logpersister.manifest.avro_columns import LONGEST_NAME, MOST_TYPES
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import Enum, Field, Schema, read_schema
 from logpersister.manifest.protobuf.well_known import JSON, TIMESTAMP, WRAPPED
@@ -24,6 +24,7 @@ from logpersister.manifest.types import (
     Timestamp,
     Type,
 )
+from logpersister.manifest.written_column import WrittenColumn
 
 _UNSIGNED: Final = Decimal(20, 0)
 """All numbers of 64 bits without a sign."""
@@ -47,7 +48,7 @@ class _NoColumnError(Exception):
     """A type that cannot be a column, and why."""
 
 
-def columns_of(text: str, message: str | None, *, as_reader: bool = False) -> list[AvroColumn]:
+def columns_of(text: str, message: str | None, *, as_reader: bool = False) -> list[WrittenColumn]:
     """Return a column for each field of a message. Raises ProtobufError.
 
     Args:
@@ -85,17 +86,17 @@ class _Types:
         self._as_reader = as_reader
         self._made = 0
 
-    def column(self, one: Field, message: str) -> AvroColumn:
+    def column(self, one: Field, message: str) -> WrittenColumn:
         if re.fullmatch(NAME, one.name, re.ASCII) is None or len(one.name) > LONGEST_NAME:
-            return AvroColumn(one.name, None, "a column cannot have this name")
+            return WrittenColumn(one.name, None, "a column cannot have this name")
         if one.name.lower().startswith(KAFKA_PREFIX):
-            return AvroColumn(one.name, None, f"{KAFKA_PREFIX} is for Kafka's own fields")
+            return WrittenColumn(one.name, None, f"{KAFKA_PREFIX} is for Kafka's own fields")
         self._made = 0
         try:
             member = self._member(one, 1, (message,))
         except _NoColumnError as error:
-            return AvroColumn(one.name, None, str(error))
-        return AvroColumn(one.name, member.type, self._told(one), member.required, member.default)
+            return WrittenColumn(one.name, None, str(error))
+        return WrittenColumn(one.name, member.type, self._told(one), member.required, member.default)
 
     def _told(self, one: Field) -> str:
         """Return what protobuf calls a type, as a remark."""
