@@ -43,6 +43,20 @@ class _Partition:
     state: State
     topic_id: str | None = None
     attempts: Attempts = field(default_factory=Attempts)
+    _owed: tuple[State, tuple[Effect, ...]] | None = None
+
+    def owed(self) -> tuple[Effect, ...]:
+        """Return what the state wants; made once of each, because a turn asks for all partitions several times."""
+        if self._owed is None or self._owed[0] is not self.state:
+            self._owed = self.state, self.protocol.owed(self.state)
+        return self._owed[1]
+
+    def intent(self, partition: TopicPartition) -> Intent | None:
+        """Return the intent that stands in the register, where it is known."""
+        if isinstance(self.state, Pending):
+            return self.state.intent
+        value = protocol.value_of(self.state)
+        return None if value is None else value.intent(partition)
 
 
 class PartitionStates:
@@ -104,7 +118,7 @@ class PartitionStates:
 
     def writes(self) -> dict[TopicPartition, Commit]:
         """Return the commits that stored ranges and recorded losses allow."""
-        owed = ((p, it.token, effect) for p, it in self._partitions.items() for effect in it.protocol.owed(it.state))
+        owed = ((p, it.token, effect) for p, it in self._partitions.items() for effect in it.owed())
         return {p: Commit(token, effect.value) for p, token, effect in owed if isinstance(effect, Write)}
 
     def unrecorded(self) -> list[Intent]:
@@ -114,7 +128,7 @@ class PartitionStates:
     def record_of(self, partition: TopicPartition) -> Record | None:
         """Return what has to be recorded of a partition, if anything."""
         found = self._partitions.get(partition)
-        effects = found.protocol.owed(found.state) if found is not None else ()
+        effects = found.owed() if found is not None else ()
         return next((effect for effect in effects if isinstance(effect, Record)), None)
 
     # where a partition stands
@@ -157,8 +171,7 @@ class PartitionStates:
 
     def pending(self) -> list[Intent]:
         """Return the intents that stand in the register, of held partitions too."""
-        found = ((p, protocol.value_of(it.state)) for p, it in self._partitions.items())
-        intents = (value.intent(p) for p, value in found if value is not None)
+        intents = (it.intent(p) for p, it in self._partitions.items())
         return [intent for intent in intents if intent is not None]
 
     # execution
