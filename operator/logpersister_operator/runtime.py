@@ -11,7 +11,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain
 from logpersister_operator.act.reconciler import Reconciler
-from logpersister_operator.cluster.client import Cluster
+from logpersister_operator.cluster.client import ApiServer, Cluster
 from logpersister_operator.cluster.connection import Connection
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide.conditions import is_settled
@@ -26,6 +26,7 @@ from logpersister_operator.observe.groups import Groups
 from logpersister_operator.observe.lag_connection import connection_key
 from logpersister_operator.observe.lag_pool import LagPool
 from logpersister_operator.observe.members import MemberReader
+from logpersister_operator.observe.namespaces import CanaryNamespaces
 from logpersister_operator.observe.polling_pool import PollingPool
 from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
@@ -71,8 +72,12 @@ class Operator:
             is_failure=lambda _: False,
             essence=lambda answer: {name: one.essence for name, one in (answer.members | answer.shadows).items()},
         )
-        limits = RolloutLimits(settings.max_concurrent_rollouts, settings.canary_namespaces)
+        selected = None if settings.canary_namespace_selector else ()
+        limits = RolloutLimits(settings.max_concurrent_rollouts, settings.canary_namespaces, selected)
         self.rollout_places = RolloutPlaces(limits, self.wake)
+        self._canaries = CanaryNamespaces(
+            ApiServer(connection), settings.canary_namespace_selector, self.rollout_places.select
+        )
         self._departures = Departures(POLLING_THREADS)
         self._managed = ManagedResources(self._stop_polling)
         self.metrics.before_each_scrape(self._count_resources)
@@ -80,8 +85,10 @@ class Operator:
     def start(self) -> None:
         """Begin to watch."""
         self._watches.start()
+        self._canaries.start()
 
     def stop(self) -> None:
+        self._canaries.stop()
         self._watches.stop()
         self._lags.close()
         self._reports.close()

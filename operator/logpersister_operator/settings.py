@@ -31,6 +31,9 @@ class Settings:
     canary_namespaces: tuple[str, ...] = ()
     """Namespaces, perhaps with ``*``, whose resources roll out before all others."""
 
+    canary_namespace_selector: str = ""
+    """Label selector of more such namespaces. It needs the right to list namespaces."""
+
     namespaces: tuple[str, ...] = ()
     """Namespaces to look after, separated by commas; all of them when empty. Fewer need smaller rights."""
 

@@ -26,6 +26,7 @@ EVERYTHING: Final[dict[str, Any]] = {
     },
     "replicas": 2,
     "canaryNamespaces": ["staging", "*-dev"],
+    "canaryNamespaceSelector": "environment=staging",
     "namespaceSelector": "logpersister in (enabled)",
     "settings": {
         "lagSeconds": 10.5,
@@ -52,7 +53,9 @@ EVERYTHING: Final[dict[str, Any]] = {
     },
 }
 
-EVERYTHING_IN_NAMESPACES: Final[dict[str, Any]] = EVERYTHING | NAMESPACES | {"namespaceSelector": ""}
+EVERYTHING_IN_NAMESPACES: Final[dict[str, Any]] = (
+    EVERYTHING | NAMESPACES | {"namespaceSelector": "", "canaryNamespaceSelector": ""}
+)
 
 NOTHING: Final[dict[str, Any]] = {
     "crds": {"install": False},

@@ -31,6 +31,7 @@ def test_the_operator_reads_the_settings_of_the_chart(default: Rendered, everyth
         image="registry.example.org/data/logpersister:0.1.0",
         max_concurrent_rollouts=3,
         canary_namespaces=("staging", "*-dev"),
+        canary_namespace_selector="environment=staging",
         resource_selector="shard in (a, b)",
         namespace_selector="logpersister in (enabled)",
         member_defaults=MemberDefaults.model_validate(EVERYTHING["memberDefaults"]),

@@ -98,6 +98,7 @@ def test_the_table_of_selected_namespaces_in_the_documents_is_true() -> None:
     rendered = render({"namespaceSelector": "team=web"})
     more = operator_rights(rendered) - operator_rights(render())
     assert documented("With a selector of namespaces") == more
+    assert operator_rights(render({"canaryNamespaceSelector": "team=web"})) - operator_rights(render()) == more
     release = rendered.one("ClusterRole", "logpersister-system-logpersister-release")
     assert more <= set(rights(release["rules"]))
 

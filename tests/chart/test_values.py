@@ -76,6 +76,7 @@ def test_every_value_is_explained() -> None:
             "at '/memberDefaults/imagePullSecrets/0': got string, want object",
         ),
         ({"namespaces": ["logs"], "namespaceSelector": "a=b"}, "are both set; set one of them"),
+        ({"namespaces": ["logs"], "canaryNamespaceSelector": "a=b"}, "name them in canaryNamespaces"),
         ({"release": {"seconds": 1}}, "at '/release/seconds': minimum: got 1, want 10"),
     ],
     ids=str,

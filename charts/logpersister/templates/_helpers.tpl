@@ -122,9 +122,16 @@ capabilities:
 {{ .Values.namespaceSelector }}
 {{- end -}}
 
+{{- define "logpersister.canaryNamespaceSelector" -}}
+{{- if and .Values.namespaces .Values.canaryNamespaceSelector -}}
+{{- fail "canaryNamespaceSelector needs the right to list namespaces, which an operator of some namespaces has not; name them in canaryNamespaces" -}}
+{{- end -}}
+{{ .Values.canaryNamespaceSelector }}
+{{- end -}}
+
 {{/* What a selector of namespaces needs in addition. */}}
 {{- define "logpersister.namespaceRules" -}}
-{{- if .Values.namespaceSelector }}
+{{- if . }}
 - apiGroups: [""]
   resources: [namespaces]
   verbs: [list]

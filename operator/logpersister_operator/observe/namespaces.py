@@ -1,7 +1,11 @@
-"""Which namespaces the operator looks after: those that are named, those whose labels match, or all."""
+"""Which namespaces the operator looks after: those that are named, those whose labels match, or all.
+
+And which of them are canaries by their labels.
+"""
 
 import asyncio
 import threading
+from collections.abc import Callable
 from typing import Final
 
 import structlog
@@ -63,3 +67,38 @@ class Namespaces:
             except ClusterError as error:
                 log.warning("namespaces.not_listed", error=str(error))
         log.info("namespaces.changed", namespaces=list(found))
+
+
+class CanaryNamespaces:
+    """Looks again and again, in a thread of its own, which namespaces are canaries by their labels."""
+
+    def __init__(
+        self,
+        cluster: ApiServer,
+        selector: str,
+        on_found: Callable[[frozenset[str]], None],
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
+        """Prepare to look; ``on_found`` is called with their names after each look that the API server answers."""
+        self._cluster = cluster
+        self._selector = selector
+        self._on_found = on_found
+        self._look_seconds = look_seconds
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="canary-namespaces", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look, when anything is selected."""
+        if self._selector:
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._on_found(frozenset(matching(self._cluster, self._selector)))
+            except ClusterError as error:  # those that are known stay canaries
+                log.warning("namespaces.canaries_not_listed", selector=self._selector, error=str(error))
+            self._stop.wait(self._look_seconds)

@@ -25,6 +25,16 @@ class RolloutPlaces:
         self._standings: dict[ResourceKey, RolloutStanding] = {}
         self._lock = threading.Lock()
 
+    def select(self, namespaces: frozenset[str]) -> None:
+        """Take in which namespaces are canaries by their labels."""
+        with self._lock:
+            if namespaces == self._limits.selected_namespaces:
+                return
+            self._limits = replace(self._limits, selected_namespaces=namespaces)
+            waiting = self._waiting()
+        for other in waiting:
+            self._wake(other)
+
     def seen(self, resource: Mapping[str, Any]) -> None:
         """Take in that a resource is there; before any is reconciled, all that are there have been seen."""
         with self._lock:

@@ -109,6 +109,38 @@ def test_other_pods_of_a_later_operator_are_tried_like_an_image(
             other.eventually("then it is the other's turn", _promotable([other]))
 
 
+def test_namespaces_are_canaries_by_their_labels(
+    api_server: ApiServer, tmp_path: Path, namespace: str, api: Client
+) -> None:
+    beside = f"{namespace}-beside"
+    api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": beside}})
+    one, other = both = Resource(api, namespace, "clicks", lambda: ""), Resource(api, beside, "views", lambda: "")
+    with contextlib.ExitStack() as stack:
+        for resource in both:
+            theirs = stack.enter_context(api_server.client())
+            stack.enter_context(Kubelet(theirs, Resource(theirs, resource.namespace, resource.name, lambda: "")))
+        namespaces = f"{namespace},{beside}"
+        with OperatorProcess(api_server, tmp_path, namespace, NAMESPACES=namespaces):
+            for resource in both:
+                # A step that waits for promotion keeps the others waiting for as long as the test looks.
+                resource.apply(SMALL | {"rollout": SPEC["rollout"] | {"steps": [{"members": 1, "pause": {}}]}})
+            for resource in both:
+                resource.wait("Ready", "True", "MembersReady")
+        _label(api, beside, stage="test")
+        later = {"NAMESPACES": namespaces, "IMAGE": NEW_IMAGE, "CANARY_NAMESPACE_SELECTOR": "stage=test"}
+        with OperatorProcess(api_server, tmp_path, namespace, kubeconfig=None, **later):
+            other.wait("Reconciling", "True", "WaitingForPromotion")
+            one.eventually("it waits for the canary", _waits_for(one, f"{beside}/views"))
+            _label(api, beside)
+            one.wait("Reconciling", "True", "WaitingForPromotion")
+
+
+def _label(api: Client, namespace: str, **labels: str) -> None:
+    """Give a namespace these labels, and take those that it was given before."""
+    document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}
+    api.apply(f"/api/v1/namespaces/{namespace}", document, manager="whoever-labels")
+
+
 def later_operator(folder: Path) -> Path:
     """Return where there is an operator that asks for other probes, and says so."""
     package = folder / "logpersister_operator"

@@ -40,6 +40,10 @@ WANTS, HOLDS, DONE, UNKNOWN = (
         ({ONE: WANTS, CANARY: HOLDS}, RolloutLimits(0, ("staging",)), "canary namespaces come first: staging/a"),
         ({ONE: WANTS, CANARY: UNKNOWN}, RolloutLimits(9, ("staging",)), "canary namespaces come first: staging/a"),
         ({ONE: WANTS, CANARY: DONE}, RolloutLimits(1, ("staging",)), ""),
+        ({ONE: WANTS, CANARY: WANTS}, RolloutLimits(9, (), ["staging"]), "canary namespaces come first: staging/a"),
+        ({ONE: WANTS, CANARY: WANTS}, RolloutLimits(9, (), ["data"]), ""),
+        ({ONE: WANTS, CANARY: DONE}, RolloutLimits(0, (), None), "which namespaces canaryNamespaceSelector selects"),
+        ({ONE: HOLDS, CANARY: WANTS}, RolloutLimits(0, (), None), ""),
     ],
 )
 def test_turn(standings: Mapping[ResourceKey, RolloutStanding], limits: RolloutLimits, reason: str) -> None:
@@ -209,6 +213,24 @@ def test_canary_namespaces_come_first_though_they_are_reconciled_last() -> None:
     before.places.gone(before.lives["staging/a"].resource)
     assert "data/b" in before.woken
     assert verdict(before.step("data/b"), "Reconciling") == ("True", "TryingCanary")
+
+
+def test_labels_of_namespaces_may_come_late_and_change() -> None:
+    fleet = Fleet("staging/a", "data/b", limit=0)
+    fleet.places = RolloutPlaces(RolloutLimits(0, (), None), lambda key: fleet.woken.append(str(key)))
+    fleet.image = NEW
+    told = condition(fleet.step("data/b"), "Reconciling")["message"]
+    assert "has not said yet which namespaces canaryNamespaceSelector selects" in told
+    fleet.places.select(frozenset({"staging"}))
+    assert fleet.woken == ["data/b"]
+    fleet.step("staging/a")
+    assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "WaitingForTurn")
+    fleet.woken.clear()
+    fleet.places.select(frozenset({"staging"}))
+    assert fleet.woken == [], "nothing has changed"
+    fleet.places.select(frozenset())
+    assert fleet.woken == ["data/b"]
+    assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "TryingCanary")
 
 
 def test_a_new_process_counts_what_rolls_out_already() -> None:

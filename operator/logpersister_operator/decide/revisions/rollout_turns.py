@@ -4,7 +4,7 @@ A new default image is a new revision of every resource, and so are other pods t
 change neither waits nor counts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
@@ -41,13 +41,16 @@ class RolloutLimits:
     """The most resources that roll out at once; 0 for any number."""
     canary_namespaces: Sequence[str] = ()
     """Names of namespaces, with ``*``, whose resources come before all others."""
+    selected_namespaces: Collection[str] | None = ()
+    """The same by their labels; None as long as they are not known."""
 
     @property
     def are_set(self) -> bool:
-        return self.concurrent > 0 or bool(self.canary_namespaces)
+        return self.concurrent > 0 or bool(self.canary_namespaces) or self.selected_namespaces != ()
 
     def is_canary(self, key: ResourceKey) -> bool:
-        return any(fnmatchcase(key.namespace, pattern) for pattern in self.canary_namespaces)
+        named = any(fnmatchcase(key.namespace, pattern) for pattern in self.canary_namespaces)
+        return named or key.namespace in (self.selected_namespaces or ())
 
 
 def as_before(observed: ObservedState, app: Application) -> Application | None:
@@ -103,6 +106,8 @@ def turn(key: ResourceKey, standings: Mapping[ResourceKey, RolloutStanding], lim
     if standings[key].holds:
         return ""
     if not limits.is_canary(key):
+        if limits.selected_namespaces is None:
+            return "the API server has not said yet which namespaces canaryNamespaceSelector selects"
         first = [
             other
             for other, its in standings.items()
