@@ -330,6 +330,8 @@ def test_nothing_that_is_hidden_is_in_the_bucket(
     ((refused,),) = [pq.read_table(file).to_pylist() for file in files.glob(f"{QUARANTINE}/*.parquet")]
     told = {one: refused[one] for one in ("value", "reason", "field", "kafka_offset", "kafka_key")}
     assert told == {"value": b"", "reason": "wrong_type", "field": "id", "kafka_offset": 3, "kafka_key": None}
+    ((reason,),) = [said(["quarantine", "ls", "-f", str(manifest), "--json"])["reasons"]]
+    assert (reason["reason"], reason["records"], reason["offset"]) == ("values_left_out", 1, 3)
     document = verify(manifest, "--deep")
     assert (document["ok"], kinds(document)) == (True, {})
     assert [one["compared"] for one in document["topics"]] == [last]

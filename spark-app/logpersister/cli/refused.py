@@ -14,11 +14,14 @@ from logpersister.cli.shown_record import ShownRecord
 from logpersister.cli.stored import Entry
 from logpersister.ranges import Offset
 from logpersister.records.parsers import Parser
+from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.store import ObjectStore
 from logpersister.verify.streams import ContentError
 
 ACCEPTED: Final = "accepted"
 """The reason of records that the parser of the manifest does not refuse."""
+NO_VALUES: Final = "values_left_out"
+"""That of records of which the quarantine has no values, so that nothing can be judged; their file has the reason."""
 AT_ONCE: Final = 1_000
 """Records that are judged together."""
 
@@ -32,7 +35,7 @@ class RefusedRecord:
     """None where the format does not keep it: then it is one of the object's range."""
     value: bytes
     reason: str
-    """Why the parser of the manifest refuses it now, or `ACCEPTED`."""
+    """Why the parser of the manifest refuses it now, or `ACCEPTED`, or `NO_VALUES`."""
     field: str | None
 
     @property
@@ -61,7 +64,10 @@ def refused_records(
         try:
             begun = preview(store, entry.listed.key, peeked)
             while some := list(islice(begun.records, AT_ONCE)):
-                yield from _judged(entry, begun, some, parser_of(entry.name.topic))
+                if peeked.metadata.get(VALUES) == LEFT_OUT:
+                    yield from (RefusedRecord(entry, one.offset, b"", NO_VALUES, None) for one in some)
+                else:
+                    yield from _judged(entry, begun, some, parser_of(entry.name.topic))
         except ContentError as error:
             yield Unreadable(entry, str(error))
 

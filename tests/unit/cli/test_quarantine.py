@@ -52,6 +52,7 @@ class Bucket:
     """The objects of one range, as a member has stored them."""
 
     prefix = "raw"
+    metadata: Mapping[str, str] = {}
 
     def __init__(self, resource: LogPersister) -> None:
         spec = resource.spec
@@ -72,7 +73,7 @@ class Bucket:
 
     def peek(self, key: str) -> Peeked | None:
         content = self.contents[key]
-        metadata = {"topic": "clicks", "group": "clicks-backup", "revision": "0123456789ab"}
+        metadata = {"topic": "clicks", "group": "clicks-backup", "revision": "0123456789ab", **self.metadata}
         return Peeked(len(content), metadata, iter([content]), lambda begin, end: content[begin:end])
 
     def get_json(self, _: str) -> Mapping[str, Any]:
@@ -181,3 +182,13 @@ def test_a_quarantine_of_text_that_keeps_all_tells_offsets(monkeypatch: pytest.M
     assert [key.partition(".")[2] for key in bucket.contents] == ["txt.gz", "parquet"]
     code, out, _ = run(monkeypatch, bucket, resource, "show", json=True)
     assert (code, [one["offset"] for one in json.loads(out)["records"]]) == (Exit.OK, [101, 102, 103, 105, 107])
+
+
+def test_records_without_values_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = {"type": "json", "quarantine": {"format": "parquet", "keepValue": False}}
+    resource = resource_of(OUTPUTS["text"], **{"spec.parser": parser})
+    bucket = Bucket(resource)
+    bucket.metadata = {"values": "left-out"}
+    code, out, _ = run(monkeypatch, bucket, resource, "ls", json=True)
+    told = [(one["reason"], one["field"], one["records"], one["offset"]) for one in json.loads(out)["reasons"]]
+    assert (code, told) == (Exit.OK, [("values_left_out", None, 5, 101)])
