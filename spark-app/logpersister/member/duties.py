@@ -112,6 +112,17 @@ class DutyThread:
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)
 
+    def once_more(self) -> bool:
+        """End the thread, then perform the duty for each topic, due or not; return whether all of them succeeded."""
+        self.close()
+        if self._thread.is_alive():  # a request takes longer than that; the duty is for one thread at a time
+            return False
+        self._update_topics()
+        for topic, state in sorted(self._topics.items()):
+            self._perform(topic, state)
+        self._listener.duty(self._report())
+        return not any(state.failures for state in self._topics.values())
+
     def turn(self) -> float:
         """Perform the duty for each topic that is due; return the seconds until the next turn. Raises nothing."""
         self._update_topics()
@@ -177,13 +188,17 @@ class DutyThread:
 @contextmanager
 def performing(
     duties: Sequence[Duty], owned: Callable[[], Collection[TopicPartition]], listener: DutyListener
-) -> Iterator[None]:
-    """Perform duties, each in a thread of its own; without duties nothing runs."""
+) -> Iterator[Callable[[], bool]]:
+    """Perform duties, each in a thread of its own; without duties nothing runs.
+
+    Yields what ends the threads and performs each duty a last time, for a member that leaves when all is stored; it
+    returns whether that succeeded.
+    """
     threads = [DutyThread(duty, owned, listener) for duty in duties]
     for thread in threads:
         thread.start()
     try:
-        yield
+        yield lambda: sum(not thread.once_more() for thread in threads) == 0
     finally:
         for thread in threads:
             thread.close()

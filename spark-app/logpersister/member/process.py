@@ -61,7 +61,7 @@ class ExitCode(IntEnum):
     UNREACHABLE = 3
     """A topic of ``--until-current`` does not exist, cannot be read, or was deleted meanwhile."""
     HELD = 4
-    """``--until-current`` cannot be reached: partitions are held, or have no schema."""
+    """``--until-current`` cannot be reached: partitions are held, or have no schema; or a duty of it has failed."""
     FENCED = 5
     """Another process has taken this member's name."""
 
@@ -125,13 +125,15 @@ def run_member(
         watch_spark(assembly.jobs, health.probe("spark", SPARK_LIMIT, START_LIMIT), board)
         if options.shadow_of is not None:
             stack.enter_context(shadowing(resource, options.shadow_of, secrets, assembly, board, metrics))
-        stack.enter_context(performing(assembly.duties, assembly.group.ownership, reports))
+        perform_once_more = stack.enter_context(performing(assembly.duties, assembly.group.ownership, reports))
         member = Member(resource, assembly, reports, board, metrics, health, readiness, stop)
         session = resource.spec.kafka.session_timeout.total_seconds()
         outages = stack.enter_context(OutageMonitor(connectivity_probes(resource, secrets), session, member.on_outages))
         stack.enter_context(logs.kafka_complaints.taken_by(outages.complain))
         try:
             code = member.run(until_current=options.until_current)
+            if options.until_current and code == ExitCode.DONE and not perform_once_more():
+                code = ExitCode.HELD
         except (FencedError, NoTopicsError) as error:
             board.state(MemberState.FAILED, str(error))
             log.error("member.failed", message=str(error))  # noqa: TRY400 - the message says all of it

@@ -174,3 +174,22 @@ def test_closing_stops_between_two_topics() -> None:
     world = World(CLICKS, VIEWS)
     world.meanwhile = world.thread.close
     assert world.after(0) == ["clicks"]
+
+
+def test_the_last_time_each_topic_s_turn_comes_due_or_not() -> None:
+    world = World(CLICKS, VIEWS)
+    assert world.after(0) == ["clicks", "views"]
+    assert world.thread.once_more()
+    assert world.done == ["clicks", "views"] * 2
+    world.failing = {"views"}
+    assert not world.thread.once_more()
+    assert (world.done, world.recorder.reports[-1].failing) == (["clicks", "views"] * 3, 1)
+
+
+def test_a_member_that_leaves_ends_the_threads_first() -> None:
+    world = World(CLICKS)
+    with performing([world], lambda: world.owned, world.recorder) as once_more:
+        assert once_more()
+        assert not [thread for thread in threading.enumerate() if thread.name == "duty-fake"]
+    with performing([], lambda: world.owned, world.recorder) as once_more:
+        assert once_more()
