@@ -177,8 +177,8 @@ lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproje
 	@$(COMPILE) --no-annotate $(ARGS) --output-file tests/stack/seaweedfs.lock tests/stack/seaweedfs.in
 	@$(COMPILE) --no-annotate $(ARGS) --output-file tests/stack/registry.lock tests/stack/registry.in
 	@$(COMPILE) --no-annotate --no-deps $(ARGS) --output-file tests/stack/kubernetes/layer.lock tests/stack/kubernetes/layer.in
-	@$(COMPILE) $(ARGS) --extra operator --group dev --output-file requirements.lock pyproject.toml
-	@$(COMPILE) --constraint requirements.lock --output-file images/spark-app.lock pyproject.toml
+	@$(COMPILE) $(ARGS) --extra operator --extra tables --group dev --output-file requirements.lock pyproject.toml
+	@$(COMPILE) --constraint requirements.lock --extra tables --output-file images/spark-app.lock pyproject.toml
 	@$(COMPILE) --constraint requirements.lock --output-file images/operator.lock images/operator.in
 	@$(COMPILE) --constraint requirements.lock --output-file images/build.lock images/build.in
 

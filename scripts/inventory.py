@@ -116,6 +116,15 @@ def parts() -> dict[str, Part]:
             tools=_JARS,
         ),
         Part(
+            "iceberg",
+            "Iceberg's REST catalog, 150 MB of jars",
+            "test",
+            CACHE / "iceberg" / ".stamp",
+            _iceberg,
+            [STACK / "iceberg.pom.xml"],
+            tools=_JARS,
+        ),
+        Part(
             "flink",
             "Flink SQL, a peer that benches measure, 200 MB",
             "bench",
@@ -311,6 +320,10 @@ def _spark_kafka() -> None:
     with _aside(CACHE / "spark-kafka") as new:
         pom = str(STACK / "spark-kafka.pom.xml")
         _run("spark-kafka", [*MAVEN, "--file", pom, "dependency:copy", f"-DoutputDirectory={new}"])
+
+
+def _iceberg() -> None:
+    _runtime_jars("iceberg", CACHE / "iceberg", STACK / "iceberg.pom.xml")
 
 
 def _flink() -> None:

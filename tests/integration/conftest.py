@@ -13,7 +13,7 @@ import pytest
 from logpersister.kafka_client import sockets
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, run_verify
-from tests.stack import Kafka, KafkaBroker, MinioServer, SchemaRegistry
+from tests.stack import IcebergCatalog, Kafka, KafkaBroker, MinioServer, SchemaRegistry
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import create_topic
 
@@ -65,6 +65,14 @@ def minio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MinioServer]:
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistry]:
     """The session's schema registry. A test that freezes it must wake it; killed, it would forget everything."""
     with SchemaRegistry(tmp_path_factory.mktemp("registry")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def iceberg(tmp_path_factory: pytest.TempPathFactory, minio: MinioServer, s3: "S3Client") -> Iterator[IcebergCatalog]:
+    """The session's catalog of tables, whose metadata is in the bucket ``warehouse``."""
+    s3.create_bucket(Bucket="warehouse")
+    with IcebergCatalog(tmp_path_factory.mktemp("iceberg"), minio) as server:
         yield server
 
 

@@ -60,6 +60,11 @@ def flink_classpath() -> str:
     return str(_existing(CACHE / "flink") / "*")
 
 
+def iceberg_classpath() -> str:
+    """Class path of Iceberg's REST catalog, as Java's wildcard."""
+    return str(_existing(CACHE / "iceberg") / "*")
+
+
 def registry() -> tuple[Path, Path]:
     """The Java launcher of the schema registry, and its jar."""
     home = _existing(CACHE / "registry")

@@ -145,5 +145,6 @@ def secret_names(spec: Spec) -> list[str]:
         spec.kafka.security.ca_secret_name,
         spec.storage.secret_name,
         spec.storage.ca_secret_name,
+        None if spec.table is None else spec.table.catalog.secret_name,
     }
     return sorted(name for name in named if name is not None)

@@ -44,6 +44,7 @@ class ShadowDeployment:
             "kafka": spec.kafka.model_copy(update={"group_id": group_id}),
             "storage": spec.storage.model_copy(update={"prefix": prefix}),
             "rollout": spec.rollout.model_copy(update={"shadow": None}),
+            "table": None,  # its rows are those of the stable group, and a shadow's objects are deleted
             "members": wanted.members,
         }
         resource = app.resource.model_copy(update={"spec": spec.model_copy(update=changes)})

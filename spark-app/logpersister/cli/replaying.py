@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from logpersister import __version__
 from logpersister.cli import brokers, bucket, context, registry
-from logpersister.cli.exits import Exit
+from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.stored import Entry, entries
 from logpersister.cli.tables import Column, printable, table
@@ -83,6 +83,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Replay, or judge, and show what came out; objects that cannot be replayed make the command fail."""
     logs.configure(level="error")
     resource = context.manifest(arguments.file)
+    if resource.spec.table is not None and not arguments.dry_run:
+        raise CommandError(
+            "spec.table: the objects of a replay would not be in the table; replay by a manifest without it where "
+            "objects are enough, or store the records again by a higher generation (docs/tables.md#limits)",
+            Exit.INVALID,
+        )
     secrets = context.secrets(arguments, logs.redactor)
     with (
         bucket.opened(resource, secrets) as store,

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 from logpersister import __version__
 from logpersister.cli import brokers, bucket, context, registry
+from logpersister.cli.compared_tables import ComparedTables, Objects
 from logpersister.cli.exits import Exit, UnreachableError
 from logpersister.cli.progress import counted
 from logpersister.cli.tables import Column, printable, table
@@ -55,11 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
         registry.all_opened(secrets) as registries,
     ):
         topics = _topics(resource, store, found, arguments.topic)
+        compared = ComparedTables(resource, store, secrets) if arguments.deep else Objects()
         verification = Verification(
             VerifiedGroup(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
             offsets,
             reader,
-            lambda topic: _stored(store, topic),
+            lambda topic: compared.objects(topic, _stored(store, topic)),
             list(list_losses(store, resource.group_id)),
             _deep(resource, store, reader, registries) if arguments.deep else None,
             lambda topic: list_replays(store, resource.group_id, topic),
@@ -78,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.timeout,
                 lambda topic=topic, partitions=partitions: verification.topic(topic, partitions),  # type: ignore[misc]
             )
+            result.findings += compared.findings(topic)
             results.append(result)
     if arguments.json:
         sys.stdout.write(json.dumps(document(resource, results)) + "\n")

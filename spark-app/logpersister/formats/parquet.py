@@ -4,7 +4,7 @@ Memory: one row group of each open object waits as Arrow, because pyarrow writes
 has the figures.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import IO, Any, Final, cast
@@ -13,10 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from logpersister.formats.base import Bytes, ObjectIdentity
+from logpersister.formats.field_ids import with_field_ids
 from logpersister.formats.file_columns import Columns, columns_of
+from logpersister.formats.parquet_statistics import column_statistics, split_offsets
 from logpersister.formats.row_groups import RowGroups, payload_sizes
 from logpersister.formats.tombstones import Tombstones
 from logpersister.records.columns import without_notation
+from logpersister.records.escaping import QUARANTINE
 
 RULES: Final = 1
 """Raise it when an object gets another extension, or records become other columns, rows or row groups."""
@@ -53,6 +56,8 @@ class ParquetOptions:
     """Whether a record with a null value is a row of nulls, or left out."""
     schema: pa.Schema | None = None
     """Columns of rows (`records.columns`); None: values as they are."""
+    field_ids: Mapping[str, int] | None = None
+    """By which numbers a table knows the columns (`formats.field_ids`); None: they have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +128,16 @@ class ParquetEncoder:
         self._columns = columns
         self._groups = RowGroups(options.row_group_bytes)
         self._sink = _Sink()
+        is_quarantine = identity.path == QUARANTINE  # whose columns are in no table
+        self._ids = None if is_quarantine else options.field_ids
+        self._schema = columns.schema if self._ids is None else with_field_ids(columns.schema, self._ids)
+        self._footer: list[pq.FileMetaData] = []
         # No schema of Arrow beside that of Parquet: readers see what all readers see. Page checksums let
         # `verify --deep` find damage where Kafka has the records no more.
         self._writer = pq.ParquetWriter(
             cast("IO[bytes]", self._sink),
-            columns.schema,
+            self._schema,
+            metadata_collector=self._footer,
             compression=options.compression.value,
             compression_level=_LEVELS.get(options.compression),
             version="2.6",
@@ -148,9 +158,23 @@ class ParquetEncoder:
         self._writer.close()
         yield from self._sink.taken()
 
+    def table_facts(self) -> Mapping[str, Any] | None:
+        """Return what a table says of the finished file beside its name and size; None: it is no file of a table."""
+        if self._ids is None:
+            return None
+        footer = self._footer[0]
+        return {
+            "records": footer.num_rows,
+            "columns": column_statistics(footer, self._schema, self._ids),
+            "splits": split_offsets(footer),
+        }
+
     def _written(self, groups: Iterable[pa.Table]) -> Iterator[Bytes]:
         for group in groups:
-            self._writer.write_table(self._columns.written(group, self._identity), row_group_size=group.num_rows)
+            table = self._columns.written(group, self._identity)
+            self._writer.write_table(
+                table if self._ids is None else table.cast(self._schema), row_group_size=group.num_rows
+            )
             yield from self._sink.taken()
 
 

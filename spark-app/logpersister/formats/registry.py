@@ -4,6 +4,7 @@ A new format is a module of its own, its options from the manifest, and an entry
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from logpersister.formats import avro, jsonl, parquet, sequencefile, text
@@ -29,9 +30,19 @@ from logpersister.records.columns import row_columns
 _ANY_BYTES: Final = ParserSpec()
 
 
-def make_format(output: OutputSpec, parser: ParserSpec = _ANY_BYTES, schema: SchemaSpec | None = None) -> Format:
-    """Return the configured format. The manifest has been validated: what it allows exists here (a test holds that)."""
+def make_format(
+    output: OutputSpec,
+    parser: ParserSpec = _ANY_BYTES,
+    schema: SchemaSpec | None = None,
+    field_ids: Mapping[str, int] | None = None,
+) -> Format:
+    """Return the configured format. The manifest has been validated: what it allows exists here (a test holds that).
+
+    `field_ids`: by which a table knows the columns, with format ``parquet``.
+    """
     configured = _FACTORIES[output.format](output, parser, schema)
+    if field_ids is not None and isinstance(configured, ParquetFormat):
+        configured = ParquetFormat(replace(configured.options, field_ids=field_ids))
     if not parser.keeps_all_in_quarantine:
         return configured
     return WithQuarantine(configured, ParquetFormat(ParquetOptions(kafka_columns=tuple(KAFKA_FIELDS))))

@@ -26,6 +26,8 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, Rule, cel_literal, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
+from logpersister.manifest.table import TableSpec
+from logpersister.manifest.table_rules import TableRules
 from logpersister.manifest.upload import Limits, UploadSpec
 
 Image = Annotated[
@@ -66,7 +68,7 @@ def _over_every_age(target: str) -> str:
     )
 
 
-class Spec(RowRules):
+class Spec(RowRules, TableRules):
     """What the user wants."""
 
     generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
@@ -90,6 +92,9 @@ class Spec(RowRules):
 
     upload: UploadSpec = UploadSpec()
     """When records become an object."""
+
+    table: TableSpec | None = None
+    """Table whose rows are those of the stored objects, each exactly once (docs/tables.md). Needs format `parquet`."""
 
     overrides: Annotated[tuple[Override, ...], Field(max_length=MOST_OVERRIDES)] = ()
     """Other parsers, schemas, outputs and limits for some topics. The first entry that names a topic applies, and no

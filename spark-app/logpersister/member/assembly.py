@@ -21,6 +21,7 @@ from logpersister.member.listener import Listener
 from logpersister.member.ports import Dependencies
 from logpersister.member.sampling import FormatSampler
 from logpersister.member.state_store import BucketStateStore
+from logpersister.member.tables import open_tables
 from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import start_spark
@@ -95,6 +96,8 @@ def assemble(
         stack.callback(jobs.close)
         group = Membership(config, _membership(resource, member, instance_id), on_poll=on_poll, on_change=wake.set)
         stack.callback(group.stop)
+        tables = open_tables(resource, config, store, secrets)
+        stack.callback(tables.close)
         dependencies = Dependencies(
             group=group,
             register=group.register,
@@ -112,10 +115,11 @@ def assemble(
                 reader, resource.for_topic if schemas is None else schemas.resource_of, registries.of
             ),
             schemas=schemas,
+            tables=tables.bindings,
         )
         cycle = Cycle(resource, revision, dependencies, listener=listener, wake=wake)
         duties = _duties(resource, config, store, folders or FinishListener(), stack)
-        yield Assembly(group, offsets, jobs, cycle, duties)
+        yield Assembly(group, offsets, jobs, cycle, [*duties, *tables.duties])
 
 
 def _duties(

@@ -332,7 +332,7 @@ class Cycle:
         for topic, error in self.resolver.output_revisions.take_errors().items():
             waits = min(partition for partition in planned if partition.topic == topic)
             range_ = Range(waits, self.states.idle()[waits], ends[waits])
-            self._listener.failed(range_, WorkError("registry", str(error)))
+            self._listener.failed(range_, error)
         for partition, revision in found.items():
             if isinstance(revision, Hold):
                 self.states.hold(partition, revision)

@@ -2,8 +2,9 @@
 
 With ``spec.overrides``, that is our manifest as it is for the topic, without what it says of others
 (docs/design/topics.md). With ``spec.schema.registry``, it has one schema of the registry in it, so the schema of a
-range is part of its promise (docs/design/registry.md). The snapshot of a revision is in the bucket before the first
-intent names it.
+range is part of its promise (docs/design/registry.md). With ``spec.table``, it has the numbers in it by which the
+table knows the columns (docs/design/tables.md). The snapshot of a revision is in the bucket before the first intent
+names it.
 """
 
 import time
@@ -22,14 +23,18 @@ from logpersister.manifest.revision import (
     revision_of,
     with_output_schema,
 )
-from logpersister.member.ports import Schemas
+from logpersister.manifest.table_binding import with_table
+from logpersister.member.ports import Schemas, Tables
 from logpersister.member.revision_snapshots import RevisionSnapshots
 from logpersister.pipeline.rules import rules_of
+from logpersister.pipeline.task import work_error
+from logpersister.pipeline.work import WorkError
 from logpersister.plan import holds
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.registry.errors import RegistryError
+from logpersister.tables.errors import TableError
 
 log = structlog.get_logger(__name__)
 
@@ -45,7 +50,8 @@ class _Answer:
     """What the registry has said of a topic."""
 
     schema: OutputSchema
-    revision: str
+    revision: Revision
+    """Of that schema."""
     ends: Ends
     """Where partitions ended before it was asked. A record that is in Kafka has a registered schema, so what is before
     these ends has no newer one."""
@@ -64,6 +70,7 @@ class OutputRevisions:
         schemas: Schemas | None,
         snapshots: RevisionSnapshots,
         documents: dict[str, Mapping[str, Any]],
+        tables: Tables | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -75,12 +82,14 @@ class OutputRevisions:
             schemas: of topics; None where no registry declares columns.
             snapshots: learns each revision that is made here.
             documents: the same; of these the snapshots must be stored before a promise names them.
+            tables: of topics; None where the manifest has none.
             clock: monotonic seconds.
         """
         self._resource = resource
         self._own = own
         self._by_override: dict[int | None, Revision] = {}
         self._schemas = schemas
+        self._tables = tables
         self._snapshots = snapshots
         self.documents = documents
         self._clock = clock
@@ -88,7 +97,7 @@ class OutputRevisions:
         self._failures = 0
         self._retry_at = float("-inf")
         self._retry_topic_at: dict[str, float] = {}
-        self._errors: dict[str, RegistryError] = {}
+        self._errors: dict[str, WorkError] = {}
 
     def of(
         self, planned: Ends, ends: Ends, values: Mapping[TopicPartition, CommittedOffset | None]
@@ -104,20 +113,25 @@ class OutputRevisions:
         for topic in sorted({partition.topic for partition in planned}):
             of_topic = {partition: end for partition, end in planned.items() if partition.topic == topic}
             if self._schemas is None or not self._schemas.asks(topic):
-                found |= dict.fromkeys(of_topic, self.without_schema(topic))
+                revision = self._for_rows(topic, self._of_manifest(topic))
+                found |= {} if revision is None else dict.fromkeys(of_topic, revision)
                 continue
             answer = self._answers.get(topic)
             if answer is None or not answer.covers(of_topic):
                 answer = self._ask(topic, {p: end for p, end in ends.items() if p.topic == topic})
-            if answer is not None:
-                found |= self._judged(of_topic, answer, values)
+            revision = None if answer is None else self._for_rows(topic, answer.revision)
+            if answer is not None and revision is not None:
+                found |= self._judged(of_topic, answer, revision, values)
         return found
 
     def now(self, topic: str) -> str:
-        """Return the revision for ranges of a topic that were promised before. Raises RegistryError."""
-        if self._schemas is None or not self._schemas.asks(topic):
-            return self.without_schema(topic)
-        return self._revision(topic, self._schemas.current(topic))
+        """Return the revision for ranges of a topic that were promised before. Raises RegistryError or TableError."""
+        asks = self._schemas is not None and self._schemas.asks(topic)
+        schema = self._schemas.current(topic) if self._schemas is not None and asks else None
+        revision = self._for_rows(topic, self._of_manifest(topic) if schema is None else self._of_schema(topic, schema))
+        if revision is None:
+            raise TableError("unavailable", f"topic {topic}: the columns of its table are not known yet")
+        return revision
 
     def without_schema(self, topic: str) -> str:
         """Return the revision for what makes no rows: our manifest, as far as it concerns a topic."""
@@ -125,13 +139,17 @@ class OutputRevisions:
 
     @property
     def refused(self) -> set[str]:
-        """Topics without a schema that can be used: they wait for a person."""
-        return set(self._retry_topic_at)
+        """Topics without a schema or table that can be used: they wait for a person."""
+        return set(self._retry_topic_at) | (set() if self._tables is None else self._tables.refused)
 
-    def take_errors(self) -> dict[str, RegistryError]:
+    def take_errors(self) -> dict[str, WorkError]:
         """Return by topic what went wrong since the last call."""
         errors, self._errors = self._errors, {}
-        return errors
+        of_tables = {} if self._tables is None else self._tables.take_errors()
+        return errors | {
+            topic: WorkError("table", str(error)) if isinstance(error, TableError) else work_error(error)
+            for topic, error in of_tables.items()
+        }
 
     def forget(self, partition: TopicPartition) -> None:
         """Forget what covers a partition that is no longer ours: its topic may be made again meanwhile."""
@@ -150,22 +168,29 @@ class OutputRevisions:
         self._failures = 0
         self._retry_topic_at.pop(topic, None)
         before = self._answers.get(topic)
-        answer = self._answers[topic] = _Answer(schema, self._revision(topic, schema), ends)
+        answer = self._answers[topic] = _Answer(schema, self._of_schema(topic, schema), ends)
         if before is None or before.revision != answer.revision:
-            log.info("schema.taken", topic=topic, version=schema.version, revision=answer.revision)
+            log.info("schema.taken", topic=topic, version=schema.version, revision=answer.revision.hash)
         return answer
 
     def _failed(self, topic: str, error: RegistryError) -> None:
         """Let the topic wait; all topics, when the registry is away."""
-        self._errors[topic] = error
+        self._errors[topic] = work_error(error)
         if error.retriable:
             self._failures += 1
             self._retry_at = self._clock() + _AGAIN.pause(self._failures)
         else:
             self._retry_topic_at[topic] = self._clock() + _AGAIN.pause(_LONG)
 
-    def _revision(self, topic: str, schema: OutputSchema) -> str:
-        return self._known(with_output_schema(self._of_manifest(topic).document, schema))
+    def _of_schema(self, topic: str, schema: OutputSchema) -> Revision:
+        return with_output_schema(self._of_manifest(topic).document, schema)
+
+    def _for_rows(self, topic: str, revision: Revision) -> str | None:
+        """Return the revision by which rows of a topic are written; None: the topic waits for its table."""
+        if self._tables is None:
+            return self._known(revision)
+        binding = self._tables.binding(topic, revision.hash, revision.document)
+        return None if binding is None else self._known(with_table(revision.document, binding))
 
     def _of_manifest(self, topic: str) -> Revision:
         """Return the revision of our manifest as it is for a topic. So it does not change when others get overrides."""
@@ -186,23 +211,24 @@ class OutputRevisions:
     # schemas that were used before
 
     def _judged(
-        self, planned: Ends, answer: _Answer, values: Mapping[TopicPartition, CommittedOffset | None]
+        self, planned: Ends, answer: _Answer, revision: str, values: Mapping[TopicPartition, CommittedOffset | None]
     ) -> dict[TopicPartition, str | Hold]:
         try:
-            return {partition: self._judge(partition, answer, values.get(partition)) for partition in planned}
+            return {
+                partition: self._judge(partition, answer.schema, values.get(partition)) or revision
+                for partition in planned
+            }
         except RegistryError as error:
             self._failed(min(planned).topic, error)
             return {}
 
-    def _judge(self, partition: TopicPartition, answer: _Answer, value: CommittedOffset | None) -> str | Hold:
-        """Return the revision for a partition, or a hold: the schema cannot read what the one before could."""
+    def _judge(self, partition: TopicPartition, now: OutputSchema, value: CommittedOffset | None) -> Hold | None:
+        """Return a hold where the schema cannot read what the one before could."""
         before = self._used_before(value)
-        if before is None or before == answer.schema or self._schemas is None:
-            return answer.revision
-        problem = self._schemas.unreadable(partition.topic, answer.schema, before)
-        if problem is None:
-            return answer.revision
-        return holds.schema_incompatible(partition, answer.schema.version, before.version, problem)
+        if before is None or before == now or self._schemas is None:
+            return None
+        problem = self._schemas.unreadable(partition.topic, now, before)
+        return None if problem is None else holds.schema_incompatible(partition, now.version, before.version, problem)
 
     def _used_before(self, value: CommittedOffset | None) -> OutputSchema | None:
         """Return the schema of the range before, in this generation; None: there is none that must be read."""

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
 from logpersister.manifest.revision import OutputSchema
+from logpersister.manifest.table_binding import TableBinding
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
 from logpersister.plan.partitions import Commit
 from logpersister.plan.recovery import StoredTail
@@ -119,6 +120,20 @@ class Schemas(Protocol):
         """
 
 
+class Tables(Protocol):
+    """The tables of topics, as far as their columns decide what files are like."""
+
+    def binding(self, topic: str, revision: str, document: Mapping[str, Any]) -> TableBinding | None:
+        """Return by which numbers the table of a topic knows the columns of a revision; None: not known yet."""
+
+    def take_errors(self) -> Mapping[str, Exception]:
+        """Return by topic what went wrong since the last call."""
+
+    @property
+    def refused(self) -> set[str]:
+        """Topics whose table waits for a person."""
+
+
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """All ports of a member."""
@@ -131,3 +146,5 @@ class Dependencies:
     sampler: Sampler
     schemas: Schemas | None = None
     """None: no registry declares columns."""
+    tables: Tables | None = None
+    """None: topics have no tables."""

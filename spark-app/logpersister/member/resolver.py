@@ -67,7 +67,7 @@ class Resolver:
         self._stale_since: dict[TopicPartition, float] = {}
         self.snapshots = RevisionSnapshots(revision, resource.spec.storage.place, dependencies.state_store)
         self.output_revisions = OutputRevisions(
-            resource, revision, dependencies.schemas, self.snapshots, documents, clock=clock
+            resource, revision, dependencies.schemas, self.snapshots, documents, dependencies.tables, clock=clock
         )
         self.start_offsets = StartOffsets(
             resource.spec.kafka, dependencies.register, dependencies.offsets, dependencies.state_store, topic_bindings

@@ -4,6 +4,7 @@ Each topic of a group may have a revision of its own (docs/design/topics.md), so
 connect to, and not by revision.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
@@ -54,9 +55,9 @@ def open_reader(resource: LogPersister, secrets: Secrets, *, headers: bool = Fal
     return _new_reader(resource.spec.kafka, secrets, headers=headers or _wants_headers(resource.spec))
 
 
-def format_of(spec: Spec) -> Format:
-    """Return the format of a spec, its overrides aside."""
-    return make_format(spec.output, spec.parser, spec.row_schema)
+def format_of(spec: Spec, field_ids: Mapping[str, int] | None = None) -> Format:
+    """Return the format of a spec, its overrides aside; `field_ids`: those of the table of a topic."""
+    return make_format(spec.output, spec.parser, spec.row_schema, field_ids)
 
 
 def _wants_headers(spec: Spec) -> bool:

@@ -6,16 +6,17 @@ over the same range, because Kafka is the buffer. Which pass writes an object ha
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, Encoder, Format, ObjectIdentity
+from logpersister.formats.parquet import ParquetEncoder
 from logpersister.pipeline.held_rows import HeldRows, Ids, held_sizes
 from logpersister.pipeline.path_states import PathStates, State
 from logpersister.pipeline.room import FILLED, LEAST_FILLED, Room
@@ -55,6 +56,8 @@ class _Finishing:
     path: str
     stored: Future[StoredObject]
     records: int
+    table_facts: Mapping[str, Any] | None
+    """See `ParquetEncoder.table_facts`."""
 
     def result(self) -> ObjectWritten:
         stored = self.stored.result()
@@ -77,7 +80,8 @@ class _OpenObject:
     def finish(self, unexplained: int) -> "_Finishing":
         self._pass_on(self._encoder.finish())
         stored = self._upload.finish_async(self._summary.facts(unexplained))
-        return _Finishing(self._path, stored, self._summary.records)
+        facts = self._encoder.table_facts() if isinstance(self._encoder, ParquetEncoder) else None
+        return _Finishing(self._path, stored, self._summary.records, facts)
 
     def abort(self) -> None:
         self._upload.abort()
@@ -264,6 +268,12 @@ class RangeWriter:
     def objects(self) -> tuple[ObjectWritten, ...]:
         """Wait until every object is durable; raises the first storage error."""
         return tuple(finishing.result() for finishing in self._finishing)
+
+    def table_files(self) -> Iterator[tuple[str, StoredObject, Mapping[str, Any]]]:
+        """Yield path, object and `ParquetEncoder.table_facts` of each file of a table; waits as `objects` does."""
+        for finishing in self._finishing:
+            if finishing.table_facts is not None:
+                yield finishing.path, finishing.stored.result(), finishing.table_facts
 
     def quarantined(self) -> Quarantined | None:
         """Return what the parser refused; waits, too, and raises as `objects` does."""

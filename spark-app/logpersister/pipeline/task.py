@@ -5,8 +5,9 @@ Runs in Spark's Python workers, which live longer than a task: connections to Ka
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import pyarrow as pa
 
@@ -27,6 +28,8 @@ MOST_UNFINISHED = 32
 """Ranges whose last bytes may still be on their way while further ones are read."""
 MOST_UNFINISHED_BYTES = 64 << 20
 """The same in payload bytes, which bounds what waits in memory."""
+
+RECEIPTS_AT_ONCE = 16
 
 MOST_BYTES = 4 << 20
 """Keys and values that are made rows of at once, with 64 bytes for each record: in columns a value can take 64 times
@@ -56,6 +59,45 @@ class TaskResources:
     """How many records are written at once; None: all that were read."""
     note_arrivals: NoteArrivals | None = None
     """None: the revision finishes no folders."""
+    leave_receipt: Callable[[RangeWriter], None] | None = None
+    """Puts the receipt of a range once its objects are there; None: the revision has no table."""
+
+
+_LEAVING: Final = ThreadPoolExecutor(RECEIPTS_AT_ONCE, thread_name_prefix="receipt")
+
+
+class _Unfinished:
+    """A range whose last bytes, or whose receipt, are on their way."""
+
+    def __init__(self, writer: RangeWriter, resources: TaskResources) -> None:
+        self.writer = writer
+        self._note_arrivals, leave = resources.note_arrivals, resources.leave_receipt
+        # Waits for the objects, too: so no small range holds up the next one for the time of a request.
+        self._receipt = None if leave is None else _LEAVING.submit(leave, writer)
+
+    @property
+    def ready(self) -> bool:
+        return self.writer.ready if self._receipt is None else self._receipt.done()
+
+    def outcome(self) -> RangeOutcome:
+        """Return the outcome; waits until all is there."""
+        writer = self.writer
+        try:
+            objects, quarantined = writer.objects(), writer.quarantined()
+            if self._note_arrivals is not None:
+                self._note_arrivals(writer.work, objects)
+            if self._receipt is not None:
+                self._receipt.result()
+        except Exception as error:
+            return RangeOutcome(writer.work.range, seconds=writer.seconds, error=work_error(error))
+        return RangeOutcome(
+            writer.work.range,
+            objects,
+            writer.payload_bytes,
+            writer.seconds,
+            quarantined=quarantined,
+            unexplained=writer.unexplained,
+        )
 
 
 class Task:
@@ -65,7 +107,7 @@ class Task:
         self._resources = resources
         self._left = {_read_range(item): item for item in work}
         self._dry_runs: dict[Range, DryRun] = {}
-        self._unfinished: deque[RangeWriter] = deque()
+        self._unfinished: deque[_Unfinished] = deque()
 
     def outcomes(self) -> Iterator[RangeOutcome]:
         """Write every range; yields one outcome for each, whatever happens.
@@ -105,7 +147,7 @@ class Task:
             if target.end_pass(read.unexplained):
                 again[read.range] = writer
             else:
-                self._unfinished.append(writer)
+                self._unfinished.append(_Unfinished(writer, self._resources))
         except Exception as error:
             writer.abort()
             del self._left[read.range]
@@ -114,13 +156,13 @@ class Task:
     def _finished(self, *, all_of_them: bool = False) -> Iterator[RangeOutcome]:
         """Yield the outcomes of ranges that are durable; waits only when too much is unfinished."""
         while self._unfinished:
-            waiting_bytes = sum(writer.payload_bytes for writer in self._unfinished)
+            waiting_bytes = sum(one.writer.payload_bytes for one in self._unfinished)
             too_much = len(self._unfinished) > MOST_UNFINISHED or waiting_bytes > MOST_UNFINISHED_BYTES
             if not (all_of_them or too_much or self._unfinished[0].ready):
                 return
-            writer = self._unfinished.popleft()
-            del self._left[_read_range(writer.work)]
-            yield _outcome(writer, self._resources.note_arrivals)
+            unfinished = self._unfinished.popleft()
+            del self._left[_read_range(unfinished.writer.work)]
+            yield unfinished.outcome()
 
 
 def _pieces(batch: pa.RecordBatch, most_rows: int | None) -> Iterator[pa.RecordBatch]:
@@ -129,23 +171,6 @@ def _pieces(batch: pa.RecordBatch, most_rows: int | None) -> Iterator[pa.RecordB
         return
     for start in range(0, batch.num_rows, most_rows):
         yield from binary.slices(batch.slice(start, most_rows), MOST_BYTES)
-
-
-def _outcome(writer: RangeWriter, note_arrivals: NoteArrivals | None) -> RangeOutcome:
-    try:
-        objects, quarantined = writer.objects(), writer.quarantined()
-        if note_arrivals is not None:
-            note_arrivals(writer.work, objects)
-    except Exception as error:
-        return RangeOutcome(writer.work.range, seconds=writer.seconds, error=work_error(error))
-    return RangeOutcome(
-        writer.work.range,
-        objects,
-        writer.payload_bytes,
-        writer.seconds,
-        quarantined=quarantined,
-        unexplained=writer.unexplained,
-    )
 
 
 def work_error(error: Exception) -> WorkError:

@@ -10,10 +10,12 @@ from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import original_of, resource_of
+from logpersister.manifest.table_binding import table_of
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.connections import begin_task, connections, format_of, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.persist import Upload
+from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.rules import begun_by_others
 from logpersister.pipeline.task import Task, TaskResources, work_error
@@ -64,7 +66,8 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     parsed = json.loads(document)
     resource = resource_of(parsed)
     spec, connected = resource.spec, connections(resource)
-    store, file_format = connected.store, format_of(spec)
+    binding = table_of(parsed)
+    store, file_format = connected.store, format_of(spec, None if binding is None else binding.field_ids)
     layout = layout_of(spec.output, spec.parser, spec.row_schema, connected.writers)
     objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
     others = begun_by_others(parsed, resource)
@@ -79,6 +82,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         dry_runs,
         most_rows(schema) if schema is not None else None,
         arrival_notes(store, group, spec),
+        None if binding is None else Receipts(store, group, objects.original, binding).leave,
     )
 
 

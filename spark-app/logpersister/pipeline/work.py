@@ -73,8 +73,8 @@ class WorkError:
 
     kind: str
     """``kafka``, ``corrupt``, ``data-lost``, ``unauthorized``, ``unknown-topic``, ``topic-recreated``, a kind of the
-    storage errors, ``registry``, ``other-rules``, ``too-many-refused``, ``encode``, or ``task`` when the task
-    itself was lost."""
+    storage errors, ``registry``, ``table``, ``other-rules``, ``too-many-refused``, ``encode``, or ``task`` when the
+    task itself was lost."""
     message: str
     upload: bool = False
     """Whether the bucket failed it."""

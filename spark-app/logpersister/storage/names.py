@@ -219,6 +219,30 @@ def arrival_topic(prefix: str, group: str, key: str) -> str | None:
     return unescape_topic(segments[0]) if len(segments) == 2 else None
 
 
+def receipts_prefix(prefix: str, group: str, topic: str) -> str:
+    """Return what the names of all receipts of a topic begin with; ends with a slash."""
+    return _checked(own_prefix(prefix, group) + f"receipts/{_topic_segment(topic)}/")
+
+
+def receipt_key(prefix: str, group: str, partition: TopicPartition, generation: int, start: Offset) -> str:
+    """Return the name of the receipt of the range that begins at `start`; it is named as the objects of the range."""
+    file = f"{generation}_{partition.partition}_{start:020d}.json"
+    return _checked(receipts_prefix(prefix, group, partition.topic) + file)
+
+
+def parse_receipt_key(prefix: str, group: str, topic: str, key: str) -> tuple[int, int, Offset] | None:
+    """Return generation, partition and start of the range of a receipt; None: `receipt_key` never gives this name."""
+    file = _FILE.fullmatch(key.removeprefix(receipts_prefix(prefix, group, topic)))
+    if file is None or file[4] != ".json":
+        return None
+    return int(file[1]), int(file[2]), int(file[3])
+
+
+def table_key(prefix: str, group: str, topic: str, generation: int, digest: str) -> str:
+    """Return the name of the note by which numbers the table of a topic knows certain columns."""
+    return _checked(own_prefix(prefix, group) + f"tables/{_topic_segment(topic)}/{generation}_{digest}.json")
+
+
 def topic_key(prefix: str, group: str, topic: str, generation: int) -> str:
     """Return the name of the note which topic (by id) of this name a generation is about."""
     return _checked(topic_notes_prefix(prefix, group, topic) + f"{generation}.json")
@@ -242,6 +266,11 @@ def partition_prefix(prefix: str, topic: str, path: str, generation: int, partit
 def probe_key(prefix: str, group: str) -> str:
     """Return the name of the tiny object that is put and deleted to find out whether the bucket can be written."""
     return own_prefix(prefix, group) + "probe"
+
+
+def object_address(bucket: str, key: str) -> str:
+    """Return how tables and query engines name an object."""
+    return f"s3://{bucket}/{key}"
 
 
 def relative_key(prefix: str, key: str) -> str | None:

@@ -3,7 +3,7 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -32,6 +32,8 @@ BUDGET_IN_PARTS = 4
 """Parts that all writers of a process together have on their way."""
 READ_BYTES = 1 << 20
 """Pieces in which an object is read."""
+MOST_DELETED = 1000
+"""Objects that S3 deletes in one request."""
 READ_RETRIES = 5
 """How often reading is taken up again without any progress; each request has botocore's own retries besides."""
 
@@ -204,6 +206,17 @@ class ObjectStore:
             else:
                 return
 
+    def read_piece(self, key: str, start: int, length: int) -> bytes:
+        """Return `length` bytes of an object from `start`, in one request. Raises StorageError."""
+        piece = f"bytes={start}-{start + length - 1}"
+        with self._connection.doing("reading an object", key) as client:
+            return client.get_object(Bucket=self.storage.bucket, Key=key, Range=piece)["Body"].read()
+
+    def size(self, key: str) -> int | None:
+        """Return how many bytes an object has, or None when it is not there. Raises StorageError."""
+        found = self._requests.head(key)
+        return None if found is None else found[0]
+
     def peek(self, key: str) -> Peeked | None:
         """Begin to read an object, a little at a time; None when it is not there. Raises StorageError."""
         return peek(self._connection, self.storage.bucket, key)
@@ -275,6 +288,21 @@ class ObjectStore:
         """Delete an object; one that is not there is fine."""
         with self._connection.doing("deleting an object", key) as client:
             client.delete_object(Bucket=self.storage.bucket, Key=key)
+
+    def delete_all(self, keys: Sequence[str]) -> None:
+        """Delete objects, a thousand in each request; those that are not there are fine. Raises StorageError."""
+        for first in range(0, len(keys), MOST_DELETED):
+            some = keys[first : first + MOST_DELETED]
+            with self._connection.doing("deleting objects", some[0]) as client:
+                answer = client.delete_objects(
+                    Bucket=self.storage.bucket, Delete={"Objects": [{"Key": key} for key in some], "Quiet": True}
+                )
+            for error in answer.get("Errors", ()):
+                raise StorageError(
+                    "rejected",
+                    f"bucket {self.storage.bucket!r}, object {error.get('Key')!r} could not be deleted: "
+                    f"{error.get('Message') or error.get('Code')}",
+                )
 
     def check(self, group: str, deadline: float = 15.0) -> None:
         """Find out within `deadline` seconds whether the bucket can be reached, read and written.

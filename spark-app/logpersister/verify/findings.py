@@ -25,6 +25,10 @@ class Kind(StrEnum):
     """An object that does not hold the records that it should (deep)."""
     UNREADABLE = "unreadable"
     """Objects or records that could not be read for a comparison (deep)."""
+    TWICE_IN_TABLE = "twice-in-table"
+    """A file that is among the live files of the table more than once (deep)."""
+    NOT_IN_TABLE = "not-in-table"
+    """Rows that the table should have, by the offsets in its snapshots, and has not (deep)."""
     DAMAGED = "damaged"
     """An object of ours whose facts are not whole, or whose facts document is gone."""
     FOREIGN = "foreign"
@@ -37,6 +41,8 @@ class Kind(StrEnum):
     """No record batch explains why there is no record: Kafka only says nothing, now or when the range was stored."""
     NOT_COMPARED = "not-compared"
     """Kafka has not all records of an object any more (deep)."""
+    NOT_APPENDED = "not-appended"
+    """An object whose receipt waits for the next snapshot of the table (deep)."""
     LOST = "lost"
     """Offsets that a member has recorded as deleted by Kafka before they were stored."""
     SKIPPED = "skipped"
@@ -60,6 +66,8 @@ PROBLEMS = frozenset(
         Kind.WRONG_CONTENT,
         Kind.UNREADABLE,
         Kind.DAMAGED,
+        Kind.TWICE_IN_TABLE,
+        Kind.NOT_IN_TABLE,
     }
 )
 """What contradicts the promise, or leaves it without proof. All other kinds are notes."""

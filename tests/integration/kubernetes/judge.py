@@ -20,6 +20,11 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "has a field of the name of a folder of output.partitionBy, which readers take for one column": (
         "the default of a folder's prefix depends on its granularity"
     ),
+    "cannot be a column of an Iceberg table": "it would have to understand the types of the schema",
+    "names no column of the table": "the default of a folder's prefix depends on its granularity",
+    "sets properties whose names begin with logpersister., which are those of members": (
+        "keys of a map have no patterns there"
+    ),
     "has a field of type json, which Avro and MessagePack values do not have": (
         "it would have to understand the types of the schema"
     ),

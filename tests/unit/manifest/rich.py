@@ -298,4 +298,31 @@ BY_REGEX: dict[str, Any] = {
     },
 }
 
-RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA, BY_VALUE, BY_AVRO, BY_REGISTRY, BY_MESSAGE, BY_CSV, BY_REGEX)
+BY_TABLE: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-table"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events", "clicks"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "json"},
+        "schema": {"fields": [{"name": "id", "type": "int64"}, {"name": "at", "type": "timestamp[us]"}]},
+        "output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
+        "table": {
+            "format": "iceberg",
+            "catalog": {
+                "type": "rest",
+                "uri": "https://catalog.example.com/api/catalog",
+                "warehouse": "lake",
+                "secretName": "catalog-login",
+                "properties": {"scope": "PRINCIPAL_ROLE:ALL"},
+            },
+            "name": "lake_{generation}.{topic}",
+            "create": False,
+            "properties": {"history.expire.max-snapshot-age-ms": "86400000"},
+            "commitInterval": "5m",
+        },
+    },
+}
+
+RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA, BY_VALUE, BY_AVRO, BY_REGISTRY, BY_MESSAGE, BY_CSV, BY_REGEX, BY_TABLE)

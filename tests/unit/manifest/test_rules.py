@@ -83,7 +83,21 @@ def finishing(**fields: Any) -> dict[str, Any]:
     return {"spec.finish": fields, "spec.output.partitionBy": [{"date": {"granularity": "day"}}]}
 
 
+T = "spec.table"
+
+
+def in_table(*fields: dict[str, Any], catalog: dict[str, Any] | None = None, **table: Any) -> dict[str, Any]:
+    known = {"type": "rest", "uri": "https://catalog.example.com"} | (catalog or {})
+    columns = fields or ({"name": "id", "type": "int8"},)
+    return rows(*columns) | {F + "format": "parquet", T: {"format": "iceberg", "catalog": known, "name": "a.b"} | table}
+
+
 ACCEPTED: list[dict[str, Any]] = [
+    in_table(),
+    in_table(name="lake.{topic}_{generation}", properties={"a": "b"}, create=False, commitInterval="5s"),
+    in_table(name="a.{topic}") | PATTERN,
+    in_table(catalog={"type": "sql", "uri": "postgresql+psycopg2://db:5432/catalog", "warehouse": "s3://a/b"}),
+    in_table({"name": "at", "type": "timestamp[us]"}, {"name": "of", "type": "list<time[us]>"}),
     {OF: [{"topics": ["clicks"], "parser": {"type": "json"}, "output": {"format": "jsonl"}}]},
     {OF: [{"topicPattern": "^c", "upload": {"maxAge": "1m"}}, {"topicPattern": "s$", "output": {"format": "jsonl"}}]},
     plain(),
@@ -275,6 +289,31 @@ def test_accepted(changes: dict[str, Any]) -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
+    (in_table() | {F + "format": "jsonl"}, "spec.table: is set, and objects of this format cannot be files"),
+    (in_table() | PATTERN, 'spec.table.name: "a.b" names one table for several topics; put the placeholder'),
+    (in_table() | {K + "topics": ["a", "b"]}, "names one table for several topics"),
+    (in_table(name="clicks"), 'spec.table.name: "clicks" is not the name of a table; write namespace and table'),
+    (in_table(name="a.{name}"), "is not the name of a table"),
+    (in_table(format="hive"), "spec.table.format"),
+    (in_table(commitInterval="1s"), 'spec.table.commitInterval: "1s" is too short'),
+    (in_table(commitInterval="2d"), 'spec.table.commitInterval: "2d" is too long: at most 1d is expected'),
+    (in_table(properties={"logpersister.last": "x"}), "spec.table.properties: sets properties whose names"),
+    (in_table(catalog={"type": "glue"}), "spec.table.catalog.type"),
+    (in_table(catalog={"type": "sql"}), "does not go together with the type of the catalog; write an http or https"),
+    (in_table(catalog={"uri": "sqlite:///a"}), "does not go together with the type of the catalog"),
+    (in_table(catalog={"uri": "ftp://a"}), 'spec.table.catalog.uri: "ftp://a" is not the address of a catalog'),
+    (in_table(catalog={"uri": "https://me:secret@a"}), "has a password in it; put it in the Secret that secretName"),
+    (in_table(catalog={"warehouse": "a b"}), "is not the name of a warehouse"),
+    (in_table() | {S + "caSecretName": "ca"}, "spec.storage.caSecretName: is set, and the library that writes"),
+    (
+        in_table() | {F + "partitionBy": [{"date": {"granularity": "day", "prefix": ""}}]},
+        'spec.output.partitionBy[0]: "" names no column of the table; set a prefix',
+    ),
+    (
+        in_table({"name": "a", "type": "struct<b: list<timestamp[ns]>>"}),
+        "cannot be a column of an Iceberg table: field a.b[] is of type timestamp[ns], and Iceberg has microseconds",
+    ),
+    (in_table({"name": "a", "type": "map<string, time[ms]>"}), "field a{} is of type time[ms]"),
     ({"apiVersion": "v1"}, 'apiVersion: "v1" is not allowed here; write one of: logpersister.dev/v1alpha1'),
     ({"kind": "Deployment"}, 'kind: "Deployment" is not allowed here; write one of: LogPersister'),
     ({"kind": REMOVE}, "kind: is missing; it has no default, so set it"),

@@ -282,6 +282,7 @@ class FakeDependencies:
         self.jobs = FakeJobs()
         self.sampler = FakeSampler()
         self.schemas: FakeSchemas | None = None
+        self.tables: ports.Tables | None = None
         """Where a test is about a registry."""
         self.time = 1000.0
 
@@ -290,5 +291,12 @@ class FakeDependencies:
 
     def ports(self) -> ports.Dependencies:
         return ports.Dependencies(
-            self.group, self.register, self.offsets, self.state_store, self.jobs, self.sampler, self.schemas
+            self.group,
+            self.register,
+            self.offsets,
+            self.state_store,
+            self.jobs,
+            self.sampler,
+            self.schemas,
+            self.tables,
         )

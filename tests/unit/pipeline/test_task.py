@@ -1,4 +1,5 @@
 import re
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
 from logpersister.pipeline.dry_run import DryRun
+from logpersister.pipeline.persist import RangeWriter
 from logpersister.pipeline.reader import RangeReadError
 from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.task import MOST_UNFINISHED, Task, TaskResources, work_error
@@ -266,3 +268,33 @@ def test_ranges_are_read_on_while_others_become_durable_up_to_a_limit() -> None:
 )
 def test_errors_are_told_by_what_can_be_done_about_them(error: Exception, expected: WorkError) -> None:
     assert work_error(error) == expected
+
+
+def test_an_outcome_waits_for_its_receipt_and_no_range_for_that_of_another() -> None:
+    bench = Bench()
+    both = threading.Barrier(2)
+    left: list[int] = []
+
+    def leave(writer: RangeWriter) -> None:
+        both.wait(timeout=30)  # the second is left while the first one is still on its way
+        assert len(writer.objects()) == 1
+        left.append(writer.work.range.start)
+
+    resources = replace(bench.resources, leave_receipt=leave)
+    outcomes = list(Task([work(0, 5), work(5, 9)], resources).outcomes())
+    assert [one.error for one in outcomes] == [None, None]
+    assert sorted(left) == [0, 5]
+
+
+def test_a_range_without_its_receipt_is_not_stored() -> None:
+    bench = Bench()
+
+    def fails(writer: RangeWriter) -> None:
+        if writer.work.range.start == 5:
+            raise StorageError("throttled", "slow down")
+
+    outcomes = list(Task([work(0, 5), work(5, 9)], replace(bench.resources, leave_receipt=fails)).outcomes())
+    assert {one.range.start: one.error for one in outcomes} == {
+        0: None,
+        5: WorkError("throttled", "slow down", upload=True),
+    }

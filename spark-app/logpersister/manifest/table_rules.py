@@ -1,0 +1,124 @@
+"""Rules about ``spec.table``: what else of a spec a table needs."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol
+
+from logpersister.manifest.constraint import Model
+from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.problems import Finding
+from logpersister.manifest.row_schema import Column, SchemaSpec
+from logpersister.manifest.rule import NotInCel, rule
+from logpersister.manifest.storage import StorageSpec
+from logpersister.manifest.table import TOPIC, TableSpec
+from logpersister.manifest.types import ListOf, MapOf, Struct, Time, Timestamp, Type
+
+NOT_IN_TABLE: Final = "cannot be a column of an Iceberg table"
+"""How every refusal of a column begins."""
+_COLUMN: Final = re.compile(r"[A-Za-z0-9_-]+=", re.ASCII)
+
+
+class _Table(Protocol):
+    """What of a spec decides about a table."""
+
+    @property
+    def table(self) -> TableSpec | None: ...
+
+    @property
+    def kafka(self) -> KafkaSpec: ...
+
+    @property
+    def storage(self) -> StorageSpec: ...
+
+    @property
+    def row_schema(self) -> SchemaSpec | None: ...
+
+    @property
+    def output(self) -> OutputSpec: ...
+
+
+class TableRules(Model):
+    """The rules, for a spec that has these fields."""
+
+    @rule(
+        "!has(self.table) || $output.format == 'parquet'",
+        "is set, and objects of this format cannot be files of a table",
+        "set spec.output.format to parquet",
+        "table",
+    )
+    def _files_of_a_table_are_parquet(self: _Table) -> bool:
+        return self.table is None or self.output.format == "parquet"
+
+    @rule(
+        f"!has(self.table) || self.table.name.contains('{TOPIC}')"
+        " || has(self.kafka.topics) && self.kafka.topics.size() == 1",
+        "names one table for several topics",
+        "put the placeholder of the topic into it (docs/tables.md)",
+        *("table", "name"),
+    )
+    def _each_topic_has_its_table(self: _Table) -> bool:
+        return self.table is None or TOPIC in self.table.name or len(self.kafka.topics or ()) == 1
+
+    @rule(
+        "!has(self.table) || !has(self.storage.caSecretName)",
+        "is set, and the library that writes a table's metadata has no way to take an authority",
+        "remove it where the certificate is signed by a public authority, or remove spec.table",
+        *("storage", "caSecretName"),
+    )
+    def _the_bucket_has_a_public_authority(self: _Table) -> bool:
+        return self.table is None or self.storage.ca_secret_name is None
+
+    @rule(
+        NotInCel("the default of a folder's prefix depends on its granularity"),
+        "names no column of the table",
+        "set a prefix of letters, digits, - and _ with = at the end, for example dt=",
+        *("output", "partitionBy"),
+    )
+    def _folders_are_columns(self: _Table) -> Sequence[Finding]:
+        if self.table is None:
+            return []
+        return [
+            Finding(
+                "names no column of the table",
+                "set a prefix of letters, digits, - and _ with = at the end, for example dt=",
+                ("output", "partitionBy", place),
+                f'"{level.folder_prefix}"',
+            )
+            for place, level in enumerate(self.output.partition_by)
+            if not _COLUMN.fullmatch(level.folder_prefix)
+        ]
+
+    @rule(
+        NotInCel("it would have to understand the types of the schema"),
+        NOT_IN_TABLE,
+        "give the field another type",
+        "schema",
+    )
+    def _columns_are_those_of_tables(self: _Table) -> Sequence[Finding]:
+        if self.table is None or self.row_schema is None or self.row_schema.asks_registry:
+            return []  # told when the registry has said what the fields are
+        told = ((one, reason) for one in self.row_schema.columns if (reason := refusal(one)) is not None)
+        return [Finding(f"{NOT_IN_TABLE}: {reason}", "give the field another type", ("schema",)) for _, reason in told]
+
+
+def refusal(column: Column) -> str | None:
+    """Return why a column cannot be one of an Iceberg table; None: it can."""
+    return next(_refusals(column.name, column.type), None)
+
+
+def _refusals(path: str, type_: Type) -> Iterator[str]:
+    match type_:
+        case Timestamp("ns"):
+            yield f"field {path} is of type timestamp[ns], and Iceberg has microseconds; write timestamp[us]"
+        case Time("ms"):
+            yield f"field {path} is of type time[ms], and Iceberg has microseconds; write time[us]"
+        case Struct(members):
+            for one in members:
+                yield from _refusals(f"{path}.{one.name}", one.type)
+        case ListOf(item):
+            yield from _refusals(f"{path}[]", item)
+        case MapOf(value):
+            yield from _refusals(f"{path}{{}}", value)
+        case _:
+            pass

@@ -1,0 +1,113 @@
+"""Leaves the receipt of a range: what the table of its topic needs to know of its objects (`storage.receipts`)."""
+
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, Any, Final, cast
+from urllib.parse import unquote
+
+import pyarrow.parquet as pq
+
+from logpersister.formats.parquet_statistics import column_statistics, split_offsets
+from logpersister.manifest.table_binding import TableBinding
+from logpersister.pipeline.persist import RangeWriter
+from logpersister.records.field_paths import NULL
+from logpersister.storage.errors import StorageError
+from logpersister.storage.object_requests import StoredObject
+from logpersister.storage.receipts import Receipt, TableFile, put_receipt
+from logpersister.storage.store import ObjectStore
+
+_READ_AHEAD: Final = 64 << 10
+"""Bytes from the end of a file that are read at first: most footers are smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipts:
+    """The receipts of the ranges of a revision."""
+
+    store: ObjectStore
+    group: str
+    revision: str
+    """That the objects name as theirs."""
+    binding: TableBinding
+
+    def leave(self, writer: RangeWriter) -> None:
+        """Put the receipt of a range; waits for its objects. Raises StorageError, also where an object failed.
+
+        Of a range that Kafka has begun to delete, an earlier execution may have stored more than this one could. Then
+        its object stays (`if_absent`), and what stands there is what the table is told of.
+        """
+        work = writer.work
+        files = tuple(self._files(writer, may_stand=work.partly_lost))
+        of = self.binding
+        receipt = Receipt(
+            work.range, work.topic_id, work.generation, self.revision, of.uuid, of.schema_id, of.spec_id, files
+        )
+        put_receipt(self.store, self.group, receipt)
+
+    def _files(self, writer: RangeWriter, *, may_stand: bool) -> Iterator[TableFile]:
+        for path, stored, facts in sorted(writer.table_files(), key=lambda one: one[0]):
+            file = (
+                self._file(path, stored, facts) if not (may_stand and stored.existing) else self._standing(path, stored)
+            )
+            if file.records:
+                yield file
+
+    def _file(self, path: str, stored: StoredObject, facts: Mapping[str, Any]) -> TableFile:
+        return TableFile(
+            stored.key, stored.bytes, facts["records"], partition_values(path), facts["columns"], tuple(facts["splits"])
+        )
+
+    def _standing(self, path: str, stored: StoredObject) -> TableFile:
+        """Return what an object is that was there before."""
+        size = self.store.size(stored.key)
+        if size is None:
+            raise StorageError("other", f"object {stored.key!r} was there a moment ago, and is there no more")
+        with pq.ParquetFile(cast("IO[bytes]", _StoredFile(self.store, stored.key, size))) as file:
+            footer, schema = file.metadata, file.schema_arrow
+        facts = {
+            "records": footer.num_rows,
+            "columns": column_statistics(footer, schema, self.binding.field_ids),
+            "splits": split_offsets(footer),
+        }
+        return self._file(path, StoredObject(stored.key, size), facts)
+
+
+def partition_values(path: str) -> tuple[str | None, ...]:
+    """Return the values of the folders of a partition path, outermost first; None where a folder stands for null."""
+    values = (unquote(segment.partition("=")[2]) for segment in path.split("/")) if path else ()
+    return tuple(None if value == NULL else value for value in values)
+
+
+class _StoredFile(io.RawIOBase):
+    """An object as a file of which the end is read."""
+
+    def __init__(self, store: ObjectStore, key: str, size: int) -> None:
+        super().__init__()
+        self._store, self._key, self._size, self._at = store, key, size, 0
+        self._from = max(0, size - _READ_AHEAD)
+        self._end = store.read_piece(key, self._from, size - self._from)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        count = self._size - self._at if size < 0 else min(size, self._size - self._at)
+        if count <= 0:
+            return b""
+        if self._at >= self._from:
+            piece = self._end[self._at - self._from :][:count]
+        else:
+            piece = self._store.read_piece(self._key, self._at, count)
+        self._at += len(piece)
+        return piece

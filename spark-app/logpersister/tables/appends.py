@@ -1,0 +1,173 @@
+"""Which receipts may go into a table now. Pure.
+
+A receipt goes when its range is committed and begins where the table ends, partition by partition. So whatever a table
+holds of a partition is one stretch of offsets without holes, except those that are recorded as lost or skipped. Nothing
+is ever appended that cannot be told to be missing: a hole, an overlap or a receipt for another table stops its
+partition, and only that.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from logpersister.ranges import Offset, Range
+from logpersister.storage.receipts import Receipt, ReceiptName
+from logpersister.tables.errors import TableError, TableReason
+from logpersister.tables.offsets import GAPS, Held, Numbering, TableView
+
+MOST_RECEIPTS: Final = 10_000
+"""Of one snapshot: what they say is in memory at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedPosition:
+    """How far a partition is, by a committed offset with metadata of ours."""
+
+    offset: Offset
+    generation: int
+    topic_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why nothing more of a partition can go into the table without a person."""
+
+    partition: int
+    reason: TableReason
+    message: str
+
+
+@dataclass(slots=True)
+class Appends:
+    """What is to be done with receipts."""
+
+    take: list[Receipt] = field(default_factory=list)
+    """These go into one snapshot, in this order."""
+    held: dict[Numbering, dict[int, Offset]] = field(default_factory=dict)
+    """What the table holds then."""
+    done: list[ReceiptName] = field(default_factory=list)
+    """The table has their rows: they can be deleted."""
+    stops: list[Stop] = field(default_factory=list)
+
+    def raise_stops(self, table: str) -> None:
+        """Raise a `TableError` that tells of the first partition that is stopped, if any is."""
+        if self.stops:
+            first, *others = self.stops
+            more = f" (and {len(others)} more partitions)" if others else ""
+            raise TableError(first.reason, f"table {table}, partition {first.partition}: {first.message}{more}")
+
+
+def appends(
+    view: TableView,
+    held: Held,
+    committed: Mapping[int, CommittedPosition],
+    receipts: Iterable[Receipt],
+    unstored: Sequence[Range] = (),
+    most: int = MOST_RECEIPTS,
+) -> Appends:
+    """Decide about receipts of a topic.
+
+    Args:
+        view: the table.
+        held: what it holds, by the same view (`held_by`).
+        committed: how far partitions are, read before the receipts were listed. May be stale, which is acting late.
+        receipts: those that are there.
+        unstored: offsets of the topic that are recorded as lost or skipped.
+        most: how many go at once.
+    """
+    found = Appends(held={of: dict(offsets) for of, offsets in held.items()})
+    by_partition: defaultdict[tuple[int, int], list[Receipt]] = defaultdict(list)
+    for receipt in receipts:
+        by_partition[receipt.generation, receipt.range.partition.partition].append(receipt)
+    for (_, partition), of_partition in sorted(by_partition.items()):
+        position = committed.get(partition)
+        lost = sorted((one.start, one.end) for one in unstored if one.partition.partition == partition)
+        for receipt in sorted(of_partition, key=lambda one: one.range.start):
+            if not _considered(receipt, position, found, view, lost, most):
+                break
+    return found
+
+
+def _considered(
+    receipt: Receipt,
+    position: CommittedPosition | None,
+    found: Appends,
+    view: TableView,
+    lost: Sequence[tuple[Offset, Offset]],
+    most: int,
+) -> bool:
+    """Take in one receipt; return whether the next one of its partition may go, too."""
+    range_, partition = receipt.range, receipt.range.partition.partition
+    of = Numbering(receipt.generation, receipt.topic_id or "")
+    holds = found.held.get(of, {}).get(partition)
+    if holds is not None and range_.end <= holds:
+        found.done.append(receipt.name)
+        return True
+    if not _is_committed(receipt, position) or len(found.take) >= most:
+        return False
+    if holds is not None and holds < range_.start:
+        holds = _over_lost(holds, lost)
+    stop = _stop(receipt, holds, view)
+    if stop is not None:
+        found.stops.append(stop)
+        return False
+    found.take.append(receipt)
+    found.held.setdefault(of, {})[partition] = range_.end
+    return True
+
+
+def _is_committed(receipt: Receipt, position: CommittedPosition | None) -> bool:
+    """Whether the range is stored for good: an offset says so of its own generation and of lower ones."""
+    return (
+        position is not None
+        and position.topic_id == receipt.topic_id
+        and position.generation >= receipt.generation
+        and receipt.range.end <= position.offset
+    )
+
+
+def _over_lost(holds: Offset, lost: Sequence[tuple[Offset, Offset]]) -> Offset:
+    """Return how far the table is when offsets behind what it holds are in no object."""
+    for first, end in lost:
+        if first <= holds < end:
+            holds = end
+    return holds
+
+
+def _stop(receipt: Receipt, holds: Offset | None, view: TableView) -> Stop | None:
+    range_, partition = receipt.range, receipt.range.partition.partition
+    if receipt.table != view.uuid:
+        return Stop(
+            partition,
+            "other-table",
+            f"{range_} was written for a table of this name that was dropped since; restore that table, or raise "
+            "spec.generation, and the table of today has what is stored from then on",
+        )
+    if receipt.spec_id != view.spec_id:
+        return Stop(
+            partition,
+            "partition-spec",
+            f"{range_} was written for partition spec {receipt.spec_id}, and the default is {view.spec_id} now; make "
+            f"spec {receipt.spec_id} the default again",
+        )
+    if holds is None or range_.start == holds:
+        return None
+    if range_.start < holds:
+        return Stop(
+            partition,
+            "overlap",
+            f"the table has all rows before offset {holds}, and the next receipt begins at {range_.start} and ends at "
+            f"{range_.end}; see logpersister verify, and delete the receipt if its rows are in the table",
+        )
+    gap = f"{partition}:{holds}-{range_.start}"
+    if view.accepts_gap(gap):
+        return None
+    return Stop(
+        partition,
+        "gap",
+        f"the table has all rows before offset {holds}, and the next receipt begins at {range_.start}: what is between "
+        "was stored by a revision without spec.table, or for another bucket or prefix, or its receipt was deleted. "
+        "Raise spec.generation, and the table has what is stored from then on; or, if it may lack these rows, set its "
+        f"property {GAPS} to {gap}",
+    )

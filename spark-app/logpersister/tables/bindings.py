@@ -1,0 +1,137 @@
+"""By which numbers the tables of topics know the columns of files: asked once, and noted in the bucket.
+
+A revision can promise ranges for a table only when the table has its columns. Who needs them first creates or widens
+the table and puts a note beside the other documents of the group; all others read the note. So the catalog is asked
+when columns are new, and not when a member starts: storing does not depend on it.
+
+The catalog and the bucket are asked in a thread, because the cycle waits for nobody. Meanwhile the topic waits.
+"""
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import structlog
+
+from logpersister.backoff import Backoff
+from logpersister.manifest.revision import resource_of
+from logpersister.manifest.table_binding import TableBinding, parse_binding
+from logpersister.storage.errors import StorageError
+from logpersister.storage.names import table_key
+from logpersister.storage.store import ObjectStore
+from logpersister.tables.columns import TableColumns, table_columns
+from logpersister.tables.errors import TableError
+
+log = structlog.get_logger(__name__)
+
+_BACKOFF: Final = Backoff(1.0, 60.0)
+
+
+class EnsuredTable(Protocol):
+    """A table that can be given columns (`tables.catalog.IcebergTable`)."""
+
+    @property
+    def name(self) -> str: ...
+
+    def ensure(self, columns: TableColumns) -> TableBinding: ...
+
+
+@dataclass(slots=True)
+class _Asked:
+    answer: "Future[TableBinding] | None" = None
+    failures: int = 0
+    retry_at: float = float("-inf")
+    refused: bool = False
+
+
+class Bindings:
+    """The bindings that this member knows. For one thread at a time."""
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        group: str,
+        name_of: Callable[[str, int], str],
+        open_table: Callable[[str, int], EnsuredTable],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Know nothing yet.
+
+        Args:
+            store: the bucket with the notes.
+            group: whose notes they are.
+            name_of: gives the name of the table of a topic and a generation.
+            open_table: gives that table; called only where there is no note, in a thread of its own.
+            clock: monotonic seconds.
+        """
+        self._store = store
+        self._group = group
+        self._name_of = name_of
+        self._open_table = open_table
+        self._clock = clock
+        self._known: dict[str, TableBinding] = {}
+        self._asked: dict[tuple[str, str], _Asked] = {}
+        self._errors: dict[str, Exception] = {}
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="table-columns")
+
+    def binding(self, topic: str, revision: str, document: Mapping[str, Any]) -> TableBinding | None:
+        """Return the binding for a revision of a topic; None: it is not known yet, and the topic has to wait."""
+        if revision in self._known:
+            return self._known[revision]
+        asked = self._asked.setdefault((topic, revision), _Asked())
+        if asked.answer is None:
+            if self._clock() >= asked.retry_at:
+                asked.answer = self._threads.submit(self._ask, topic, document)
+        elif asked.answer.done():
+            self._take(topic, revision, asked, asked.answer)
+        return self._known.get(revision)
+
+    def take_errors(self) -> dict[str, Exception]:
+        """Return by topic what went wrong since the last call."""
+        errors, self._errors = self._errors, {}
+        return errors
+
+    @property
+    def refused(self) -> set[str]:
+        """Topics whose table cannot have their columns, or is not there: they wait for a person."""
+        return {topic for (topic, _), asked in self._asked.items() if asked.refused}
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _take(self, topic: str, revision: str, asked: _Asked, answer: "Future[TableBinding]") -> None:
+        asked.answer = None
+        try:
+            self._known[revision] = answer.result()
+        except Exception as error:  # noqa: BLE001 - whatever it is, only this topic waits
+            asked.failures += 1
+            asked.refused = isinstance(error, TableError) and not error.retriable
+            asked.retry_at = self._clock() + _BACKOFF.pause(asked.failures) * random.uniform(0.9, 1.1)
+            self._errors[topic] = error
+        else:
+            del self._asked[topic, revision]
+            log.info("table.bound", topic=topic, table=self._known[revision].table, revision=revision)
+
+    def _ask(self, topic: str, document: Mapping[str, Any]) -> TableBinding:
+        """Read the note, or make the table so that it can be written. Raises `TableError` or StorageError."""
+        resource = resource_of(document)
+        columns, generation = table_columns(resource), resource.spec.generation
+        name = self._name_of(topic, generation)
+        key = table_key(self._store.prefix, self._group, topic, generation, columns.digest(name))
+        noted = self._store.get_json(key)
+        if noted is None:
+            binding = self._open_table(topic, generation).ensure(columns)
+            written = self._store.put_json(key, binding.document(), if_absent=True)
+            if not written.existing:
+                return binding
+            noted = self._store.get_json(key) or binding.document()  # two at once: the first note counts
+        try:
+            return parse_binding(noted)
+        except (KeyError, TypeError, ValueError) as error:
+            raise StorageError(
+                "damaged", f"object {key!r} is no note of a table ({error}); see who changed it"
+            ) from None

@@ -1,0 +1,343 @@
+"""The table of a topic, by pyiceberg. Imported only where a manifest has ``spec.table``: it takes a second to load."""
+
+import base64
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.exceptions import (
+    AuthorizationExpiredError,
+    CommitFailedException,
+    ForbiddenError,
+    NamespaceAlreadyExistsError,
+    NoSuchNamespaceError,
+    NoSuchTableError,
+    TableAlreadyExistsError,
+    UnauthorizedError,
+    ValidationError,
+)
+from pyiceberg.io.pyarrow import pyarrow_to_schema
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot, ancestors_of
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.typedef import Record
+from requests.adapters import HTTPAdapter
+
+from logpersister.formats.field_ids import id_paths, with_field_ids
+from logpersister.manifest.secrets import Secrets, storage_credentials
+from logpersister.manifest.storage import StorageSpec
+from logpersister.manifest.table import CatalogSpec, TableSpec
+from logpersister.manifest.table_binding import TableBinding
+from logpersister.storage.names import object_address
+from logpersister.storage.receipts import TableFile
+from logpersister.tables.access import catalog_login
+from logpersister.tables.columns import TableColumns
+from logpersister.tables.errors import TableError
+from logpersister.tables.offsets import ACCEPTED, GAPS, LAST, SUMMARY, Ancestor, Held, TableView, held_text, last_text
+from logpersister.tables.single_commit import commit_once
+
+CONNECT_SECONDS: Final = 10
+READ_SECONDS: Final = 60
+_GROUP: Final = "logpersister.group"
+_TOPIC: Final = "logpersister.topic"
+_FORMAT_VERSION: Final = 2
+_PROPERTIES: Final = {
+    "format-version": str(_FORMAT_VERSION),
+    # A delete or a compaction does not fail because files were appended beside it.
+    "write.delete.isolation-level": "snapshot",
+    "write.update.isolation-level": "snapshot",
+    "write.merge.isolation-level": "snapshot",
+    # Each commit writes a new metadata file; of those before it a hundred stay.
+    "write.metadata.delete-after-commit.enabled": "true",
+}
+_REGION: Final = "us-east-1"
+"""What servers other than AWS take for theirs."""
+_MOST_SAID: Final = 500
+"""Characters of somebody else's error."""
+
+
+class IcebergTable:
+    """The table of one topic, loaded anew for each decision."""
+
+    def __init__(self, catalog: Catalog, spec: TableSpec, topic: str, generation: int, group: str, bucket: str) -> None:
+        """Take the catalog (`open_catalog`), and whose table it is; `bucket` has the files."""
+        self._catalog = catalog
+        self._spec = spec
+        self._identifier = spec.identifier(topic, generation)
+        self._owner = {_GROUP: group, _TOPIC: topic}
+        self._bucket = bucket
+        self.name = ".".join(self._identifier)
+
+    def ensure(self, columns: TableColumns) -> TableBinding:
+        """Create the table, or give it the columns that it lacks; return by which numbers it knows them.
+
+        Anybody may do so, at the same time and again. Raises `TableError`.
+        """
+        with _told(self.name):
+            table = self._load() or self._create(columns)
+            self._check(table)
+            with table.transaction() as change:
+                if any(name not in table.properties for name in self._owner):
+                    change.set_properties(self._owner)
+                with _schema_refused(self.name), change.update_schema() as update:
+                    update.union_by_name(columns.schema)
+            return self._binding(self._catalog.load_table(self._identifier), columns)
+
+    def load(self) -> "LoadedTable":
+        """Return the table as it is now. Raises `TableError`."""
+        with _told(self.name):
+            table = self._load()
+            if table is None:
+                raise self._missing()
+            self._check(table)
+            return LoadedTable(self._catalog, table, self._bucket)
+
+    def _load(self) -> Table | None:
+        try:
+            return self._catalog.load_table(self._identifier)
+        except (NoSuchTableError, NoSuchNamespaceError):
+            return None
+
+    def _missing(self) -> TableError:
+        remedy = "create it" if not self._spec.create else "restore it, or raise spec.generation to begin a new one"
+        return TableError("no-table", f"table {self.name} is not in the catalog; {remedy}")
+
+    def _create(self, columns: TableColumns) -> Table:
+        if not self._spec.create:
+            raise self._missing()
+        numbers = {path: number for number, path in enumerate(id_paths(columns.schema), 1)}
+        schema = pyarrow_to_schema(with_field_ids(columns.schema, numbers))
+        levels = ((place, schema.find_field(name)) for place, name in enumerate(columns.folders))
+        spec = PartitionSpec(
+            *(PartitionField(one.field_id, 1000 + place, IdentityTransform(), one.name) for place, one in levels)
+        )
+        namespace = self._identifier[:-1]
+        for end in range(1, len(namespace) + 1):
+            self._create_namespace(namespace[:end])
+        try:
+            return self._catalog.create_table(
+                self._identifier,
+                schema,
+                partition_spec=spec,
+                properties={**_PROPERTIES, **self._spec.properties, **self._owner},
+            )
+        except TableAlreadyExistsError:
+            return self._catalog.load_table(self._identifier)
+
+    def _create_namespace(self, namespace: tuple[str, ...]) -> None:
+        if not self._catalog.namespace_exists(namespace):
+            try:
+                self._catalog.create_namespace(namespace)
+            except NamespaceAlreadyExistsError:
+                return
+
+    def _check(self, table: Table) -> None:
+        """Raise unless it is a table of ours, or of nobody yet, in the version of the format that is known here."""
+        for name, own in self._owner.items():
+            other = table.properties.get(name, own)
+            if other != own:
+                raise TableError(
+                    "other-owner",
+                    f"table {self.name} is that of {name.rpartition('.')[2]} {other!r}, not of {own!r}; name another "
+                    "one in spec.table.name",
+                )
+        if table.metadata.format_version != _FORMAT_VERSION:
+            raise TableError(
+                "format-version",
+                f"table {self.name} is of Iceberg's format version {table.metadata.format_version}, and members write "
+                f"version {_FORMAT_VERSION}; name another table",
+            )
+
+    def _binding(self, table: Table, columns: TableColumns) -> TableBinding:
+        schema, spec = table.schema(), table.spec()
+        levels = tuple(schema.find_column_name(field.source_id) or "" for field in spec.fields)
+        exact = all(isinstance(field.transform, IdentityTransform) for field in spec.fields)
+        if levels != columns.folders or not exact:
+            raise TableError(
+                "partition-spec",
+                f"table {self.name} is partitioned by ({', '.join(map(str, spec.fields))}), and folders by "
+                f"({', '.join(columns.folders)}); partition the table by the identity of these columns, or set "
+                "spec.output.partitionBy to what it has",
+            )
+        ours = {field.name for field in columns.schema}
+        strange = [field.name for field in schema.fields if field.required and field.name not in ours]
+        if strange:
+            raise TableError("schema", f"table {self.name} requires column {strange[0]}, which files do not have")
+        ids = {path: schema.find_field(path).field_id for path in id_paths(columns.files)}
+        uuid = str(table.metadata.table_uuid)
+        return TableBinding(self.name, uuid, schema.schema_id, spec.spec_id, columns.folders, ids)
+
+
+class LoadedTable:
+    """A table at one moment."""
+
+    def __init__(self, catalog: Catalog, table: Table, bucket: str) -> None:
+        self._catalog = catalog
+        self._table = table
+        self._bucket = bucket
+
+    @property
+    def view(self) -> TableView:
+        """What decisions rest on."""
+        metadata = self._table.metadata
+        head = metadata.current_snapshot()
+        snapshots = [] if head is None else ancestors_of(head, metadata)
+        return TableView(
+            ".".join(self._table.name()),
+            str(metadata.table_uuid),
+            metadata.default_spec_id,
+            [_ancestor(snapshot) for snapshot in snapshots],
+            metadata.properties.get(LAST),
+            metadata.properties.get(ACCEPTED),
+            metadata.properties.get(GAPS, ""),
+        )
+
+    def append(self, files: Sequence[TableFile], held: Held) -> None:
+        """Append files in one snapshot, with what the table holds then. Raises `TableError`; it may have happened.
+
+        A snapshot without files is made, too: where ranges have no rows, what the table holds moves all the same.
+        """
+        with _told(".".join(self._table.name())):
+            spec_id = self._table.metadata.default_spec_id
+            commit_once(
+                self._catalog,
+                self._table,
+                [_data_file(self._bucket, file, spec_id) for file in files],
+                {SUMMARY: held_text(held)},
+                lambda snapshot: {LAST: last_text(held, snapshot.snapshot_id, snapshot.sequence_number or 0)},
+            )
+
+    def live_files(self) -> Iterator[tuple[str, int]]:
+        """Yield address and rows of each live file, one that is there twice twice; deletes beside files are refused."""
+        for task in self._table.scan().plan_files():
+            yield task.file.file_path, task.file.record_count
+
+
+def open_catalog(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> Catalog:
+    """Return the catalog of a manifest. Raises `TableError`, and ManifestError for a missing Secret."""
+    with _told(spec.uri):
+        known = {**_connection(spec, secrets), **_files(storage, secrets), **spec.properties}
+        catalog = load_catalog("logpersister", **known)
+    if isinstance(catalog, RestCatalog):  # it waits for ever otherwise
+        for scheme in ("http://", "https://"):
+            catalog._session.mount(scheme, _WithDeadline())  # noqa: SLF001 - pyiceberg has no option for it
+    return catalog
+
+
+class _WithDeadline(HTTPAdapter):
+    def send(self, *arguments: Any, **options: Any) -> Any:
+        options["timeout"] = options.get("timeout") or (CONNECT_SECONDS, READ_SECONDS)
+        return super().send(*arguments, **options)
+
+
+def _connection(spec: CatalogSpec, secrets: Secrets) -> dict[str, str]:
+    found = {"type": spec.type, "uri": spec.uri}
+    if spec.warehouse is not None:
+        found["warehouse"] = spec.warehouse
+    login = {name: value.reveal() for name, value in catalog_login(spec, secrets).items()}
+    return found | ({"uri": _database(spec, login)} if spec.type == "sql" else login)
+
+
+def _database(spec: CatalogSpec, login: Mapping[str, str]) -> str:
+    from sqlalchemy.engine import make_url  # noqa: PLC0415 - only with type sql
+
+    url = make_url(spec.uri)
+    if url.drivername == "sqlite":
+        return url.update_query_dict({"timeout": "30"}).render_as_string(hide_password=False)
+    deadlines = {"connect_timeout": str(CONNECT_SECONDS), "tcp_user_timeout": str(READ_SECONDS * 1000)}
+    found = url.set(query={**deadlines, **url.query})
+    if login:
+        found = found.set(username=login["username"], password=login["password"])
+    return found.render_as_string(hide_password=False)
+
+
+def _files(storage: StorageSpec, secrets: Secrets) -> dict[str, str]:
+    """Return how pyiceberg reaches the bucket, unless the catalog says another way."""
+    found = {
+        "s3.force-virtual-addressing": str(not storage.uses_path_style).lower(),
+        "s3.connect-timeout": str(CONNECT_SECONDS),
+        "s3.request-timeout": str(READ_SECONDS),
+    }
+    if storage.endpoint is not None:
+        found |= {"s3.endpoint": storage.endpoint, "s3.region": _REGION}  # else AWS is asked for the region
+    if storage.region is not None:
+        found["s3.region"] = storage.region
+    credentials = storage_credentials(storage, secrets)
+    if credentials is not None:
+        found["s3.access-key-id"] = credentials.access_key_id.reveal()
+        found["s3.secret-access-key"] = credentials.secret_access_key.reveal()
+        if credentials.session_token is not None:
+            found["s3.session-token"] = credentials.session_token.reveal()
+    return found
+
+
+def _ancestor(snapshot: Snapshot) -> Ancestor:
+    said: Mapping[str, str] = {} if snapshot.summary is None else snapshot.summary.additional_properties
+    has_parent = snapshot.parent_snapshot_id is not None
+    return Ancestor(snapshot.snapshot_id, snapshot.sequence_number or 0, has_parent, said.get(SUMMARY))
+
+
+def _data_file(bucket: str, file: TableFile, spec_id: int) -> DataFile:
+    def of(name: str, value: Callable[[Any], Any] = lambda value: value) -> dict[int, Any]:
+        return {int(number): value(one[name]) for number, one in file.columns.items() if name in one}
+
+    return DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=object_address(bucket, file.key),
+        file_format=FileFormat.PARQUET,
+        partition=Record(*file.partition),
+        spec_id=spec_id,
+        record_count=file.records,
+        file_size_in_bytes=file.bytes,
+        column_sizes=of("size"),
+        value_counts=of("values"),
+        null_value_counts=of("nulls"),
+        nan_value_counts={},
+        lower_bounds=of("lower", base64.b64decode),
+        upper_bounds=of("upper", base64.b64decode),
+        split_offsets=list(file.splits),
+        sort_order_id=None,
+        equality_ids=None,
+        key_metadata=None,
+    )
+
+
+@contextmanager
+def _schema_refused(table: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValidationError, ValueError, TypeError) as error:
+        raise TableError(
+            "schema",
+            f"table {table} cannot take the columns: {_short(error)}. Columns are added and widened, and nothing else; "
+            "change the table or the schema",
+        ) from error
+
+
+@contextmanager
+def _told(table: str) -> Iterator[None]:
+    """Raise what goes wrong as `TableError`."""
+    try:
+        yield
+    except TableError:
+        raise
+    except CommitFailedException as error:
+        raise TableError("conflict", f"table {table}: others have changed it meanwhile ({_short(error)})") from error
+    except (AuthorizationExpiredError, ForbiddenError, UnauthorizedError) as error:
+        raise TableError(
+            "unauthorized",
+            f"table {table}: the catalog refuses the login ({_short(error)}); check the Secret of "
+            "spec.table.catalog.secretName, and its rights",
+        ) from error
+    except Exception as error:
+        raise TableError(
+            "unavailable", f"table {table}: {type(error).__name__}: {_short(error)}; check spec.table.catalog.uri"
+        ) from error
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:_MOST_SAID]

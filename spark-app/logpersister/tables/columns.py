@@ -1,0 +1,68 @@
+"""Which columns the files of a revision have, and the table beside them. Pure."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from logpersister.formats.file_columns import columns_of
+from logpersister.manifest import LogPersister
+from logpersister.manifest.format_settings import ParquetSpec
+from logpersister.manifest.table_rules import refusal
+from logpersister.records.columns import map_of, row_columns, without_notation
+from logpersister.tables.errors import TableError
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """What a table must have."""
+
+    files: pa.Schema
+    """Columns of the files, all of which may be null: what one schema requires, another may not have."""
+    folders: tuple[str, ...]
+    """Columns that are in no file: those that folders name, by which the table is partitioned. They are text, as
+    readers of the folders see them."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns."""
+        return pa.schema([*self.files, *(pa.field(name, pa.string()) for name in self.folders)])
+
+    def digest(self, table: str) -> str:
+        """Return what stands for these columns of a table in the name of a note."""
+        said = {"table": table, "columns": [str(field) for field in self.schema], "folders": self.folders}
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
+
+
+def table_columns(resource: LogPersister) -> TableColumns:
+    """Return what the files of a resource need of a table; overrides aside. Raises `TableError`.
+
+    The registry has been asked already: the resource is that of a revision.
+    """
+    spec = resource.spec
+    if spec.row_schema is not None:
+        for column in spec.row_schema.columns:
+            if (reason := refusal(column)) is not None:
+                raise TableError("schema", f"{reason}; the schema is that of the registry")
+    schema = None if spec.row_schema is None else without_notation(row_columns(spec.row_schema))
+    kafka = (spec.output.parquet or ParquetSpec()).kafka_columns
+    files = columns_of("", schema, kafka, keeps_tombstones=True).schema
+    folders = tuple(level.folder_prefix.removesuffix("=") for level in spec.output.partition_by)
+    return TableColumns(pa.schema([_optional(field) for field in files]), folders)
+
+
+def _optional(field: "pa.Field[Any]") -> "pa.Field[Any]":
+    return pa.field(field.name, _optional_type(field.type), nullable=True)
+
+
+def _optional_type(type_: Any) -> pa.DataType:
+    if pa.types.is_struct(type_):
+        return pa.struct([_optional(one) for one in type_])
+    if pa.types.is_map(type_):
+        return map_of(type_.key_field, _optional(type_.item_field))
+    if pa.types.is_list(type_):
+        return pa.list_(_optional(type_.value_field.with_name("element")))
+    found: pa.DataType = type_
+    return found

@@ -1,0 +1,49 @@
+"""What is wrong with a table, in few stable words."""
+
+from typing import Literal
+
+TableReason = Literal[
+    "unavailable",
+    "unauthorized",
+    "conflict",
+    "no-table",
+    "other-owner",
+    "other-table",
+    "schema",
+    "partition-spec",
+    "format-version",
+    "rolled-back",
+    "unreadable",
+    "gap",
+    "overlap",
+]
+"""For people and tests:
+
+``unavailable``     the catalog does not answer, or fails
+``unauthorized``    it refuses the login
+``conflict``        others were faster, again and again
+``no-table``        the table is not there, and must not be created
+``other-owner``     the table is that of another topic or group
+``other-table``     a table of this name was made anew, and files were written for the one before
+``schema``          its columns cannot become what files have
+``partition-spec``  it is not partitioned by the folders
+``format-version``  it is of another version of Iceberg's format
+``rolled-back``     somebody has set it back to a snapshot before our last one
+``unreadable``      what its snapshots say of offsets is not what we write
+``gap``             stored offsets have no receipt
+``overlap``         a receipt has rows that the table has already
+"""
+
+
+class TableError(Exception):
+    """Why nothing can be done with a table now; the message names table, cause and remedy."""
+
+    def __init__(self, reason: TableReason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        """See `TableReason`."""
+
+    @property
+    def retriable(self) -> bool:
+        """Whether it may pass without a person."""
+        return self.reason in ("unavailable", "conflict")

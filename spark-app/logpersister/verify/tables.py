@@ -1,0 +1,95 @@
+"""Compares a table with the objects of its topic: each file that has rows once among its live files. Pure.
+
+Objects are compared with Kafka record by record (`verify.deep`), so what is one of them once has each of its records in
+one row. Other engines may have rewritten files; then the number of rows is compared, and nothing finer.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from logpersister.ranges import TopicPartition
+from logpersister.records.escaping import QUARANTINE
+from logpersister.storage.names import object_address
+from logpersister.storage.receipts import ReceiptName
+from logpersister.tables.offsets import Held, Numbering
+from logpersister.verify.evidence import StoredObject
+from logpersister.verify.findings import Finding, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class TableContent:
+    """What a table says of itself, at one moment."""
+
+    table: str
+    live: Iterable[tuple[str, int]]
+    """Address and rows of each live file; one that is there twice comes twice."""
+    held: Held
+    receipts: Iterable[ReceiptName]
+    """Ranges that wait to be appended."""
+
+
+def table_findings(
+    topic: str,
+    objects: Iterable[StoredObject],
+    content: TableContent,
+    bucket: str,
+    is_file: Callable[[str], bool],
+    *,
+    keeps_tombstones: bool,
+) -> Iterator[Finding]:
+    """Yield what is wrong with the rows of a table.
+
+    Args:
+        topic: whose table it is.
+        objects: those of the topic.
+        content: of the table, which was looked at before the objects were listed.
+        bucket: that of the objects.
+        is_file: whether objects of a revision are files of the table.
+        keeps_tombstones: whether null values are rows.
+    """
+    live, rows = Counter[str](), 0
+    for address, of_file in content.live:
+        live[address] += 1
+        rows += of_file
+    waiting = set(content.receipts)
+    expected: dict[str, int] = {}
+    absent: list[StoredObject] = []
+    for one in objects:
+        facts = one.facts
+        if facts is None or one.name.path == QUARANTINE or one.name.replay or not is_file(facts.revision):
+            continue
+        own = facts.records if keeps_tombstones else facts.records - facts.tombstones
+        holds = _holds(content.held, one, facts.topic_id)
+        count = live[object_address(bucket, one.key)]
+        if count > 1:
+            yield _finding(Kind.TWICE_IN_TABLE, one, f"table {content.table} has it {count} times", one.key)
+        if facts.range.end <= holds and own:
+            expected[one.key] = own
+            if count == 0:
+                absent.append(one)
+        elif count == 0 and ReceiptName(one.name.generation, one.name.partition, one.name.start) in waiting:
+            yield _finding(Kind.NOT_APPENDED, one, f"it waits for the next snapshot of table {content.table}", one.key)
+    ours = {object_address(bucket, key) for key in expected}
+    if live.keys() <= ours:
+        for one in absent:
+            yield _finding(Kind.NOT_IN_TABLE, one, f"table {content.table} should have it, and has not", one.key)
+    elif rows != sum(expected.values()):
+        yield Finding(
+            Kind.NOT_IN_TABLE,
+            TopicPartition(topic, 0),
+            0,
+            0,
+            f"table {content.table} has {rows} rows, and the objects that it should have, {sum(expected.values())}; "
+            "files of others are in it, so that no single one can be named",
+        )
+
+
+def _holds(held: Held, one: StoredObject, topic_id: str | None) -> int:
+    offsets: Mapping[int, int] = held.get(Numbering(one.name.generation, topic_id or ""), {})
+    return offsets.get(one.name.partition, 0)
+
+
+def _finding(kind: Kind, one: StoredObject, message: str, key: str) -> Finding:
+    partition = TopicPartition(one.name.topic, one.name.partition)
+    return Finding(kind, partition, one.name.start, one.claimed_end, message, key, one.name.generation)

@@ -1,0 +1,213 @@
+"""Rows of members in Iceberg tables, by real catalogs: each exactly once, whoever is killed when."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+
+from logpersister.member.process import ExitCode
+from tests.integration.harness.process import MemberProcess
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify
+from tests.integration.harness.waiting import eventually
+from tests.stack import IcebergCatalog, MinioServer
+from tests.stack.fault_proxy import FaultProxy, LoseResponse, Stall
+from tests.stack.topics import Record, produce
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(600)
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+FIELDS = [
+    {"name": "id", "type": "int32", "required": True},
+    {"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"},
+    {"name": "tags", "type": "list<string>"},
+    {"name": "geo", "type": "struct<country: string, lat: float32>"},
+]
+OUTPUT = {
+    "format": "parquet",
+    "parquet": {"kafkaColumns": ["partition", "offset", "timestamp"]},
+    "partitionBy": [{"date": {"granularity": "day"}}, {"field": "geo.country"}],
+}
+
+
+def record(number: int, partition: int) -> Record:
+    value: dict[str, Any] = {"id": number, "at": int(NOON.timestamp() * 1000) + number, "tags": ["a"] * (number % 3)}
+    value["geo"] = {"country": ["de", "fr", None][number % 3], "lat": number / 2}
+    text = b"no row" if number % 50 == 7 else json.dumps(value).encode()
+    return Record(text, b"k", partition=partition, timestamp=int(NOON.timestamp() * 1000) + number * 1000_000)
+
+
+def is_row(number: int) -> bool:
+    return number % 50 != 7
+
+
+def write(scene: Scene, topic: str, begin: int, end: int, partitions: int = 2) -> None:
+    records = (record(number, partition) for number in range(begin, end) for partition in range(partitions))
+    produce(scene.kafka.bootstrap, topic, records)
+
+
+def manifest_of(scene: Scene, topic: str, catalog: dict[str, Any], **spec: Any) -> Path:
+    table = {"format": "iceberg", "catalog": catalog, "name": "lake.{topic}", "commitInterval": "5s"}
+    rows = {"output": OUTPUT, "parser": {"type": "json"}, "schema": {"fields": FIELDS}}
+    table |= spec.pop("table", {})
+    return scene.manifest(kafka={"topics": [topic]}, **(rows | {"table": table} | spec))
+
+
+Settings = dict[str, Any]
+
+
+@pytest.fixture
+def rest(iceberg: IcebergCatalog) -> Settings:
+    return {"type": "rest", "uri": iceberg.url}
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path, bucket: str) -> Settings:
+    return {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"s3://{bucket}/warehouse"}
+
+
+@pytest.fixture
+def catalog_proxy(iceberg: IcebergCatalog) -> Iterator[FaultProxy]:
+    with FaultProxy(iceberg.port, http=True) as proxy:
+        yield proxy
+
+
+class Tables:
+    """Tables as other clients see them."""
+
+    def __init__(self, scene: Scene, minio: MinioServer, catalog: Settings) -> None:
+        self._scene = scene
+        files = {
+            "s3.endpoint": minio.endpoint,
+            "s3.access-key-id": minio.access_key,
+            "s3.secret-access-key": minio.secret_key,
+            "s3.region": "us-east-1",
+        }
+        self.catalog: Catalog = load_catalog("logpersister", **catalog, **files)
+
+    def of(self, topic: str) -> Table:
+        return self.catalog.load_table(("lake", topic.replace("-", "_").replace(".", "_")))
+
+    def rows(self, topic: str) -> Counter[tuple[int, int]]:
+        """Return how often each record is a row, by partition and offset."""
+        found = self.of(topic).scan(selected_fields=("kafka_partition", "kafka_offset")).to_arrow()
+        return Counter((row["kafka_partition"], row["kafka_offset"]) for row in found.to_pylist())
+
+    def receipts(self) -> list[str]:
+        return [key for key in self._scene.bucket.documents() if "/receipts/" in key]
+
+    def wait_for(self, topic: str, end: int, *members: MemberProcess, partitions: int = 2) -> None:
+        """Wait until the table has all rows and no receipt is left; check that each is there once."""
+        wanted = {(p, n): 1 for p in range(partitions) for n in range(end) if is_row(n)}
+        eventually(
+            f"the table has {len(wanted)} rows, and no receipt is left",
+            lambda: self._exists(topic) and len(self.rows(topic)) >= len(wanted) and not self.receipts(),
+            explain=lambda: "; ".join(member.tail() for member in members),
+        )
+        assert self.rows(topic) == wanted
+
+    def _exists(self, topic: str) -> bool:
+        try:
+            return bool(self.of(topic))
+        except NoSuchTableError:
+            return False
+
+
+def test_a_run_until_current_fills_a_table(
+    scene: Scene, topic: CreateTopic, sqlite: Settings, minio: MinioServer, verify: Verify
+) -> None:
+    name, tables = topic(2), Tables(scene, minio, sqlite)
+    write(scene, name, 0, 300)
+    manifest = manifest_of(scene, name, sqlite)
+    scene.run_until_current(manifest)
+    tables.wait_for(name, 300)
+    found = tables.of(name)
+    assert [str(field) for field in found.spec().fields] == ["1000: dt: identity(8)", "1001: country: identity(9)"]
+    rows = found.scan(row_filter="dt = '2026-11-21' and country is null and id < 9").to_arrow().to_pylist()
+    assert sorted(row["id"] for row in rows) == [2, 2, 5, 5, 8, 8]
+    assert {(str(row["at"]), *row["tags"], row["geo"]["lat"]) for row in rows if row["id"] == 2} == {
+        ("2026-11-21 12:00:00.002000+00:00", "a", "a", 1.0)
+    }
+    assert (verify(manifest, "--deep")["ok"], scene.group.is_current(name)) == (True, True)
+
+    write(scene, name, 300, 310)
+    wider = [{"name": "id", "type": "int64"}, *FIELDS[1:], {"name": "new", "type": "string"}]
+    scene.run_until_current(manifest_of(scene, name, sqlite, schema={"fields": wider}))
+    tables.wait_for(name, 310)
+    assert {str(tables.of(name).schema().find_type(column)) for column in ("id", "new")} == {"long", "string"}
+    assert tables.of(name).scan(row_filter="id = 305").to_arrow().num_rows == 2, "files of both schemas are read"
+
+
+def test_a_table_of_another_shape_lets_its_topic_wait(
+    scene: Scene, topic: CreateTopic, sqlite: Settings, minio: MinioServer
+) -> None:
+    name, tables = topic(1), Tables(scene, minio, sqlite)
+    write(scene, name, 0, 10, partitions=1)
+    manifest = manifest_of(scene, name, sqlite, table={"create": False})
+    member = scene.run_until_current(manifest, code=ExitCode.HELD)
+    assert "is not in the catalog; create it" in member.tail(100)
+    assert scene.bucket.names(name) == []
+    scene.run_until_current(manifest_of(scene, name, sqlite))
+    tables.wait_for(name, 10, partitions=1)
+
+
+def test_members_are_killed_around_an_append(
+    scene: Scene,
+    topic: CreateTopic,
+    rest: Settings,
+    minio: MinioServer,
+    s3_proxy: FaultProxy,
+    catalog_proxy: FaultProxy,
+) -> None:
+    """Before the snapshot is committed, and after it, when its receipts are still there."""
+    name, tables = topic(2), Tables(scene, minio, rest)
+    proxied = {**rest, "uri": catalog_proxy.endpoint, "properties": {"s3.endpoint": minio.endpoint}}
+    manifest = manifest_of(scene, name, proxied, storage={"endpoint": s3_proxy.endpoint})
+    write(scene, name, 0, 100)
+    before = Stall(matches=lambda line: line.startswith("POST ") and "/tables/" in line, times=None, after=100)
+    catalog_proxy.inject(before)
+    member = scene.member(manifest)
+    member.wait("the snapshot is about to be committed", lambda: before.met >= 1)
+    assert tables.receipts()
+    member.kill()
+    member.wait_gone()
+    catalog_proxy.clear()
+
+    after = Stall(matches=lambda line: line.startswith("POST ") and "delete" in line.lower(), times=None, after=100)
+    s3_proxy.inject(after)
+    member = scene.member(manifest)
+    member.wait("receipts are about to be deleted", lambda: after.met >= 1)
+    assert tables.receipts()
+    assert tables.rows(name).total() > 0
+    member.kill()
+    member.wait_gone()
+    s3_proxy.clear()
+    write(scene, name, 100, 200)
+    third = scene.member(manifest)
+    tables.wait_for(name, 200, third)
+
+
+def test_lost_answers_and_an_absent_catalog_repeat_nothing(
+    scene: Scene, topic: CreateTopic, rest: Settings, minio: MinioServer, catalog_proxy: FaultProxy
+) -> None:
+    name, tables = topic(2), Tables(scene, minio, rest)
+    commit = LoseResponse(matches=lambda line: line.startswith("POST ") and "/tables/" in line)
+    catalog_proxy.inject(commit)
+    member = scene.member(manifest_of(scene, name, {**rest, "uri": catalog_proxy.endpoint}))
+    write(scene, name, 0, 100)
+    tables.wait_for(name, 100, member)
+    assert commit.met == 1
+    catalog_proxy.stop()
+    write(scene, name, 100, 200)
+    scene.group.wait_current(name, explain=member.tail)
+    assert tables.receipts(), "what is stored waits for the catalog"
+    catalog_proxy.start()
+    tables.wait_for(name, 200, member)

@@ -1,0 +1,109 @@
+"""What a member has for tables: promises wait for columns, and the duty knows how far partitions are committed."""
+
+from typing import Any
+
+import pytest
+
+from logpersister.group.answers import TopicDescription
+from logpersister.manifest import ManifestError, parse
+from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.table_binding import TableBinding, table_of
+from logpersister.member import tables
+from logpersister.member.tables import committed_positions, open_tables
+from logpersister.pipeline.work import WorkError
+from logpersister.plan.intents import CommittedOffset, OffsetMetadata, UnknownMetadataError
+from logpersister.ranges import TopicPartition
+from logpersister.tables.appends import CommittedPosition
+from logpersister.tables.errors import TableError
+from tests.unit.member.fakes import FakeDependencies
+from tests.unit.member.test_cycle import begin, cycle_in, turn
+from tests.unit.tables.samples import manifest
+
+BINDING = TableBinding("lake.clicks", "uuid", 1, 0, (), {"value": 1})
+
+
+class FakeTables:
+    """A table that is there when a test says so."""
+
+    def __init__(self) -> None:
+        self.known: TableBinding | None = None
+        self.errors: dict[str, Exception] = {}
+        self.refused: set[str] = set()
+
+    def binding(self, topic: str, revision: str, document: Any) -> TableBinding | None:
+        return self.known
+
+    def take_errors(self) -> dict[str, Exception]:
+        errors, self.errors = self.errors, {}
+        return errors
+
+
+@pytest.fixture
+def table(fakes: FakeDependencies) -> FakeTables:
+    found = fakes.tables = FakeTables()
+    return found
+
+
+def test_nothing_is_promised_before_the_table_has_the_columns(fakes: FakeDependencies, table: FakeTables) -> None:
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=5)
+    table.errors = {"clicks": TableError("no-table", "create it")}
+    turn(fakes, cycle)
+    assert not fakes.jobs.submitted
+    table.known = BINDING
+    turn(fakes, cycle)
+    [task] = fakes.jobs.submitted[0][0]
+    [part] = task.parts
+    assert table_of(part.document) == BINDING
+    assert fakes.state_store.revisions[part.revision] == part.document, "who executes it later finds it there"
+
+
+def test_what_is_wrong_is_a_failure_of_the_topic(fakes: FakeDependencies, table: FakeTables) -> None:
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=5)
+    table.errors, table.refused = {"clicks": TableError("schema", "no")}, {"clicks"}
+    revisions = cycle.resolver.output_revisions
+    assert revisions.refused == {"clicks"}
+    assert revisions.take_errors() == {"clicks": WorkError("table", "no")}
+    with pytest.raises(TableError, match="not known yet"):
+        revisions.now("clicks")
+
+
+class Reader:
+    """Kafka's answers."""
+
+    def __init__(self, **partitions: Any) -> None:
+        self.registered = {TopicPartition("clicks", int(name[1:])): value for name, value in partitions.items()}
+
+    def describe(self, topics: list[str]) -> dict[str, TopicDescription]:
+        return {"clicks": TopicDescription("id", dict.fromkeys(range(6), 1))} if topics == ["clicks"] else {}
+
+    def committed(self, partitions: Any) -> dict[TopicPartition, Any]:
+        return {partition: self.registered.get(partition) for partition in partitions}
+
+
+def test_only_offsets_with_metadata_of_ours_tell_how_far_a_partition_is() -> None:
+    reader: Any = Reader(
+        p0=CommittedOffset(7, OffsetMetadata("id", 2)),
+        p1=CommittedOffset(7, None),
+        p2=UnknownMetadataError("newer"),
+        p3=CommittedOffset(7, OffsetMetadata("before", 1)),
+        p4=CommittedOffset(0, OffsetMetadata("id", 1, "abc", (5,))),
+    )
+    assert committed_positions(reader, "clicks") == {
+        0: CommittedPosition(7, 2, "id"),
+        4: CommittedPosition(0, 1, "id"),
+    }
+    assert committed_positions(reader, "gone") == {}
+
+
+def test_a_manifest_without_a_table_opens_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    store: Any = None
+    document = manifest().model_dump(by_alias=True, exclude_none=True, exclude_defaults=True)
+    document["spec"].pop("table")
+    without = parse(document | {"apiVersion": "logpersister.dev/v1alpha1", "kind": "LogPersister"})
+    opened = open_tables(without, {}, store, Secrets({}))
+    assert (opened.bindings, list(opened.duties)) == (None, [])
+    monkeypatch.setattr(tables, "find_spec", lambda _: None)
+    with pytest.raises(ManifestError, match=r"install logpersister\[tables\]"):
+        open_tables(manifest(), {}, store, Secrets({}))

@@ -1,0 +1,136 @@
+"""Receipts: what the table is told of the objects of a range is the same whoever executes it."""
+
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from logpersister.formats.base import ObjectIdentity
+from logpersister.formats.field_ids import with_field_ids
+from logpersister.formats.registry import make_format
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.table_binding import TableBinding
+from logpersister.pipeline.receipts import Receipts, partition_values
+from logpersister.pipeline.work import RangeWork
+from logpersister.ranges import Range, TopicPartition
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.field_paths import NULL
+from logpersister.storage.object_requests import StoredObject
+from logpersister.storage.receipts import ReceiptName, list_receipts, read_receipts
+from tests.unit.formats.samples import Record, batch
+
+IDS = {"value": 7, "kafka_offset": 9}
+BINDING = TableBinding("lake.clicks", "uuid", 2, 1, ("dt", "country"), IDS)
+RANGE = Range(TopicPartition("clicks", 3), 100, 200)
+
+
+class Bucket:
+    """Documents and objects in memory."""
+
+    prefix = "raw"
+
+    def __init__(self) -> None:
+        self.documents: dict[str, Any] = {}
+        self.content = b""
+
+    def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> None:
+        self.documents[key] = document
+
+    def get_json(self, key: str) -> Any:
+        return self.documents.get(key)
+
+    def list_objects(self, prefix: str) -> Iterator[Any]:
+        for key in self.documents:
+            yield type("Listed", (), {"key": key})()
+
+    def size(self, key: str) -> int:
+        return len(self.content)
+
+    def read_piece(self, key: str, start: int, length: int) -> bytes:
+        return self.content[start : start + length]
+
+
+class Writer:
+    """A range that is written."""
+
+    def __init__(self, *files: tuple[str, StoredObject, Mapping[str, Any]], read_from: int = 100) -> None:
+        self.work = RangeWork(RANGE, "id", 4, 0, read_from)
+        self.files = files
+
+    def table_files(self) -> Iterator[tuple[str, StoredObject, Mapping[str, Any]]]:
+        yield from self.files
+
+
+def written(path: str, records: int) -> tuple[bytes, Mapping[str, Any] | None]:
+    """Return a file of the format, and what a table is told of it."""
+    output = OutputSpec.model_validate({"format": "parquet", "parquet": {"kafkaColumns": ["offset"]}})
+    encoder: Any = make_format(output, field_ids=IDS).encoder(ObjectIdentity(RANGE, path))
+    values = batch([Record(n, n, b"k", b"value-%02d" % n) for n in range(records)])
+    content = b"".join(map(bytes, [*encoder.encode(values), *encoder.finish()]))
+    return content, encoder.table_facts()
+
+
+def left(bucket: Bucket, writer: Writer) -> Any:
+    store: Any = bucket
+    anything: Any = writer
+    Receipts(store, "group", "revision", BINDING).leave(anything)
+    [name] = list_receipts(store, "group", "clicks")
+    assert name == ReceiptName(4, 3, 100)
+    [receipt] = read_receipts(store, "group", "clicks", [name])
+    return receipt
+
+
+def test_a_file_has_ids_and_its_receipt_has_them_too() -> None:
+    content, facts = written("dt=2026-11-21", 3)
+    assert facts is not None
+    schema = pq.ParquetFile(io.BytesIO(content)).schema_arrow
+    assert {field.name: (field.metadata or {})[b"PARQUET:field_id"] for field in schema} == {
+        "value": b"7",
+        "kafka_offset": b"9",
+    }
+    stored = StoredObject("raw/clicks/x.parquet", len(content))
+    receipt = left(Bucket(), Writer(("dt=2026-11-21/country=a%2Fb", stored, facts)))
+    [file] = receipt.files
+    assert (receipt.range, receipt.generation, receipt.table, receipt.spec_id) == (RANGE, 4, "uuid", 1)
+    assert (file.key, file.bytes, file.records, file.partition) == (stored.key, len(content), 3, ("2026-11-21", "a/b"))
+    assert set(file.columns) == {"7", "9"}
+
+
+def test_ranges_without_rows_have_a_receipt_and_no_file() -> None:
+    _, empty = written("", 0)
+    assert left(Bucket(), Writer()).files == ()
+    assert empty is not None
+    assert left(Bucket(), Writer(("", StoredObject("raw/clicks/x.parquet", 500), empty))).files == ()
+
+
+def test_quarantine_is_in_no_table() -> None:
+    output = OutputSpec.model_validate({"format": "parquet"})
+    encoder: Any = make_format(output, field_ids=IDS).encoder(ObjectIdentity(RANGE, QUARANTINE))
+    assert [*encoder.finish()]
+    assert encoder.table_facts() is None
+
+
+@pytest.mark.parametrize("size", [10, 20_000], ids=["a small file", "a footer in two pieces"])
+def test_what_an_earlier_execution_has_stored_is_what_the_table_is_told_of(size: int) -> None:
+    bucket = Bucket()
+    sink = io.BytesIO()
+    columns: dict[str, pa.DataType] = {"value": pa.binary(), "kafka_offset": pa.int64()}
+    schema = with_field_ids(pa.schema(columns), IDS)
+    rows = pa.Table.from_arrays([pa.array([b"x"] * size), pa.array(range(size))], schema=schema)
+    pq.write_table(rows, sink, row_group_size=10, store_schema=False)
+    bucket.content = sink.getvalue()
+    _, less = written("", 2)
+    assert less is not None
+    stored = StoredObject("raw/clicks/x.parquet", 5, existing=True)
+    [file] = left(bucket, Writer(("", stored, less), read_from=150)).files
+    assert (file.records, file.bytes, len(file.splits)) == (size, len(bucket.content), size // 10)
+    [again] = left(bucket, Writer(("", stored, less))).files
+    assert again.records == 2, "without a loss it is what this execution has written"
+
+
+def test_folders_are_values() -> None:
+    assert partition_values("") == ()
+    assert partition_values(f"dt=2026-11-21/country={NULL}/of=a%3Db") == ("2026-11-21", None, "a=b")

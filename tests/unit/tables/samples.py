@@ -1,0 +1,69 @@
+"""A table of clicks in a catalog of its own, in a folder; and files for it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pyiceberg.catalog import Catalog, load_catalog
+
+from logpersister.manifest import LogPersister, parse
+from logpersister.manifest.table_binding import TableBinding
+from logpersister.ranges import Range, TopicPartition
+from logpersister.storage.receipts import Receipt, TableFile
+from logpersister.tables.catalog import IcebergTable
+from logpersister.tables.columns import TableColumns, table_columns
+
+GROUP = "clicks-backup"
+TOPIC_ID = "Zb2v0lyrTgqKUuG1nB9Rrg"
+FIELDS: list[dict[str, Any]] = [
+    {"name": "id", "type": "int32", "required": True},
+    {"name": "at", "type": "timestamp[ms]"},
+    {"name": "geo", "type": "struct<country: string not null, lat: float32>"},
+    {"name": "tags", "type": "list<string not null>"},
+    {"name": "counts", "type": "map<string, int16>"},
+]
+BY_DAY = [{"date": {"granularity": "day"}}]
+
+
+def manifest(fields: Sequence[dict[str, Any]] = FIELDS, *, table: dict[str, Any] | None = None) -> LogPersister:
+    named = {"format": "iceberg", "name": "lake.{topic}", "catalog": {"type": "sql", "uri": "sqlite:///none"}}
+    return parse(
+        {
+            "apiVersion": "logpersister.dev/v1alpha1",
+            "kind": "LogPersister",
+            "metadata": {"name": GROUP},
+            "spec": {
+                "kafka": {"bootstrapServers": "a:9092", "topics": ["clicks"]},
+                "storage": {"bucket": "logs"},
+                "parser": {"type": "json"},
+                "schema": {"fields": list(fields)},
+                "output": {"format": "parquet", "parquet": {"kafkaColumns": ["offset"]}, "partitionBy": BY_DAY},
+                "table": named | (table or {}),
+            },
+        }
+    )
+
+
+def columns(fields: Sequence[dict[str, Any]] = FIELDS) -> TableColumns:
+    return table_columns(manifest(fields))
+
+
+def catalog_in(folder: Path) -> Catalog:
+    return load_catalog("t", type="sql", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}/warehouse")
+
+
+def table_in(catalog: Catalog, *, topic: str = "clicks", group: str = GROUP, **table: Any) -> IcebergTable:
+    spec = manifest(table=table).spec.table
+    assert spec is not None
+    return IcebergTable(catalog, spec, topic, 1, group, "logs")
+
+
+def receipt(start: int, end: int, binding: TableBinding | str = "uuid", partition: int = 0, **other: Any) -> Receipt:
+    """Return a receipt with one file of as many rows."""
+    uuid, spec = (binding, 0) if isinstance(binding, str) else (binding.uuid, binding.spec_id)
+    key = f"clicks/dt=2026-11-21/1_{partition}_{start:020d}.parquet"
+    columns = {"1": {"size": 10, "values": end - start, "nulls": 0, "lower": "AAAAAA==", "upper": "AAAAAA=="}}
+    file = TableFile(key, 1000, end - start, ("2026-11-21",), columns, (4,))
+    fields: dict[str, Any] = {"topic_id": TOPIC_ID, "generation": 1, "revision": "abc", "table": uuid, "schema_id": 0}
+    range_ = Range(TopicPartition("clicks", partition), start, end)
+    return Receipt(range_, **(fields | {"spec_id": spec, "files": (file,)} | other))

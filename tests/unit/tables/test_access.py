@@ -1,0 +1,56 @@
+"""The login of a catalog, and what of a manifest reaches pyiceberg."""
+
+from typing import Any
+
+import pytest
+
+from logpersister.manifest import ManifestError
+from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.storage import StorageSpec
+from logpersister.manifest.table import CatalogSpec
+from logpersister.tables.access import catalog_login
+from logpersister.tables.catalog import _connection, _files
+
+STORAGE = {"bucket": "logs", "endpoint": "http://127.0.0.1:9000"}
+
+
+def secrets(**keys: str) -> Secrets:
+    found = {f"LOGPERSISTER_SECRET_LOGIN_{key.upper()}": value for key, value in keys.items()}
+    return Secrets(
+        found | {"LOGPERSISTER_SECRET_S3_AWS_ACCESS_KEY_ID": "a", "LOGPERSISTER_SECRET_S3_AWS_SECRET_ACCESS_KEY": "b"}
+    )
+
+
+def catalog(**fields: Any) -> CatalogSpec:
+    return CatalogSpec.model_validate({"type": "rest", "uri": "https://c", "secretName": "login"} | fields)
+
+
+def test_a_rest_catalog_takes_a_token_or_a_credential() -> None:
+    assert _connection(catalog(), secrets(token="t"))["token"] == "t"
+    found = _connection(catalog(warehouse="w"), secrets(token="t", credential="id:secret"))
+    assert found == {"type": "rest", "uri": "https://c", "warehouse": "w", "credential": "id:secret"}
+    assert "token" not in _connection(catalog(secretName=None), secrets())
+
+
+def test_a_database_takes_user_and_password_and_has_deadlines() -> None:
+    spec = catalog(type="sql", uri="postgresql+psycopg2://db:5432/c?sslmode=require")
+    uri = _connection(spec, secrets(username="me", password="p@ss/word"))["uri"]
+    assert uri.startswith("postgresql+psycopg2://me:p%40ss%2Fword@db:5432/c?")
+    assert {"sslmode=require", "connect_timeout=10", "tcp_user_timeout=60000"} == set(uri.partition("?")[2].split("&"))
+
+
+@pytest.mark.parametrize("spec", [catalog(), catalog(type="sql", uri="postgresql+psycopg2://db/c")])
+def test_a_missing_key_is_found_at_the_start(spec: CatalogSpec) -> None:
+    with pytest.raises(ManifestError, match=r"spec\.table\.catalog\.secretName"):
+        catalog_login(spec, secrets(username="me"))
+
+
+def test_the_bucket_is_reached_as_by_members() -> None:
+    found = _files(StorageSpec.model_validate(STORAGE | {"secretName": "s3"}), secrets())
+    assert (found["s3.endpoint"], found["s3.access-key-id"], found["s3.secret-access-key"]) == (
+        STORAGE["endpoint"],
+        "a",
+        "b",
+    )
+    assert (found["s3.force-virtual-addressing"], found["s3.region"]) == ("false", "us-east-1")
+    assert "s3.endpoint" not in _files(StorageSpec(bucket="logs"), secrets())

@@ -1,0 +1,119 @@
+"""By which numbers a table knows columns: the catalog is asked once, then the bucket, and the topic waits meanwhile."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from logpersister.manifest.revision import revision_of
+from logpersister.manifest.table_binding import TableBinding, table_of, with_table
+from logpersister.storage.errors import StorageError
+from logpersister.storage.object_requests import StoredObject
+from logpersister.tables.bindings import Bindings
+from logpersister.tables.columns import TableColumns
+from logpersister.tables.errors import TableError
+from tests.unit.tables.samples import FIELDS, manifest
+
+BINDING = TableBinding("lake.clicks", "uuid", 1, 0, ("dt",), {"id": 1, "kafka_offset": 2})
+REVISION = revision_of(manifest(), "1.0")
+
+
+class World:
+    """A bucket, a catalog and a clock."""
+
+    def __init__(self) -> None:
+        self.prefix = ""
+        self.documents: dict[str, dict[str, Any]] = {}
+        self.error: Exception | None = None
+        self.opened = self.time = 0
+        self.bindings = self.member()
+        self.name = "lake.clicks"
+
+    def member(self) -> Bindings:
+        store: Any = self
+        return Bindings(store, "group", lambda *_: "lake.clicks", lambda *_: self, clock=lambda: self.time)
+
+    def get_json(self, key: str) -> dict[str, Any] | None:
+        return self.documents.get(key)
+
+    def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> StoredObject:
+        assert if_absent
+        existing = key in self.documents
+        self.documents.setdefault(key, json.loads(json.dumps(document)))
+        return StoredObject(key, 1, existing)
+
+    def ensure(self, columns: TableColumns) -> TableBinding:
+        assert columns.folders == ("dt",)
+        self.opened += 1
+        if self.error is not None:
+            raise self.error
+        return BINDING
+
+    def asked(self, bindings: Bindings | None = None, revision: Any = REVISION) -> TableBinding | None:
+        """Ask, and ask again when there is an answer."""
+        bindings = bindings or self.bindings
+        first = bindings.binding("clicks", revision.hash, revision.document)
+        bindings._threads.submit(lambda: None).result()
+        return first or bindings.binding("clicks", revision.hash, revision.document)
+
+
+def test_the_catalog_is_asked_once_for_all_members_and_revisions() -> None:
+    world = World()
+    assert world.bindings.binding("clicks", REVISION.hash, REVISION.document) is None, "nobody waits for an answer"
+    assert world.asked() == BINDING
+    assert world.asked(world.member()) == BINDING
+    other = revision_of(manifest(), "2.0")
+    assert (world.asked(revision=other), world.opened) == (BINDING, 1)
+    assert [key.rpartition("/")[0] for key in world.documents] == ["_logpersister/group/tables/clicks"]
+
+
+def test_other_columns_are_asked_for_anew() -> None:
+    world = World()
+    world.asked()
+    world.asked(revision=revision_of(manifest([*FIELDS, {"name": "new", "type": "bool"}]), "1.0"))
+    assert (world.opened, len(world.documents)) == (2, 2)
+
+
+def test_the_first_note_counts() -> None:
+    world = World()
+    world.asked()
+    [key] = world.documents
+    first = TableBinding("lake.clicks", "before", 0, 0, ("dt",), {"id": 7})
+    documents, world.documents = {key: first.document()}, {}
+    world.error = None
+    put = world.put_json
+    world.put_json = lambda *arguments, **options: (world.documents.update(documents), put(*arguments, **options))[1]  # type: ignore[method-assign]
+    assert world.asked(world.member()) == first
+
+
+@pytest.mark.parametrize(
+    ("error", "refused"), [(TableError("unavailable", "away"), set()), (TableError("schema", "no"), {"clicks"})]
+)
+def test_what_fails_is_told_and_asked_again_later(error: TableError, refused: set[str]) -> None:
+    world = World()
+    world.error = error
+    assert world.asked() is None
+    assert (world.bindings.take_errors(), world.bindings.refused) == ({"clicks": error}, refused)
+    assert (world.asked(), world.opened, world.bindings.take_errors()) == (None, 1, {})
+    world.time, world.error = 10, None
+    assert (world.asked(), world.bindings.refused) == (BINDING, set())
+
+
+def test_a_damaged_note_is_no_note() -> None:
+    world = World()
+    world.asked()
+    [key] = world.documents
+    world.documents[key] = {"table": "x"}
+    again = world.member()
+    assert world.asked(again) is None
+    [error] = again.take_errors().values()
+    assert isinstance(error, StorageError)
+    assert "is no note of a table" in str(error)
+
+
+def test_a_revision_has_the_binding_in_it() -> None:
+    bound = with_table(REVISION.document, BINDING)
+    assert bound.hash != REVISION.hash
+    assert table_of(bound.document) == BINDING
+    assert table_of(REVISION.document) is None

@@ -1,0 +1,240 @@
+"""Tables by pyiceberg, in a real catalog: created, given columns, appended to once, and never guessed about."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import DayTransform
+from pyiceberg.types import LongType, NestedField, StringType, TimestamptzType
+
+from logpersister.storage.receipts import Receipt
+from logpersister.tables.catalog import IcebergTable
+from logpersister.tables.errors import TableError
+from logpersister.tables.offsets import ACCEPTED, Held, Numbering, held_by
+from tests.unit.tables.samples import GROUP, TOPIC_ID, catalog_in, columns, receipt, table_in
+
+pytestmark = pytest.mark.slow
+CLICKS = Numbering(1, TOPIC_ID)
+NAME = ("lake", "clicks")
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    opened = catalog_in(tmp_path)
+    yield opened
+    opened.close()
+
+
+def reason(error: "pytest.ExceptionInfo[TableError]") -> str:
+    return error.value.reason
+
+
+def held(end: int) -> Held:
+    return {CLICKS: {0: end}}
+
+
+def append(table: IcebergTable, *receipts: Receipt) -> None:
+    files = [file for one in receipts for file in one.files]
+    table.load().append(files, held(receipts[-1].range.end))
+
+
+def live(table: IcebergTable) -> Counter[str]:
+    return Counter(address for address, _ in table.load().live_files())
+
+
+def test_it_is_created_once_with_the_columns_of_files_and_folders(catalog: Catalog) -> None:
+    binding = table_in(catalog).ensure(columns())
+    assert table_in(catalog).ensure(columns()) == binding
+    made = catalog.load_table(NAME)
+    assert binding.uuid == str(made.metadata.table_uuid)
+    assert [str(field) for field in made.spec().fields] == ["1000: dt: identity(7)"]
+    assert {path: made.schema().find_field(number).name for path, number in binding.field_ids.items()} == {
+        path: path.rpartition(".")[2] for path in binding.field_ids
+    }
+    assert set(binding.field_ids) == {
+        *("id", "at", "geo", "geo.country", "geo.lat", "tags", "tags.element", "counts", "counts.key"),
+        *("counts.value", "kafka_offset"),
+    }
+    assert not any(field.required for field in made.schema().fields)
+    assert made.properties["logpersister.group"] == GROUP
+    assert made.properties["write.delete.isolation-level"] == "snapshot"
+
+
+def test_columns_are_added_and_widened_and_nothing_else(catalog: Catalog) -> None:
+    table = table_in(catalog)
+    before = table.ensure(columns())
+    wider = [
+        {"name": "id", "type": "int64"},
+        {"name": "geo", "type": "struct<country: string, lat: float64, city: string>"},
+        {"name": "new", "type": "decimal(10,2)"},
+    ]
+    after = table.ensure(columns(wider))
+    shared = before.field_ids.keys() & after.field_ids.keys()
+    assert {path: before.field_ids[path] for path in shared} == {path: after.field_ids[path] for path in shared}
+    schema = catalog.load_table(NAME).schema()
+    assert str(schema.find_type("id")) == "long"
+    assert str(schema.find_type("geo.lat")) == "double"
+    assert {"at", "tags", "new"} <= set(schema.column_names), "columns that files have no more stay"
+    assert table.ensure(columns()).field_ids == before.field_ids, "narrower files go into a wider table"
+    with pytest.raises(TableError, match="Columns are added and widened, and nothing else") as error:
+        table.ensure(columns([{"name": "id", "type": "string"}]))
+    assert reason(error) == "schema"
+
+
+def test_a_table_that_must_be_there_is_not_created(catalog: Catalog) -> None:
+    with pytest.raises(TableError, match="is not in the catalog; create it") as error:
+        table_in(catalog, create=False).ensure(columns())
+    assert reason(error) == "no-table"
+    assert not catalog.namespace_exists("lake")
+
+
+@pytest.mark.parametrize("other", [{"topic": "orders"}, {"group": "others"}])
+def test_a_table_is_of_one_topic_of_one_group(catalog: Catalog, other: dict[str, str]) -> None:
+    table_in(catalog, name="lake.clicks").ensure(columns())
+    with pytest.raises(TableError, match="name another one") as error:
+        table_in(catalog, name="lake.clicks", **other).ensure(columns())
+    assert reason(error) == "other-owner"
+
+
+def test_a_table_of_somebody_else_is_taken_when_its_partitions_are_the_folders(catalog: Catalog) -> None:
+    catalog.create_namespace("lake")
+    schema = Schema(NestedField(5, "id", LongType()), NestedField(9, "dt", StringType()))
+    with catalog.create_table_transaction(NAME, schema) as made:
+        made.update_spec().add_identity("dt").commit()
+    binding = table_in(catalog, create=False).ensure(columns())
+    assert binding.partition == ("dt",)
+    append(table_in(catalog), receipt(0, 5, binding))
+    assert live(table_in(catalog)).total() == 1
+
+
+def test_other_partitions_are_refused(catalog: Catalog) -> None:
+    catalog.create_namespace("lake")
+    schema = Schema(NestedField(1, "at", TimestamptzType()))
+    with catalog.create_table_transaction(NAME, schema) as made:
+        made.update_spec().add_field("at", DayTransform(), "day").commit()
+    with pytest.raises(TableError, match="folders by") as error:
+        table_in(catalog).ensure(columns())
+    assert reason(error) == "partition-spec"
+
+
+def test_a_required_column_that_files_do_not_have_is_refused(catalog: Catalog) -> None:
+    catalog.create_namespace("lake")
+    schema = Schema(NestedField(1, "must", LongType(), required=True), NestedField(2, "dt", StringType()))
+    with catalog.create_table_transaction(NAME, schema) as made:
+        made.update_spec().add_identity("dt").commit()
+    with pytest.raises(TableError, match="requires column must") as error:
+        table_in(catalog).ensure(columns())
+    assert reason(error) == "schema"
+
+
+def test_a_snapshot_says_what_the_table_holds(catalog: Catalog) -> None:
+    table = table_in(catalog)
+    binding = table.ensure(columns())
+    assert held_by(table.load().view) == {}
+    append(table, receipt(0, 5, binding), receipt(5, 9, binding))
+    assert held_by(table.load().view) == held(9)
+    assert live(table) == {f"s3://logs/{file.key}": 1 for one in (receipt(0, 5), receipt(5, 9)) for file in one.files}
+    table.load().append([], held(12))
+    assert held_by(table.load().view) == held(12), "ranges without rows move it, too"
+    assert live(table).total() == 2
+
+
+def test_who_comes_late_appends_nothing(catalog: Catalog) -> None:
+    table = table_in(catalog)
+    binding = table.ensure(columns())
+    first, second = table.load(), table.load()
+    first.append(receipt(0, 5, binding).files, held(5))
+    with pytest.raises(TableError) as error:
+        second.append(receipt(0, 5, binding).files, held(5))
+    assert reason(error) == "conflict"
+    assert live(table).total() == 1
+
+
+def test_a_lost_answer_is_not_sent_again(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_in(catalog)
+    binding = table.ensure(columns())
+    commit, sent = catalog.commit_table, []
+
+    def loses_the_answer(*arguments: Any) -> None:
+        sent.append(commit(*arguments))
+        raise OSError("the connection broke")
+
+    monkeypatch.setattr(catalog, "commit_table", loses_the_answer)
+    with pytest.raises(TableError, match="the connection broke") as error:
+        append(table, receipt(0, 5, binding))
+    assert (reason(error), len(sent)) == ("unavailable", 1)
+    assert held_by(table.load().view) == held(5), "it had happened"
+
+
+def test_a_rollback_is_seen_and_asked_about(catalog: Catalog) -> None:
+    table = table_in(catalog)
+    binding = table.ensure(columns())
+    append(table, receipt(0, 5, binding))
+    append(table, receipt(5, 9, binding))
+    real = catalog.load_table(NAME)
+    first, _ = (snapshot.snapshot_id for snapshot in real.snapshots())
+    real.manage_snapshots().rollback_to_snapshot(first).commit()
+    with pytest.raises(TableError, match=rf"set its property {ACCEPTED} to {first}") as error:
+        held_by(table.load().view)
+    assert reason(error) == "rolled-back"
+    real = catalog.load_table(NAME)
+    with real.transaction() as change:
+        change.set_properties({ACCEPTED: str(first)})
+    assert held_by(table.load().view) == held(9), "the rows stay away, and nothing is appended twice"
+    append(table, receipt(9, 12, binding))
+    assert held_by(table.load().view) == held(12)
+    assert live(table).total() == 2
+
+
+def test_the_whole_table_rolled_back_is_seen_and_rolling_forward_mends_it(catalog: Catalog) -> None:
+    table = table_in(catalog)
+    binding = table.ensure(columns())
+    catalog.load_table(NAME).append(_nothing(catalog))  # somebody else's first snapshot
+    append(table, receipt(0, 5, binding))
+    real = catalog.load_table(NAME)
+    first, second = (snapshot.snapshot_id for snapshot in real.snapshots())
+    real.manage_snapshots().rollback_to_snapshot(first).commit()
+    with pytest.raises(TableError, match="was rolled back"):
+        held_by(table.load().view)
+    catalog.load_table(NAME).manage_snapshots().set_current_snapshot(second).commit()
+    assert held_by(table.load().view) == held(5)
+
+
+def test_snapshots_of_others_lie_over_ours(catalog: Catalog) -> None:
+    table = table_in(catalog)
+    binding = table.ensure(columns())
+    append(table, receipt(0, 5, binding))
+    catalog.load_table(NAME).append(_nothing(catalog))
+    assert held_by(table.load().view) == held(5)
+
+
+def test_a_table_that_was_made_anew_is_another_one(catalog: Catalog) -> None:
+    table = table_in(catalog)
+    before = table.ensure(columns())
+    catalog.drop_table(NAME)
+    with pytest.raises(TableError, match=r"raise spec\.generation") as error:
+        table.load()
+    assert reason(error) == "no-table"
+    assert table.ensure(columns()).uuid != before.uuid
+
+
+def _nothing(catalog: Catalog) -> Any:
+    return catalog.load_table(NAME).schema().as_arrow().empty_table()
+
+
+def test_a_conflict_of_the_catalog_is_one_of_ours(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_in(catalog)
+    binding = table.ensure(columns())
+
+    def refuses(*_: Any) -> None:
+        raise CommitFailedException("somebody else")
+
+    monkeypatch.setattr(catalog, "commit_table", refuses)
+    with pytest.raises(TableError) as error:
+        append(table, receipt(0, 5, binding))
+    assert reason(error) == "conflict"
