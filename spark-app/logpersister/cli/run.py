@@ -67,6 +67,11 @@ def stable_manifest(arguments: argparse.Namespace, resource: LogPersister) -> Lo
     """Load the manifest that ``--shadow-of`` names; nothing that its group has may be this member's, too."""
     if arguments.until_current:
         raise CommandError("--shadow-of does not end; leave out --until-current", Exit.INVALID)
+    if resource.spec.table is not None:
+        raise CommandError(
+            f"{arguments.file}: spec.table: a shadow has no table, because its objects are for comparison; remove it",
+            Exit.INVALID,
+        )
     stable = context.manifest(arguments.shadow_of)
     if stable.group_id == resource.group_id:
         raise CommandError(

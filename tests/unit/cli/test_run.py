@@ -2,6 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from kafka.errors import KafkaTimeoutError
 
 from logpersister.cli import brokers, check, main, run
@@ -105,3 +106,17 @@ def test_a_broker_of_the_old_revision_that_cannot_be_reached(
     code = main(["run", "-f", str(tmp_path / "new.yaml"), "--shadow-of", str(tmp_path / "old.yaml")])
     assert code == Exit.UNREACHABLE
     assert "old.yaml: spec.kafka: no broker answers" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("logging_as_before")
+def test_neither_a_shadow_nor_a_replay_goes_past_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = yaml.safe_load(SHADOW.replace("GROUP", "shadow").replace("PREFIX", "shadow"))
+    catalog = {"type": "rest", "uri": "https://catalog.example.com"}
+    manifest["spec"] |= {"output": {"format": "parquet"}, "table": {"format": "iceberg", "catalog": catalog}}
+    manifest["spec"]["table"]["name"] = "lake.{topic}"
+    (tmp_path / "new.yaml").write_text(yaml.safe_dump(manifest))
+    code = main(["run", "-f", str(tmp_path / "new.yaml"), "--shadow-of", str(tmp_path / "old.yaml")])
+    assert code == Exit.INVALID
+    assert "spec.table: a shadow has no table" in capsys.readouterr().err
+    assert main(["quarantine", "replay", "-f", str(tmp_path / "new.yaml")]) == Exit.INVALID
+    assert "the objects of a replay would not be in the table" in capsys.readouterr().err
