@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch, StringArray};
 use arrow_data::ArrayData;
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
-use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -106,9 +106,9 @@ impl RowParser {
     #[new]
     #[pyo3(signature = (schema, *, unknown_fields))]
     fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str) -> PyResult<Self> {
-        let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
-        let unknown_fields = unknown_fields_of(unknown_fields)?;
-        crate::RowParser::new(schema, unknown_fields).map(Self).map_err(PyValueError::new_err)
+        crate::RowParser::new(schema_of(schema)?, unknown_fields_of(unknown_fields)?)
+            .map(Self)
+            .map_err(PyValueError::new_err)
     }
 
     /// Parse the values of a binary array.
@@ -132,9 +132,9 @@ impl MessagePackParser {
     #[new]
     #[pyo3(signature = (schema, *, unknown_fields))]
     fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str) -> PyResult<Self> {
-        let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
-        let unknown_fields = unknown_fields_of(unknown_fields)?;
-        crate::MessagePackParser::new(schema, unknown_fields).map(Self).map_err(PyValueError::new_err)
+        crate::MessagePackParser::new(schema_of(schema)?, unknown_fields_of(unknown_fields)?)
+            .map(Self)
+            .map_err(PyValueError::new_err)
     }
 
     /// Parse the values of a binary array, as RowParser does.
@@ -155,10 +155,7 @@ impl AvroParser {
     #[new]
     #[pyo3(signature = (schema, *, framing))]
     fn new(schema: &Bound<'_, PyAny>, framing: &str) -> PyResult<Self> {
-        let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
-        let framing = Framing::from_word(framing)
-            .ok_or_else(|| PyValueError::new_err(format!("there is no framing {framing}")))?;
-        crate::AvroParser::new(schema, framing).map(Self).map_err(PyValueError::new_err)
+        crate::AvroParser::new(schema_of(schema)?, framing_of(framing)?).map(Self).map_err(PyValueError::new_err)
     }
 
     /// From now on, read values of this id by this schema (JSON text). Raises ValueError, naming the field.
@@ -175,15 +172,8 @@ impl AvroParser {
     ///
     /// Returns what RowParser does, and the ids that were neither added nor refused, ascending. Raises TypeError for
     /// another array.
-    #[expect(clippy::type_complexity, reason = "a tuple in Python")]
-    fn parse(
-        &self,
-        py: Python<'_>,
-        values: &Bound<'_, PyAny>,
-    ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>, Vec<u128>)> {
-        let values = binary(values)?;
-        let found = py.detach(|| self.0.parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        resolved(py, found)
+    fn parse(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<PyResolved> {
+        resolved(py, values, |values| self.0.parse(values))
     }
 }
 
@@ -200,10 +190,9 @@ impl ProtobufParser {
     #[new]
     #[pyo3(signature = (schema, *, framing, message = None))]
     fn new(schema: &Bound<'_, PyAny>, framing: &str, message: Option<String>) -> PyResult<Self> {
-        let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
-        let framing = Framing::from_word(framing)
-            .ok_or_else(|| PyValueError::new_err(format!("there is no framing {framing}")))?;
-        crate::ProtobufParser::new(schema, framing, message).map(Self).map_err(PyValueError::new_err)
+        crate::ProtobufParser::new(schema_of(schema)?, framing_of(framing)?, message)
+            .map(Self)
+            .map_err(PyValueError::new_err)
     }
 
     /// From now on, read values of this id by this schema, as `logpersister.manifest.protobuf.schema` has resolved it.
@@ -223,30 +212,9 @@ impl ProtobufParser {
     }
 
     /// Parse the values of a binary array. Returns what AvroParser does.
-    #[expect(clippy::type_complexity, reason = "a tuple in Python")]
-    fn parse(
-        &self,
-        py: Python<'_>,
-        values: &Bound<'_, PyAny>,
-    ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>, Vec<u128>)> {
-        let values = binary(values)?;
-        let found = py.detach(|| self.0.parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        resolved(py, found)
+    fn parse(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<PyResolved> {
+        resolved(py, values, |values| self.0.parse(values))
     }
-}
-
-/// What a parser has made of values by the schemas of writers, in Python.
-#[expect(clippy::type_complexity, reason = "a tuple in Python")]
-fn resolved(
-    py: Python<'_>,
-    (rows, unknown): (crate::Rows, Vec<u128>),
-) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>, Vec<u128>)> {
-    Ok((
-        rows.batch.to_pyarrow(py)?.unbind(),
-        rows.reasons.into_data().to_pyarrow(py)?.unbind(),
-        rows.paths.into_data().to_pyarrow(py)?.unbind(),
-        unknown,
-    ))
 }
 
 /// Makes typed rows of CSV records (RFC 4180), one in each value.
@@ -269,10 +237,9 @@ impl CsvParser {
         escape: &str,
         null: &str,
     ) -> PyResult<Self> {
-        let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
         let delimiter = sign(delimiter)?.ok_or_else(|| PyValueError::new_err("there is no delimiter"))?;
         let syntax = CsvSyntax { delimiter, quote: sign(quote)?, escape: sign(escape)?, null: null.into() };
-        crate::CsvParser::new(schema, syntax, &names).map(Self).map_err(PyValueError::new_err)
+        crate::CsvParser::new(schema_of(schema)?, syntax, &names).map(Self).map_err(PyValueError::new_err)
     }
 
     /// Parse the values of a binary array, as RowParser does.
@@ -292,8 +259,9 @@ impl RegexParser {
     #[new]
     #[pyo3(signature = (schema, *, pattern, null))]
     fn new(schema: &Bound<'_, PyAny>, pattern: &str, null: Option<&str>) -> PyResult<Self> {
-        let schema = Arc::new(Schema::from_pyarrow_bound(schema)?);
-        crate::RegexParser::new(schema, pattern, null.map(Into::into)).map(Self).map_err(PyValueError::new_err)
+        crate::RegexParser::new(schema_of(schema)?, pattern, null.map(Into::into))
+            .map(Self)
+            .map_err(PyValueError::new_err)
     }
 
     /// Parse the values of a binary array, as RowParser does.
@@ -346,18 +314,39 @@ fn keyed_hashes(py: Python<'_>, texts: &Bound<'_, PyAny>, key: PyBackedBytes) ->
 /// Rows, reasons and paths.
 type PyRows = (Py<PyAny>, Py<PyAny>, Py<PyAny>);
 
+/// The same, and ids of writers that are not known.
+type PyResolved = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Vec<u128>);
+
 fn parsed(
     py: Python<'_>,
     values: &Bound<'_, PyAny>,
     parse: impl FnOnce(&BinaryArray) -> Result<Rows, ArrowError> + Send,
 ) -> PyResult<PyRows> {
+    let (batch, reasons, paths, _) = resolved(py, values, |values| Ok((parse(values)?, Vec::new())))?;
+    Ok((batch, reasons, paths))
+}
+
+fn resolved(
+    py: Python<'_>,
+    values: &Bound<'_, PyAny>,
+    parse: impl FnOnce(&BinaryArray) -> Result<(Rows, Vec<u128>), ArrowError> + Send,
+) -> PyResult<PyResolved> {
     let values = binary(values)?;
-    let rows = py.detach(|| parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let (rows, unknown) = py.detach(|| parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok((
         rows.batch.to_pyarrow(py)?.unbind(),
         rows.reasons.into_data().to_pyarrow(py)?.unbind(),
         rows.paths.into_data().to_pyarrow(py)?.unbind(),
+        unknown,
     ))
+}
+
+fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
+    Ok(Arc::new(Schema::from_pyarrow_bound(schema)?))
+}
+
+fn framing_of(word: &str) -> PyResult<Framing> {
+    Framing::from_word(word).ok_or_else(|| PyValueError::new_err(format!("there is no framing {word}")))
 }
 
 /// A character of ASCII, or none.
