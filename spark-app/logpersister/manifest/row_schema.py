@@ -1,6 +1,6 @@
 """``spec.schema``: the columns that values become."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Literal
@@ -10,8 +10,9 @@ from pydantic import Field
 from logpersister.manifest import avro_columns
 from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, Unique, never
+from logpersister.manifest.hidden_fields import NOT_HIDDEN, hiding_findings
 from logpersister.manifest.hiding import HashSpec, MaskSpec
-from logpersister.manifest.problems import Finding, PathStep, RefusedError, refuse
+from logpersister.manifest.problems import Finding, RefusedError, refuse
 from logpersister.manifest.protobuf import columns as protobuf_columns
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import read_schema
@@ -23,7 +24,6 @@ from logpersister.manifest.types import (
     NAME,
     NO_TYPE,
     Member,
-    Plain,
     Struct,
     Timestamp,
     Type,
@@ -39,8 +39,6 @@ LONGEST_PROTOBUF = 200_000
 """Characters of a schema of protobuf."""
 NO_AVRO = "cannot be the columns"
 """How every refusal of a schema of Avro or protobuf begins."""
-NOT_HIDDEN = "cannot be hidden"
-"""How every refusal of fields that are not stored as they are begins."""
 _OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields"
 
 Notation = Literal["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
@@ -415,31 +413,3 @@ class SchemaSpec(Model):
     )
     def _hidden_fields_can_be(self) -> Sequence[Finding]:
         return [] if self.asks_registry else list(hiding_findings(self))
-
-
-def hiding_findings(schema: SchemaSpec) -> Iterator[Finding]:
-    """Yield what is wrong with the fields that are not stored as they are."""
-    declared = {one.name for one in schema.declared}
-    for place, name in enumerate(schema.drop):
-        if name not in declared:
-            yield Finding(f"{NOT_HIDDEN}: there is no such column", "correct the name", ("drop", place), f'"{name}"')
-    if declared and declared <= set(schema.drop):
-        yield Finding(f"{NOT_HIDDEN}: no column would be left", "keep one", ("drop",))
-    seen: set[str] = set()
-    for at, path in _hidden_texts(schema):
-        found = schema.type_at(path)
-        if found is None:
-            yield Finding(f"{NOT_HIDDEN}: spec.schema has no such field", "correct the name", at, f'"{path}"')
-        elif found != Plain("string"):
-            yield Finding(f"{NOT_HIDDEN}: it is no string", "give it the type string, or leave it out", at, f'"{path}"')
-        elif path in seen:
-            yield Finding(f"{NOT_HIDDEN} twice", "name it once", at, f'"{path}"')
-        seen.add(path)
-
-
-def _hidden_texts(schema: SchemaSpec) -> Iterator[tuple[tuple[PathStep, ...], str]]:
-    for number, path in enumerate(() if schema.hash is None else schema.hash.fields):
-        yield ("hash", "fields", number), path
-    for place, one in enumerate(schema.mask):
-        for number, path in enumerate(one.fields):
-            yield ("mask", place, "fields", number), path
