@@ -32,6 +32,16 @@ GOOD: dict[str, tuple[bytes, dict[str, Any]]] = {
         msgpack.packb({"sensor": 7, "at": NOON, "celsius": 20, "tags": {"a": "b"}, "raw": b"\xff"}, datetime=True),
         {"sensor": 7, "at": NOON, "celsius": 20.0, "tags": [("a", "b")], "raw": b"\xff"},
     ),
+    "thrift": (
+        bytes.fromhex("160e1680e8ead6c1681504192c1803612d3100180162170000000000000440001b01580e017800"),
+        {
+            "id": 7,
+            "at": NOON,
+            "state": "PAID",
+            "items": [{"sku": "a-1", "price": None}, {"sku": "b", "price": 2.5}],
+            "notes": [("7", "x")],
+        },
+    ),
     "csv": (
         b'7;1795521600;till 3;1234.50;True;"a ""b"";\n"\r\n',
         {"id": 7, "at": NOON, "amount": Decimal("1234.50"), "paid": True, "comment": 'a "b";\n'},
@@ -43,6 +53,7 @@ GOOD: dict[str, tuple[bytes, dict[str, Any]]] = {
 }
 BAD = {
     "messagepack": {b"": "not_messagepack", b"\x80": "missing", b"\x81\xa6sensor\xcb" + bytes(8): "wrong_type"},
+    "thrift": {b"": "not_thrift", b"\0": "missing", b"\x15\x0e\0": "wrong_type"},
     "csv": {b'1;2;3;4;5;"': "not_csv", b"1;2": "too_few_columns", b"1;2;3;4.001;;": "overflow"},
     "regex": {b"GET /": "no_match", b'yesterday x "GET / " 200 1': "bad_text", b"\xff": "not_utf8"},
 }

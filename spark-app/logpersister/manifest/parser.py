@@ -7,13 +7,21 @@ from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
 from logpersister.manifest.rule import rule
 from logpersister.manifest.shares import Percent
 
-Parser = Literal["bytes", "json", "avro", "protobuf", "messagepack", "csv", "regex"]
+Parser = Literal["bytes", "json", "avro", "protobuf", "thrift", "messagepack", "csv", "regex"]
 UnknownFields = Literal["drop", "refuse"]
 Framing = Literal["confluent", "apicurio", "plain"]
+Protocol = Literal["binary", "compact"]
 QuarantineFormat = Literal["output", "parquet"]
 
 REGISTERED: Final[frozenset[Parser]] = frozenset({"avro", "protobuf"})
 """Parsers of values whose writers have schemas of their own."""
+
+
+class ThriftSpec(Model):
+    """How values of parser ``thrift`` are written."""
+
+    protocol: Protocol = "binary"
+    """Protocol of Thrift that producers have: `binary` (`TBinaryProtocol`) or `compact` (`TCompactProtocol`)."""
 
 
 class QuarantineSpec(Model):
@@ -52,6 +60,7 @@ class ParserSpec(Model):
     deep), or with `spec.schema` one JSON object with these fields (docs/schemas.md). `avro`: each value must be an Avro
     record behind the id of its schema, which `spec.schema.registry` knows, and becomes the fields of `spec.schema`.
     `protobuf`: the same with a message of protobuf; its schema can also be in `spec.schema.protobuf`.
+    `thrift`: each value must be one struct of Thrift, by the schema in `spec.schema.thrift`.
     `messagepack`: each value must be one MessagePack map with the fields of `spec.schema`. `csv`: each value must be
     one CSV record with these fields, `regex`: a text that a pattern matches. Records with other values are stored
     unchanged in the topic's folder `_quarantine` (docs/parsers.md). Null values are never parsed."""
@@ -65,6 +74,9 @@ class ParserSpec(Model):
     write it by default, and for Avro Apicurio's since version 3; with protobuf also the indexes of the message.
     `apicurio`: a zero byte and an id of 8 bytes; with protobuf also the name of the message. `plain`: none; only with
     `protobuf`, whose schema is then in `spec.schema.protobuf`."""
+
+    thrift: ThriftSpec | None = None
+    """How values of parser `thrift` are written. Only with `thrift`."""
 
     csv: CsvSpec | None = None
     """How values of parser `csv` are written. Only with `csv`."""
@@ -118,6 +130,15 @@ class ParserSpec(Model):
         return self.framing != "plain" or self.type != "avro"
 
     @rule(
+        "!has(self.thrift) || $type == 'thrift'",
+        "has no meaning without parser thrift",
+        "remove it, or set spec.parser.type to thrift",
+        "thrift",
+    )
+    def _thrift_is_of_thrift(self) -> bool:
+        return self.thrift is None or self.type == "thrift"
+
+    @rule(
         "!has(self.csv) || $type == 'csv'",
         "has no meaning without parser csv",
         "remove it, or set spec.parser.type to csv",
@@ -154,10 +175,10 @@ class ParserSpec(Model):
         return self.unknown_fields == "drop" or self.type not in ("csv", "regex")
 
     @rule(
-        "$unknownFields == 'drop' || !($type in ['avro', 'protobuf'])",
+        "$unknownFields == 'drop' || !($type in ['avro', 'protobuf', 'thrift'])",
         "has no meaning: the schema of each value says which fields it has",
         "remove it",
         "unknownFields",
     )
     def _schemas_of_writers_know_their_fields(self) -> bool:
-        return self.unknown_fields == "drop" or self.type not in REGISTERED
+        return self.unknown_fields == "drop" or self.type not in {*REGISTERED, "thrift"}

@@ -48,13 +48,13 @@ class RowRules(Model):
         return self.row_schema is None or self.parser.type != "bytes"
 
     @rule(
-        "has(self.schema) || $parser.type in ['bytes', 'json', 'avro', 'protobuf']",
+        "has(self.schema) || $parser.type in ['bytes', 'json', 'avro', 'protobuf', 'thrift']",
         "is missing, and this parser makes rows of it",
         "name the fields of the values in spec.schema.fields (docs/schemas.md)",
         "schema",
     )
     def _rows_have_a_schema(self: _Rows) -> bool:
-        return self.row_schema is not None or self.parser.type in ("bytes", "json", "avro", "protobuf")
+        return self.row_schema is not None or self.parser.type in ("bytes", "json", "avro", "protobuf", "thrift")
 
     @rule(
         "$parser.type != 'avro' || has(self.schema) && has(self.schema.registry)",
@@ -87,6 +87,24 @@ class RowRules(Model):
     )
     def _protobuf_without_a_header_has_a_schema(self: _Rows) -> bool:
         return self.parser.framing != "plain" or (self.row_schema is not None and self.row_schema.protobuf is not None)
+
+    @rule(
+        "$parser.type != 'thrift' || has(self.schema) && has(self.schema.thrift)",
+        "is missing, and values of Thrift do not say by which schema they were written",
+        "write the .thrift file into spec.schema.thrift.idl (docs/schemas.md#thrift)",
+        *("schema", "thrift"),
+    )
+    def _thrift_has_a_schema(self: _Rows) -> bool:
+        return self.parser.type != "thrift" or (self.row_schema is not None and self.row_schema.thrift is not None)
+
+    @rule(
+        "!has(self.schema) || !has(self.schema.thrift) || $parser.type == 'thrift'",
+        "has no meaning without parser thrift",
+        "name the columns in spec.schema.fields, or set spec.parser.type to thrift",
+        *("schema", "thrift"),
+    )
+    def _a_thrift_schema_is_for_thrift(self: _Rows) -> bool:
+        return self.row_schema is None or self.row_schema.thrift is None or self.parser.type == "thrift"
 
     @rule(
         "!has(self.schema) || !has(self.schema.registry) || $parser.type in ['avro', 'protobuf']"

@@ -1,47 +1,47 @@
 """``spec.schema``: the columns that values become."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
-from logpersister.manifest import avro_columns
-from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, Unique, never
+from logpersister.manifest.declared_columns import (
+    NO_AVRO,
+    OTHER_COLUMNS,
+    Column,
+    Notation,
+    columns_by,
+    columns_by_message,
+    columns_by_struct,
+)
 from logpersister.manifest.hidden_fields import NOT_HIDDEN, hiding_findings
 from logpersister.manifest.hiding import HashSpec, MaskSpec
-from logpersister.manifest.problems import Finding, RefusedError, refuse
-from logpersister.manifest.protobuf import columns as protobuf_columns
+from logpersister.manifest.problems import Finding, RefusedError
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import read_schema
 from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.rule import NotInCel, rule
+from logpersister.manifest.thrift.errors import ThriftError
+from logpersister.manifest.thrift.plan import plan_of
+from logpersister.manifest.thrift_schema import ThriftSchema
 from logpersister.manifest.types import (
     KAFKA_PREFIX,
     MOST_COLUMNS,
     NAME,
     NO_TYPE,
-    Member,
     Struct,
     Timestamp,
     Type,
     leaves,
     parse_type,
 )
-from logpersister.manifest.written_column import WrittenColumn
 
 MOST_FIELDS = 256
 LONGEST_AVRO = 100_000
 """Characters of an Avro schema."""
 LONGEST_PROTOBUF = 200_000
 """Characters of a schema of protobuf."""
-NO_AVRO = "cannot be the columns"
-"""How every refusal of a schema of Avro or protobuf begins."""
-_OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields"
-
-Notation = Literal["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
 
 FieldName = Annotated[
     str,
@@ -85,49 +85,8 @@ TypeText = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Column(Member):
-    """A column of the rows, wherever it is declared."""
-
-    format: Notation | None = None
-    """Notation of its timestamps; None: `rfc3339`."""
-
-
-@lru_cache(maxsize=64)
-def _columns_by(avro: str) -> tuple[Column, ...]:
-    """Return the columns that an Avro schema declares. Raises `RefusedError`."""
-    try:
-        return _checked(avro_columns.columns_of(avro, as_reader=True))
-    except AvroTextError as error:
-        raise refuse(f"{NO_AVRO}: {error}", _OTHER_COLUMNS) from None
-
-
-@lru_cache(maxsize=64)
-def _columns_by_message(protobuf: str, message: str | None) -> tuple[Column, ...]:
-    """Return the columns that a message of protobuf declares. Raises `RefusedError`."""
-    try:
-        return _checked(protobuf_columns.columns_of(protobuf, message, as_reader=True))
-    except ProtobufError as error:
-        raise refuse(f"{NO_AVRO}: {error}", _OTHER_COLUMNS) from None
-
-
-def _checked(found: Sequence[WrittenColumn]) -> tuple[Column, ...]:
-    columns: list[Column] = []
-    for one in found:
-        if one.type is None:
-            raise refuse(f"{NO_AVRO}: its field {one.name[:64]!r}: {one.remark}", _OTHER_COLUMNS)
-        if one.name.lower() in (before.name.lower() for before in columns):
-            raise refuse(f"{NO_AVRO}: it has the field {one.name!r} twice; case does not count", _OTHER_COLUMNS)
-        columns.append(Column(one.name, one.type, one.required, one.default, one.aliases))
-    if not columns:
-        raise refuse(f"{NO_AVRO}: it has no fields", _OTHER_COLUMNS)
-    if sum(1 for one in columns for _ in leaves(one.type)) > MOST_COLUMNS:
-        raise refuse(f"{NO_AVRO}: it has more than {MOST_COLUMNS} columns at all depths together", _OTHER_COLUMNS)
-    return tuple(columns)
-
-
 def _has_columns(avro: str) -> bool:
-    return bool(_columns_by(avro))
+    return bool(columns_by(avro))
 
 
 AvroText = Annotated[
@@ -139,10 +98,10 @@ AvroText = Annotated[
         LONGEST_AVRO,
         conditions=(
             Condition(
-                NotInCel("it would have to understand Avro and protobuf"),
+                NotInCel("it would have to understand Avro, protobuf and Thrift"),
                 _has_columns,
                 NO_AVRO,
-                _OTHER_COLUMNS,
+                OTHER_COLUMNS,
             ),
         ),
     ),
@@ -228,6 +187,10 @@ class SchemaSpec(Model):
     """Message of `protobuf` that declares the columns, and whose form values with framing `plain` have. Default: the
     first one of the file."""
 
+    thrift: ThriftSchema | None = None
+    """Schema of Thrift by which values are read. With parser `thrift`, and only with it. Without `fields` the fields of
+    the struct are the columns."""
+
     registry: RegistrySpec | None = None
     """Schema registry that knows the schemas by which values were written. With parser `avro`, or `protobuf` whose
     framing is not `plain`, and only with them. If `fields`, `avro` and `protobuf` are absent, a version of the topic's
@@ -240,8 +203,8 @@ class SchemaSpec(Model):
     """Fields of which no more than the end is stored."""
 
     drop: Annotated[tuple[FieldName, ...], Field(max_length=MOST_FIELDS), Unique()] = ()
-    """Columns that are left out, of those that `avro`, `protobuf` or the registry declares. Of `fields`, remove them
-    there."""
+    """Columns that are left out, of those that `avro`, `protobuf`, `thrift` or the registry declares. Of `fields`,
+    remove them there."""
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -252,7 +215,7 @@ class SchemaSpec(Model):
     @property
     def asks_registry(self) -> bool:
         """Whether the columns of a topic are what the registry says, so that they are not known here."""
-        return self.fields is None and self.avro is None and self.protobuf is None
+        return self.fields is None and self.avro is None and self.protobuf is None and self.thrift is None
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -263,10 +226,19 @@ class SchemaSpec(Model):
     def declared(self) -> tuple[Column, ...]:
         """The columns with those that are left out."""
         if self.avro is not None:
-            return _columns_by(self.avro)
+            return columns_by(self.avro)
         if self.fields is None and self.protobuf is not None:
-            return _columns_by_message(self.protobuf, self.message)
+            return columns_by_message(self.protobuf, self.message)
+        if self.fields is None and self.thrift is not None:
+            return columns_by_struct(self.thrift.idl, self.thrift.struct)
         return tuple(one.column for one in self.fields or ())
+
+    def thrift_plan(self) -> str:
+        """Return what becomes of each field of a struct of Thrift, as `plan_of` does. Raises ThriftError."""
+        if self.thrift is None:
+            raise ThriftError("there is no schema")
+        formats = {one.name: one.format for one in self.columns}
+        return plan_of(self.thrift.idl, self.thrift.struct, self.columns, formats)
 
     def type_at(self, path: str) -> Type | None:
         """Return the type of a field, ``geo.country`` for one in a struct; None: there is none."""
@@ -278,8 +250,8 @@ class SchemaSpec(Model):
         return found
 
     @rule(
-        "has(self.fields) || has(self.avro) || has(self.protobuf) || has(self.registry)",
-        "is missing, and so are avro, protobuf and registry",
+        "has(self.fields) || has(self.avro) || has(self.protobuf) || has(self.thrift) || has(self.registry)",
+        "is missing, and so are avro, protobuf, thrift and registry",
         "name the columns here, or the schema registry that has them in spec.schema.registry",
         "fields",
     )
@@ -305,9 +277,9 @@ class SchemaSpec(Model):
         return self.fields is None or self.protobuf is None or self.registry is None
 
     @rule(
-        NotInCel("it would have to understand Avro and protobuf"),
+        NotInCel("it would have to understand Avro, protobuf and Thrift"),
         NO_AVRO,
-        _OTHER_COLUMNS,
+        OTHER_COLUMNS,
         "protobuf",
     )
     def _a_message_has_columns(self) -> Sequence[Finding]:
@@ -315,13 +287,32 @@ class SchemaSpec(Model):
             return []
         try:
             if self.fields is None:
-                _columns_by_message(self.protobuf, self.message)
+                columns_by_message(self.protobuf, self.message)
             else:
                 read_schema(self.protobuf).message(self.message)
         except RefusedError as error:
             return [Finding(one.expectation, one.remedy, ("protobuf",)) for one in error.findings]
         except ProtobufError as error:
-            return [Finding(f"{NO_AVRO}: {error}", _OTHER_COLUMNS, ("protobuf",))]
+            return [Finding(f"{NO_AVRO}: {error}", OTHER_COLUMNS, ("protobuf",))]
+        return []
+
+    @rule(
+        NotInCel("it would have to understand Avro, protobuf and Thrift"),
+        NO_AVRO,
+        OTHER_COLUMNS,
+        *("thrift", "idl"),
+    )
+    def _a_struct_has_columns(self) -> Sequence[Finding]:
+        if self.thrift is None:
+            return []
+        try:
+            if self.fields is None:
+                columns_by_struct(self.thrift.idl, self.thrift.struct)
+            self.thrift_plan()
+        except RefusedError as error:
+            return [Finding(one.expectation, one.remedy, ("thrift", "idl")) for one in error.findings]
+        except ThriftError as error:
+            return [Finding(f"{NO_AVRO}: {error}", OTHER_COLUMNS, ("thrift", "idl"))]
         return []
 
     @rule(
@@ -412,4 +403,4 @@ class SchemaSpec(Model):
         "hash",
     )
     def _hidden_fields_can_be(self) -> Sequence[Finding]:
-        return [] if self.asks_registry else list(hiding_findings(self))
+        return list(hiding_findings(self)) if self.hidden and not self.asks_registry else []

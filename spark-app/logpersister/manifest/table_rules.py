@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from logpersister.manifest.constraint import Model
+from logpersister.manifest.declared_columns import Column
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.problems import Finding
-from logpersister.manifest.row_schema import Column, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.storage import StorageSpec
 from logpersister.manifest.table import TOPIC, TableSpec

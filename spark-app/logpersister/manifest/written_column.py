@@ -1,4 +1,4 @@
-"""What a schema of Avro or protobuf says of a field of the values."""
+"""What a schema of Avro, protobuf or Thrift says of a field of the values."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from logpersister.manifest.types import Type
 
 @dataclass(frozen=True, slots=True)
 class WrittenColumn:
-    """A field of the record or message that values are."""
+    """A field of the record, message or struct that values are."""
 
     name: str
     type: Type | None

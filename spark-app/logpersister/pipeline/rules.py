@@ -27,6 +27,7 @@ from logpersister.records import (
     paths,
     protobuf_rows,
     rows,
+    thrift_rows,
 )
 from logpersister.records.zones import WITHOUT_RULES, zone_rules
 from logpersister.storage import names
@@ -39,6 +40,7 @@ _ROWS: Final = {
     "json": rows.RULES,
     "avro": avro_rows.AVRO_RULES,
     "protobuf": protobuf_rows.PROTOBUF_RULES,
+    "thrift": thrift_rows.THRIFT_RULES,
     "messagepack": messagepack_rows.MESSAGEPACK_RULES,
     "csv": line_rows.CSV_RULES,
     "regex": line_rows.REGEX_RULES,

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.parser import ParserSpec, ThriftSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.avro_rows import AvroRows
 from logpersister.records.escaping import QUARANTINE
@@ -24,6 +24,7 @@ from logpersister.records.paths import Assignment, Layout, make_layout
 from logpersister.records.protobuf_rows import ProtobufRows
 from logpersister.records.rows import make_rows
 from logpersister.records.schema import ROW
+from logpersister.records.thrift_rows import ThriftRows
 from logpersister.records.writers import Writers
 
 _NEEDED_BY_PATHS = ("offset", "timestamp")
@@ -85,6 +86,8 @@ def _rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Pa
     match parser.type:
         case "messagepack":
             return MessagePackRows(schema, parser.unknown_fields)
+        case "thrift":
+            return ThriftRows(schema, (parser.thrift or ThriftSpec()).protocol)
         case "csv":
             return CsvRows(schema, parser.csv or CsvSpec())
         case "regex":

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from logpersister.manifest.declared_columns import Column
 from logpersister.manifest.line_parsers import CsvSpec
-from logpersister.manifest.row_schema import Column, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.verify.refusal import RefusalError
 from logpersister.verify.rows import Oracle, Reading, Row
 from logpersister.verify.text_values import text_value

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.parser import ParserSpec, ThriftSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.paths import Layout, make_layout
 from logpersister.records.quarantine import QuarantineLayout, WithoutRefusedValues, layout_of
@@ -17,6 +17,7 @@ from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.pattern import RegexOracle
 from logpersister.verify.protobuf import ProtobufOracle
 from logpersister.verify.rows import Oracle, RowOracle
+from logpersister.verify.thrift import ThriftOracle
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Writing:
         """What makes rows of values, as they are stored; None: nothing does. Raises ManifestError without its key."""
         return None if self.schema is None else hiding(self._parser_of(self.schema))
 
-    def _parser_of(self, schema: SchemaSpec) -> Oracle:
+    def _parser_of(self, schema: SchemaSpec) -> Oracle:  # noqa: PLR0911 - one for each parser
         match self.parser.type:
             case "protobuf":
                 return ProtobufOracle(schema, self.parser.framing, self.writers)
@@ -44,6 +45,8 @@ class Writing:
                 return AvroOracle(schema, self.parser.framing, self.writers)
             case "messagepack":
                 return MessagePackOracle(schema, self.parser.unknown_fields)
+            case "thrift":
+                return ThriftOracle(schema, (self.parser.thrift or ThriftSpec()).protocol)
             case "csv":
                 return CsvOracle(schema, self.parser.csv or CsvSpec())
             case "regex" if self.parser.regex is not None:

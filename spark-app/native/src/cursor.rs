@@ -45,8 +45,14 @@ impl<'a> Cursor<'a> {
     /// A zigzag variable-length 32-bit integer: at most 5 bytes, and no bit beyond the 32nd.
     #[inline(always)]
     pub fn varint(&mut self) -> Option<i32> {
-        let raw = self.unsigned_varint::<5, 0x0f>()? as u32;
+        let raw = self.unsigned_varint32()?;
         Some((raw >> 1) as i32 ^ -((raw & 1) as i32))
+    }
+
+    /// A variable-length 32-bit integer without a sign: at most 5 bytes, and no bit beyond the 32nd.
+    #[inline(always)]
+    pub fn unsigned_varint32(&mut self) -> Option<u32> {
+        self.unsigned_varint::<5, 0x0f>().map(|raw| raw as u32)
     }
 
     /// A zigzag variable-length 64-bit integer: at most 10 bytes, and no bit beyond the 64th.

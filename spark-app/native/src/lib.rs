@@ -3,8 +3,8 @@
 //! [`decode`] takes the bytes of one partition of a fetch response and returns its records as columns. It is total: any
 //! bytes give rows or a [`CorruptBatch`], never a panic, and memory in proportion to the data (docs/design/native-decoder.md).
 //! [`not_json`] takes a column of values and says which of them are no JSON documents; [`RowParser`] makes columns of the
-//! fields of a schema from them, [`AvroParser`] of Avro values, [`ProtobufParser`] of protobuf messages, [`MessagePackParser`]
-//! of MessagePack, [`CsvParser`] and [`RegexParser`] of lines of text; [`json_lines`] makes JSON of columns and
+//! fields of a schema from them, [`AvroParser`] of Avro values, [`ProtobufParser`] of protobuf messages, [`ThriftParser`]
+//! of Thrift structs, [`MessagePackParser`] of MessagePack, [`CsvParser`] and [`RegexParser`] of lines of text; [`json_lines`] makes JSON of columns and
 //! [`avro_datums`] Avro. All are total, too.
 //!
 //! The crate is a plain Rust library; with the feature `python` it is the Python package `logpersister_native`.
@@ -35,6 +35,6 @@ pub use json::{MOST_NESTED, Refused, not_json};
 pub use lines::json_lines;
 pub use rows::{
     AvroParser, CsvParser, CsvSyntax, Framing, MessagePackParser, ProtobufParser, REASONS, Refusal, RegexParser,
-    RowParser, Rows, UnknownFields, avro_fingerprint,
+    RowParser, Rows, ThriftParser, UnknownFields, avro_fingerprint,
 };
 pub use transactions::Aborted;

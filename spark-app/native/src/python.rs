@@ -143,6 +143,32 @@ impl MessagePackParser {
     }
 }
 
+/// Makes typed rows of Thrift structs.
+///
+/// `plan` says which field becomes which column, as `logpersister.manifest.thrift.plan` writes it; `protocol` is "binary" or
+/// "compact". Raises ValueError for types that cannot be read, naming the field, and for another plan.
+#[pyclass(frozen, module = "logpersister_native")]
+struct ThriftParser(crate::ThriftParser);
+
+#[pymethods]
+impl ThriftParser {
+    #[new]
+    #[pyo3(signature = (schema, *, plan, protocol))]
+    fn new(schema: &Bound<'_, PyAny>, plan: &str, protocol: &str) -> PyResult<Self> {
+        let is_compact = match protocol {
+            "binary" => false,
+            "compact" => true,
+            other => return Err(PyValueError::new_err(format!("protocol is binary or compact, not {other}"))),
+        };
+        crate::ThriftParser::new(schema_of(schema)?, plan, is_compact).map(Self).map_err(PyValueError::new_err)
+    }
+
+    /// Parse the values of a binary array, as RowParser does.
+    fn parse(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<PyRows> {
+        parsed(py, values, |values| self.0.parse(values))
+    }
+}
+
 /// Makes typed rows of Avro values.
 ///
 /// `schema` says which columns there are; the metadata `logpersister.default` and `logpersister.aliases` of a field are for
@@ -382,7 +408,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         AvroParser, CorruptBatchError, CsvParser, MessagePackParser, ProtobufParser, RegexParser, RowParser, Run,
-        avro_datums, avro_fingerprint, decode, decompress, json_lines, keyed_hashes, not_json,
+        ThriftParser, avro_datums, avro_fingerprint, decode, decompress, json_lines, keyed_hashes, not_json,
     };
 
     #[pymodule_init]

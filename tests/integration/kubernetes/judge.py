@@ -34,7 +34,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "is not a field of the values": "comparing so many names costs more than the API server allows",
     "has a group whose name is not a field of spec.schema": "it would have to understand the pattern",
     "is not a pattern: it": "patterns nest, and patterns do not",
-    "cannot be the columns": "it would have to understand Avro and protobuf",
+    "cannot be the columns": "it would have to understand Avro, protobuf and Thrift",
     "cannot be hidden": "it would have to understand the types",
     "cannot have this option": "it would have to understand the types of the schema",
     "cannot hold the columns": "it would have to understand the types of the schema",

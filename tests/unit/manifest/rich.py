@@ -265,6 +265,19 @@ BY_MESSAGE: dict[str, Any] = {
     },
 }
 
+BY_STRUCT: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-struct"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "thrift", "thrift": {"protocol": "compact"}},
+        "schema": {"thrift": {"idl": "struct Item { } struct Click { 1: required i64 id }", "struct": "Click"}},
+        "output": {"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
+    },
+}
+
 BY_CSV: dict[str, Any] = {
     "apiVersion": "logpersister.dev/v1alpha1",
     "kind": "LogPersister",
@@ -325,4 +338,16 @@ BY_TABLE: dict[str, Any] = {
     },
 }
 
-RICH = (BY_NAME, BY_PATTERN, BY_SCHEMA, BY_VALUE, BY_AVRO, BY_REGISTRY, BY_MESSAGE, BY_CSV, BY_REGEX, BY_TABLE)
+RICH = (
+    BY_NAME,
+    BY_PATTERN,
+    BY_SCHEMA,
+    BY_VALUE,
+    BY_AVRO,
+    BY_REGISTRY,
+    BY_MESSAGE,
+    BY_STRUCT,
+    BY_CSV,
+    BY_REGEX,
+    BY_TABLE,
+)

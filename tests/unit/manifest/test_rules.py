@@ -92,6 +92,11 @@ def in_table(*fields: dict[str, Any], catalog: dict[str, Any] | None = None, **t
     return rows(*columns) | {F + "format": "parquet", T: {"format": "iceberg", "catalog": known, "name": "a.b"} | table}
 
 
+def thrift(idl: str = "struct S { 1: i32 id }", /, struct: str | None = None, **schema: Any) -> dict[str, Any]:
+    named = {} if struct is None else {"struct": struct}
+    return {"spec.parser": {"type": "thrift"}, "spec.schema": {"thrift": {"idl": idl, **named}, **schema}}
+
+
 ACCEPTED: list[dict[str, Any]] = [
     in_table(),
     in_table(name="lake.{topic}_{generation}", properties={"a": "b"}, create=False, commitInterval="5s"),
@@ -103,6 +108,10 @@ ACCEPTED: list[dict[str, Any]] = [
     plain(),
     plain("CiIKB3QucHJvdG8iDwoBTRIKCgJpZBgBIAEoA2IGcHJvdG8z\n", message="M"),
     plain(fields=[{"name": "id", "type": "int8"}, {"name": "extra", "type": "json"}], message="M"),
+    thrift(),
+    thrift("struct S { 1: i32 id } struct T { 1: S s }", struct="T"),
+    thrift(fields=[{"name": "id", "type": "decimal(9,2)"}]),
+    thrift() | {"spec.parser": {"type": "thrift", "thrift": {"protocol": "compact"}}},
     protobuf(fields=[{"name": "id", "type": "int8"}]),
     protobuf(message="shop.Order"),
     protobuf(protobuf="message M { required int64 id = 1; }"),
@@ -546,7 +555,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (rows(), "spec.schema.fields: has 0 entries; give at least 1"),
     (
         {"spec.parser": {"type": "json"}, "spec.schema": {}},
-        "spec.schema.fields: is missing, and so are avro, protobuf and",
+        "spec.schema.fields: is missing, and so are avro, protobuf, thrift and",
     ),
     (by_registry(version=0), "spec.schema.registry.version: 0 is neither latest nor the number of a version; write"),
     (by_registry(version="newest"), 'version: "newest" is neither latest nor the number of a version; write latest'),
@@ -641,6 +650,36 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         ),
         '"latest" has no meaning beside protobuf, which declares the columns; remove it',
     ),
+    (
+        rows({"name": "id", "type": "int8"}) | {"spec.parser": {"type": "thrift"}},
+        "spec.schema.thrift: is missing, and values of Thrift do not say by which schema they were written; write the",
+    ),
+    (thrift() | {"spec.parser": {"type": "json"}}, "spec.schema.thrift: has no meaning without parser thrift; name"),
+    (
+        thrift() | {"spec.parser": {"type": "json", "thrift": {}}},
+        "spec.parser.thrift: has no meaning without parser thrift; remove it",
+    ),
+    (
+        thrift() | {"spec.parser": {"type": "thrift", "thrift": {"protocol": "json"}}},
+        'spec.parser.thrift.protocol: "json" is not allowed here; write one of: binary, compact',
+    ),
+    (
+        thrift() | {"spec.parser": {"type": "thrift", "unknownFields": "refuse"}},
+        'spec.parser.unknownFields: "refuse" has no meaning: the schema of each value says which fields it has',
+    ),
+    (thrift("struct S { 1: S s }"), "spec.schema.thrift.idl: cannot be the columns: its field 's': S has itself in it"),
+    (thrift("struct S { }"), "cannot be the columns: it has no fields; correct it"),
+    (thrift("struct S { 1: uuid id }"), "cannot be the columns: its field 'id': it is a uuid; correct it"),
+    (thrift('include "a" struct S { }'), "it includes another file: put what it needs of that into this text"),
+    (thrift("struct S { 1: i32 a } struct T { }"), "so spec.schema.thrift.struct has to name one: S, T; correct it"),
+    (thrift(struct="T"), "cannot be the columns: it has no struct T"),
+    (thrift(struct="a.T"), "is not the name of a struct; write it as the IDL has it"),
+    (thrift("("), "is no text of Thrift's IDL with a struct; write the .thrift file as producers have it"),
+    (
+        thrift(fields=[{"name": "id", "type": "string"}]),
+        "cannot be the columns: id: it is i32 there, which cannot become string; correct it",
+    ),
+    (thrift(fields=[{"name": "no", "type": "int8"}]), "cannot be the columns: no: the struct S has no such field"),
     (plain("message M {}}"), "cannot be the columns: it has '}' where a message, an enum or an import is"),
     (plain("message M { }"), "cannot be the columns: it has no fields; correct it"),
     (plain("message M { optional M a = 1; }"), "cannot be the columns: its field 'a': M has itself in it"),

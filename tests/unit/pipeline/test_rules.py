@@ -18,9 +18,20 @@ from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.revision import resource_of, revision_of, under_rules
 from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.thrift_schema import ThriftSchema
 from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rules, rules_of
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records import avro_rows, line_rows, messagepack_rows, parsers, paths, protobuf_rows, rows, zones
+from logpersister.records import (
+    avro_rows,
+    line_rows,
+    messagepack_rows,
+    parsers,
+    paths,
+    protobuf_rows,
+    rows,
+    thrift_rows,
+    zones,
+)
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import HEADERS
 from logpersister.storage import names
@@ -49,6 +60,8 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     assert "rows:protobuf" in used(parser={"type": "protobuf"}, schema=avro)
     only = {"format:text": 1, "names": 1, "rows:messagepack": 1}
     assert used(parser={"type": "messagepack"}, schema=schema) == only
+    thrift = {"thrift": {"idl": "struct S { 1: i8 n }"}}
+    assert used(parser={"type": "thrift"}, schema=thrift) == {"format:text": 1, "names": 1, "rows:thrift": 1}
     assert used(output__partitionBy=[{"offset": {"every": 5}}]) == {"format:text": 1, "names": 1, "paths": 1}
     assert used(output__partitionBy=UTC) == {"format:text": 1, "names": 1, "paths": 1}
     zone = zones.zone_rules("Europe/Berlin")
@@ -347,6 +360,29 @@ def rows_of_protobuf() -> Iterable[bytes]:
     yield repr([one.to_pylist() for one in (parsed.refused.reasons, parsed.refused.fields)]).encode()
 
 
+def rows_of_thrift() -> Iterable[bytes]:
+    """The same of structs of Thrift, in both protocols."""
+    idl = """enum E { A, B } struct I { 1: required double x; 2: bool b = true }
+        struct R { 1: i32 i; 2: string a = "a"; 3: list<I> n; 4: map<E, i16> m; 5: set<binary> s; 6: E e = B }"""
+    schema = SchemaSpec(thrift=ThriftSchema(idl=idl, struct="R"))
+    binary = bytes.fromhex(
+        "08000100000005 0b00020000000178 0f00030c00000001 0400013ff8000000000000 02000200 00"
+        "0d000408060000000100000001 0007 0e00050b00000001 00000001ff 08000600000000 00"
+    )
+    compact = bytes.fromhex("150a 180178 191c 17000000000000f83f 12 00 1b0154 020e 1a18 01ff 1500 00")
+    protocol: Any
+    for protocol, good in (("binary", binary), ("compact", compact)):
+        values = [
+            b"",
+            good,
+            *(good[:place] + bytes([good[place] ^ 0x41]) + good[place + 1 :] for place in range(len(good))),
+        ]
+        parsed = thrift_rows.ThriftRows(schema, protocol).parse(batch_of([0] * len(values), values=values))
+        assert parsed.refused is not None
+        assert 1 not in parsed.refused.rows.tolist()
+        yield from said(parsed)
+
+
 @pytest.mark.parametrize(
     ("behaviour", "version", "known"),
     [
@@ -355,6 +391,7 @@ def rows_of_protobuf() -> Iterable[bytes]:
         (rows_of_a_schema, rows.RULES, (1, "fa04c81524e5")),
         (rows_of_avro, avro_rows.AVRO_RULES, (1, "76456a15622b")),
         (rows_of_protobuf, protobuf_rows.PROTOBUF_RULES, (1, "218930abf9aa")),
+        (rows_of_thrift, thrift_rows.THRIFT_RULES, (1, "d09ce7a0b64a")),
         (rows_of_messagepack, messagepack_rows.MESSAGEPACK_RULES, (1, "7dad080057c2")),
         (rows_of_csv, line_rows.CSV_RULES, (1, "bd26327f827f")),
         (rows_of_a_pattern, line_rows.REGEX_RULES, (1, "b936814716fe")),
@@ -384,6 +421,7 @@ def rows_of_protobuf() -> Iterable[bytes]:
         "rows",
         "avro",
         "protobuf",
+        "thrift",
         "messagepack",
         "csv",
         "regex",

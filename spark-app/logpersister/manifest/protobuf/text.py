@@ -26,7 +26,7 @@ from logpersister.manifest.protobuf.descriptors import (
     Value,
 )
 from logpersister.manifest.protobuf.errors import ProtobufError
-from logpersister.manifest.protobuf.tokens import Tokens
+from logpersister.manifest.tokens import Tokens
 
 MOST_NESTED: Final = 32
 """Messages in each other, as protoc has it."""
@@ -49,7 +49,7 @@ def read_text(text: str, name: str = "") -> FileOf:
 
 class _Reader:
     def __init__(self, text: str, name: str) -> None:
-        self._tokens = Tokens(text)
+        self._tokens = Tokens(text, ProtobufError)
         self._file = FileOf(name)
         self._depth = 0
 

@@ -1,4 +1,4 @@
-//! Any bytes as MessagePack, as a CSV record and as a text for a pattern, between two good values: those are stored as always.
+//! Any bytes as MessagePack, as Thrift in both protocols, as a CSV record and as a text for a pattern, between two good values: those are stored as always.
 
 #![no_main]
 
@@ -7,9 +7,12 @@ use std::sync::{Arc, LazyLock};
 use arrow_array::BinaryArray;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use libfuzzer_sys::fuzz_target;
-use logpersister_native::{CsvParser, CsvSyntax, MessagePackParser, RegexParser, Rows, UnknownFields};
+use logpersister_native::{CsvParser, CsvSyntax, MessagePackParser, RegexParser, Rows, ThriftParser, UnknownFields};
 
 const PACKED: &[u8] = b"\x83\xa1n\x07\xa1s\xa4text\xa1t\xd6\xff\x6b\x00\x00\x00";
+const BINARY: &[u8] = b"\x0a\0\x01\0\0\0\0\0\0\0\x07\x0b\0\x02\0\0\0\x04text\0";
+const COMPACT: &[u8] = b"\x16\x0e\x18\x04text\0";
+const PLAN: &str = r#"[{"number": 1, "kind": "i64"}, {"number": 2, "kind": "string"}, {"number": 3, "kind": "string"}]"#;
 const LINE: &[u8] = b"7,text,2026-11-24T05:00:00Z";
 
 static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
@@ -21,6 +24,8 @@ static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
 });
 static MESSAGEPACK: LazyLock<MessagePackParser> =
     LazyLock::new(|| MessagePackParser::new(SCHEMA.clone(), UnknownFields::Drop).unwrap());
+static THRIFT: LazyLock<[ThriftParser; 2]> =
+    LazyLock::new(|| [false, true].map(|is_compact| ThriftParser::new(SCHEMA.clone(), PLAN, is_compact).unwrap()));
 static CSV: LazyLock<CsvParser> = LazyLock::new(|| {
     let syntax = CsvSyntax { delimiter: b',', quote: Some(b'"'), escape: Some(b'\\'), null: Vec::new() };
     CsvParser::new(SCHEMA.clone(), syntax, &["n", "s", "t"].map(String::from)).unwrap()
@@ -41,6 +46,9 @@ fn check(rows: &Rows) {
 
 fuzz_target!(|input: &[u8]| {
     check(&MESSAGEPACK.parse(&BinaryArray::from_iter_values([PACKED, input, PACKED])).unwrap());
+    for (parser, good) in THRIFT.iter().zip([BINARY, COMPACT]) {
+        check(&parser.parse(&BinaryArray::from_iter_values([good, input, good])).unwrap());
+    }
     let lines = BinaryArray::from_iter_values([LINE, input, LINE]);
     check(&CSV.parse(&lines).unwrap());
     check(&REGEX.parse(&lines).unwrap());

@@ -21,6 +21,11 @@ class MessagePackParser:
     def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray]: ...
 
 @final
+class ThriftParser:
+    def __new__(cls, schema: pa.Schema, *, plan: str, protocol: Literal["binary", "compact"]) -> ThriftParser: ...
+    def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray]: ...
+
+@final
 class CsvParser:
     def __new__(
         cls, schema: pa.Schema, *, names: Sequence[str], delimiter: str, quote: str, escape: str, null: str

@@ -1,5 +1,5 @@
-//! Values of records to typed rows: JSON objects by a schema, Avro and protobuf by two of them, MessagePack, CSV, what a
-//! pattern finds in texts, straight into Arrow columns.
+//! Values of records to typed rows: JSON objects by a schema, Avro and protobuf by two of them, Thrift, MessagePack, CSV,
+//! what a pattern finds in texts, straight into Arrow columns.
 //!
 //! Each value is judged by itself: a refused one leaves nothing behind. When a value is judged or stored otherwise than
 //! before, `RULES` in `records/rows.py` (JSON), or `RULES` of its own of another parser beside it, must be raised.
@@ -21,6 +21,7 @@ mod regex;
 mod row;
 mod target;
 mod text;
+mod thrift;
 mod time;
 
 use arrow_array::{BinaryArray, RecordBatch, StringArray, UInt8Array};
@@ -37,6 +38,7 @@ use nested::StructColumn;
 pub use protobuf::ProtobufParser;
 use reader::{MOST_NESTED, Reader};
 pub use reason::{REASONS, Refusal};
+pub use thrift::ThriftParser;
 
 /// What becomes of a field that the schema does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

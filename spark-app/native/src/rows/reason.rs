@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Fields};
 
 /// What each code of [`Refusal`] is called; 0 stands for a row that was accepted.
-pub const REASONS: [&str; 22] = [
+pub const REASONS: [&str; 23] = [
     "accepted",
     "null",
     "not_utf8",
@@ -26,6 +26,7 @@ pub const REASONS: [&str; 22] = [
     "too_few_columns",
     "too_many_columns",
     "no_match",
+    "not_thrift",
 ];
 
 /// Why a value is no row; the numbers are positions in [`REASONS`].
@@ -65,6 +66,8 @@ pub enum Refusal {
     TooManyColumns = 20,
     /// A text that the pattern does not match.
     NoMatch = 21,
+    /// Bytes that are not one Thrift struct.
+    NotThrift = 22,
 }
 
 /// One step from a value to a value in it.

@@ -12,6 +12,7 @@ mod numbers;
 mod protobuf;
 mod reasons;
 mod texts;
+mod thrift;
 mod times;
 mod values;
 

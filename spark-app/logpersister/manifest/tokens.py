@@ -1,35 +1,42 @@
-"""Words of a `.proto` text (protobuf.dev/reference/protobuf/proto3-spec, proto2-spec, edition-2023-spec)."""
+"""Words of schemas: `.proto` texts and Thrift's IDL.
+
+Sources: protobuf.dev/reference/protobuf (proto2-spec, proto3-spec, edition-2023-spec), thrift.apache.org/docs/idl.
+"""
 
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from logpersister.manifest.protobuf.errors import ProtobufError
-
-_TOKEN: Final = re.compile(
-    r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)
+_WORD: Final = r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/{comment})
     |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
     |(?P<number>0[xX][0-9A-Fa-f]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     |(?P<open>/\*)
     |(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
-    |(?P<sign>[^\s"'])""",
-    re.ASCII | re.VERBOSE | re.DOTALL,
-)
+    |(?P<sign>[^\s"'])"""
+_FLAGS: Final = re.ASCII | re.VERBOSE | re.DOTALL
 _BRACKETS: Final[Mapping[str, str]] = {"{": "}", "[": "]", "(": ")", "<": ">"}
 
 
 class Tokens:
     """A text being read, word by word."""
 
-    def __init__(self, text: str) -> None:
-        """Raise ProtobufError where a text or a comment is not closed."""
+    def __init__(self, text: str, problem: type[ValueError], *, comment: str = "") -> None:
+        """Find the words.
+
+        Args:
+            text: what is read.
+            problem: raised for what is wrong with it, here for a text or a comment that is not closed.
+            comment: a sign with which a comment up to the end of its line may begin, too.
+        """
+        word = re.compile(_WORD.replace("{comment}", rf"|[{comment}][^\n]*" if comment else ""), _FLAGS)
+        self._problem = problem
         self._words: list[tuple[str, str, int]] = []
         position = 0
         while position < len(text):
-            found = _TOKEN.match(text, position)
+            found = word.match(text, position)
             if found is None or found.lastgroup == "open":
                 line, what = text.count("\n", 0, position) + 1, "text" if found is None else "comment"
-                raise ProtobufError(f"its line {line} has a {what} without an end")
+                raise self._problem(f"its line {line} has a {what} without an end")
             if found.lastgroup != "space":
                 self._words.append((str(found.lastgroup), found[0], position))
             position = found.end()
@@ -48,7 +55,7 @@ class Tokens:
     def take(self) -> str:
         """Go behind the next word, and return it."""
         if self.at_end:
-            raise ProtobufError("it ends too early")
+            raise self._problem("it ends too early")
         self._next += 1
         return self._words[self._next - 1][1]
 
@@ -100,9 +107,9 @@ class Tokens:
             self._next += 1
 
     def value(self) -> list[str]:
-        """Return the words of an option's value."""
+        """Return the words of a value: one, those of a text or a number, or all up to the bracket that closes it."""
         found = [self.take()]
-        if found[0] in ("{", "<"):
+        if found[0] in _BRACKETS:
             self._brackets(found)
         elif found[0] in ("-", "+"):
             found.append(self.take())
@@ -139,13 +146,13 @@ class Tokens:
             if not self.follows(";"):
                 statement()
 
-    def error(self, expected: str) -> ProtobufError:
+    def error(self, expected: str) -> ValueError:
         """Return that something else was expected than what comes next. Says nothing of the text but a word of it."""
         if self.at_end:
-            return ProtobufError("it ends too early")
+            return self._problem("it ends too early")
         _, word, position = self._words[self._next]
         line = self._text.count("\n", 0, position) + 1
-        return ProtobufError(f"its line {line} has {word[:32]!r} where {expected} is expected")
+        return self._problem(f"its line {line} has {word[:32]!r} where {expected} is expected")
 
     def _of_kind(self, kind: str, told: str) -> str:
         if self.at_end or self._words[self._next][0] != kind:

@@ -1,0 +1,72 @@
+"""Columns as schemas of Avro, protobuf and Thrift declare them, checked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from logpersister.manifest import avro_columns
+from logpersister.manifest.avro_columns import AvroTextError
+from logpersister.manifest.problems import refuse
+from logpersister.manifest.protobuf import columns as protobuf_columns
+from logpersister.manifest.protobuf.errors import ProtobufError
+from logpersister.manifest.thrift import columns as thrift_columns
+from logpersister.manifest.thrift.errors import ThriftError
+from logpersister.manifest.types import MOST_COLUMNS, Member, leaves
+from logpersister.manifest.written_column import WrittenColumn
+
+NO_AVRO = "cannot be the columns"
+"""How every refusal of a schema of Avro, protobuf or Thrift begins."""
+OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields"
+
+Notation = Literal["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Member):
+    """A column of the rows, wherever it is declared."""
+
+    format: Notation | None = None
+    """Notation of its timestamps; None: `rfc3339`."""
+
+
+@lru_cache(maxsize=64)
+def columns_by(avro: str) -> tuple[Column, ...]:
+    """Return the columns that an Avro schema declares. Raises `RefusedError`."""
+    try:
+        return _checked(avro_columns.columns_of(avro, as_reader=True))
+    except AvroTextError as error:
+        raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
+
+
+@lru_cache(maxsize=64)
+def columns_by_message(protobuf: str, message: str | None) -> tuple[Column, ...]:
+    """Return the columns that a message of protobuf declares. Raises `RefusedError`."""
+    try:
+        return _checked(protobuf_columns.columns_of(protobuf, message, as_reader=True))
+    except ProtobufError as error:
+        raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
+
+
+@lru_cache(maxsize=64)
+def columns_by_struct(idl: str, struct: str | None) -> tuple[Column, ...]:
+    """Return the columns that a struct of Thrift declares. Raises `RefusedError`."""
+    try:
+        return _checked(thrift_columns.columns_of(idl, struct))
+    except ThriftError as error:
+        raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
+
+
+def _checked(found: Sequence[WrittenColumn]) -> tuple[Column, ...]:
+    columns: list[Column] = []
+    for one in found:
+        if one.type is None:
+            raise refuse(f"{NO_AVRO}: its field {one.name[:64]!r}: {one.remark}", OTHER_COLUMNS)
+        if one.name.lower() in (before.name.lower() for before in columns):
+            raise refuse(f"{NO_AVRO}: it has the field {one.name!r} twice; case does not count", OTHER_COLUMNS)
+        columns.append(Column(one.name, one.type, one.required, one.default, one.aliases))
+    if not columns:
+        raise refuse(f"{NO_AVRO}: it has no fields", OTHER_COLUMNS)
+    if sum(1 for one in columns for _ in leaves(one.type)) > MOST_COLUMNS:
+        raise refuse(f"{NO_AVRO}: it has more than {MOST_COLUMNS} columns at all depths together", OTHER_COLUMNS)
+    return tuple(columns)

@@ -1,0 +1,110 @@
+"""From a struct of Thrift to columns that fit all that it can hold. Pure; docs/schemas.md has the table."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from logpersister.manifest.avro_columns import LONGEST_NAME, MOST_TYPES
+from logpersister.manifest.thrift.errors import ThriftError
+from logpersister.manifest.thrift.schema import Field, Kind, Schema, read_schema
+from logpersister.manifest.types import (
+    KAFKA_PREFIX,
+    MOST_COLUMNS,
+    MOST_NESTED,
+    NAME,
+    Binary,
+    ListOf,
+    MapOf,
+    Member,
+    Plain,
+    Struct,
+    Type,
+)
+from logpersister.manifest.written_column import WrittenColumn
+
+KEYS: Final = frozenset({"bool", "i8", "i16", "i32", "i64", "string", "binary", "enum"})
+"""Kinds that keys of maps become texts of."""
+_TYPES: Final[Mapping[str, Type]] = {
+    "bool": Plain("bool"),
+    "i8": Plain("int8"),
+    "i16": Plain("int16"),
+    "i32": Plain("int32"),
+    "i64": Plain("int64"),
+    "double": Plain("float64"),
+    "string": Plain("string"),
+    "binary": Binary(),
+    "enum": Plain("string"),
+}
+
+
+_MOST: Final = f"it has more than {MOST_COLUMNS} columns at all depths together"
+
+
+class _NoColumnError(Exception):
+    """A type that cannot be a column, and why."""
+
+
+def columns_of(idl: str, struct: str | None) -> list[WrittenColumn]:
+    """Return a column for each field of a struct. Raises ThriftError.
+
+    Args:
+        idl: the schema, as `read_schema` takes it.
+        struct: its name; None: the only one.
+    """
+    schema = read_schema(idl)
+    types = _Types(schema)
+    name = schema.struct(struct)
+    if len(schema.structs[name]) > MOST_COLUMNS:
+        raise ThriftError(_MOST)
+    return [types.column(one, name) for one in schema.structs[name]]
+
+
+class _Types:
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._made = 0
+
+    def column(self, one: Field, struct: str) -> WrittenColumn:
+        if re.fullmatch(NAME, one.name, re.ASCII) is None or len(one.name) > LONGEST_NAME:
+            return WrittenColumn(one.name, None, "a column cannot have this name")
+        if one.name.lower().startswith(KAFKA_PREFIX):
+            return WrittenColumn(one.name, None, f"{KAFKA_PREFIX} is for Kafka's own fields")
+        self._made = 0
+        try:
+            found = self._value(one.kind, 1, (struct,))
+        except _NoColumnError as error:
+            return WrittenColumn(one.name, None, str(error))
+        return WrittenColumn(one.name, found, str(one.kind), one.requirement == "required")
+
+    def _value(self, kind: Kind, depth: int, above: tuple[str, ...]) -> Type:
+        if depth > MOST_NESTED:
+            raise _NoColumnError(f"it is nested more than {MOST_NESTED} deep")
+        self._made += 1
+        if self._made > MOST_TYPES:  # a few structs that name each other can stand for any number
+            raise _NoColumnError(_MOST)
+        match kind.word:
+            case "struct":
+                return self._struct(kind.of, depth, above)
+            case "list" | "set":
+                return ListOf(self._value(kind.inner[0], depth + 1, above), required=True)
+            case "map":
+                key, value = kind.inner
+                if key.word not in KEYS:
+                    raise _NoColumnError(f"it is a map whose keys are {key}, which cannot become texts")
+                return MapOf(self._value(value, depth + 1, above), required=True)
+            case word if word in _TYPES:
+                return _TYPES[word]
+        raise _NoColumnError(f"it is a {kind}")
+
+    def _struct(self, name: str, depth: int, above: tuple[str, ...]) -> Type:
+        if name in above:
+            raise _NoColumnError(f"{name} has itself in it")
+        members: dict[str, Member] = {}
+        for one in self._schema.structs[name]:
+            if one.name.lower() in members:
+                raise _NoColumnError(f"its field {one.name} differs from another one in case only")
+            found = self._value(one.kind, depth + 1, (*above, name))
+            members[one.name.lower()] = Member(one.name, found, one.requirement == "required")
+        if not members:
+            raise _NoColumnError(f"{name} has no fields")
+        return Struct(tuple(members.values()))
