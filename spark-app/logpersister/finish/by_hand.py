@@ -3,7 +3,7 @@
 Members may work beside it: whoever is second changes nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -57,26 +57,47 @@ def judge(
     """
     done, over = folders.finished_to(), folders.over_to()
     after = done if since is None else since
-    found = existing_folders(folders.store, folders.topic, folders.layout, after=after, until=until or 1 << 62)
-    if not found:
-        return []
     positions = folders.positions()
-    judged = [_judged(folders, folder, positions, done, over, dry_run=dry_run) for folder in found]
+    found = existing_folders(folders.store, folders.topic, folders.layout, after=after, until=until or 1 << 62)
+    over_now = {folder.end for folder in found if folder.end <= over and (done is None or folder.end > done)}
+    waits = _waits(folders, positions, over_now)
+    judged = [_judged(folders, folder, positions, done, over, waits, dry_run=dry_run) for folder in found]
     finished = [one.folder.end for one in judged if one.state is State.NOW]
     if finished and not dry_run and (since is None or since <= (done if done is not None else -1)):
         folders.finish_to(max(finished))
     return judged
 
 
+def _waits(folders: TopicFolders, positions: Positions, ends: Collection[int]) -> dict[int, Mapping[int, str]]:
+    """Return why folders wait, by their ends; those that are missing do not.
+
+    The last ones are asked about first: who has passed an instant has passed all before it, also where that was not so
+    a moment ago. Otherwise a record that comes meanwhile would finish a folder, and leave an earlier one behind.
+    """
+    waits: dict[int, Mapping[int, str]] = {}
+    for end in sorted(ends, reverse=True):
+        reasons = folders.waits(positions, end)
+        if not reasons:
+            break
+        waits[end] = reasons
+    return waits
+
+
 def _judged(
-    folders: TopicFolders, folder: TimeFolder, positions: Positions, done: int | None, over: int, *, dry_run: bool
+    folders: TopicFolders,
+    folder: TimeFolder,
+    positions: Positions,
+    done: int | None,
+    over: int,
+    waits: Mapping[int, Mapping[int, str]],
+    *,
+    dry_run: bool,
 ) -> Judged:
     late = done is not None and folder.end <= done
     if not late and folder.end > over:
         return Judged(folder, State.OPEN, reason=f"until {at(folder.end + folders.lateness_ms)} by the clock")
-    reasons = {} if late else folders.waits(positions, folder.end)
-    if reasons:
-        return Judged(folder, State.WAITS, reasons)
+    if folder.end in waits:
+        return Judged(folder, State.WAITS, waits[folder.end])
     if dry_run:
         return Judged(folder, State.FINISHED if late else State.NOW)
     published = folders.publish(folder, positions, late=late)

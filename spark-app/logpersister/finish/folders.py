@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from logpersister.finish.positions import Positions
 from logpersister.records.time_folders import TimeFolder, TimeFolders
@@ -13,20 +14,24 @@ from logpersister.storage.store import ListedObject, ObjectStore
 
 
 def existing_folders(
-    store: ObjectStore, topic: str, layout: TimeFolders, *, after: int | None, until: int
+    store: ObjectStore, topic: str, layout: TimeFolders, *, after: int | None, until: int, most: int | None = None
 ) -> list[TimeFolder]:
     """Return the folders that end in ``(after, until]`` (milliseconds since the epoch), oldest first.
 
-    One listing for each folder above them that may have one, by the date in its name. Raises StorageError.
+    One listing for each folder above them that may have one, by the date in its name. Where no levels stand above,
+    names are in the order of time, and no more than the oldest `most` are looked for. Raises StorageError.
     """
-    found = _below(store, names.topic_prefix(store.prefix, topic), "", layout, after, until)
-    return sorted(one for one in found if (after is None or one.end > after) and one.end <= until)
+    below = _below(store, names.topic_prefix(store.prefix, topic), "", layout, after, until)
+    found = (one for one in below if (after is None or one.end > after) and one.end <= until)
+    return sorted(islice(found, most) if layout.above == 0 else found)
 
 
 def _below(
     store: ObjectStore, root: str, path: str, layout: TimeFolders, after: int | None, until: int
 ) -> Iterator[TimeFolder]:
-    for key in store.folders(f"{root}{path}/" if path else root):
+    at_dates = (path.count("/") + 1 if path else 0) == layout.above
+    behind = layout.before_all(after) if at_dates and after is not None else ""
+    for key in store.folders(f"{root}{path}/" if path else root, behind=behind):
         inner = key.removeprefix(root).rstrip("/")
         if not layout.may_hold(inner, after, until):
             continue

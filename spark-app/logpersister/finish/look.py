@@ -120,10 +120,11 @@ class TopicFolders:
         Raises StorageError, ForeignObjectError, OvertakenError, NotKnownError, KafkaError.
         """
         done, over = self.finished_to(), self.over_to()
-        folders = existing_folders(self.store, self.topic, self.layout, after=done, until=over)
-        if not folders and not arrivals:
+        if not arrivals and not self._folders(done, over, most=1):
             return Look(settled_to=over)
         look, positions = Look(), self.positions()
+        # Listed after that: what was stored by then has its folder, and is not late.
+        folders = self._folders(done, over, most=MOST_FOLDERS + 1)
         reasons: dict[int, str] = {}
         ends = sorted({folder.end for folder in folders})
         passed = last_passed(ends, lambda end: self._has_passed(positions, end, reasons))
@@ -135,8 +136,10 @@ class TopicFolders:
             done = due[-1].end
             self.finish_to(done)
         left = folders[len(due) :]
-        if not left:
+        if not left and len(folders) <= MOST_FOLDERS:
             look.settled_to = over
+        elif not left:
+            look.more = True  # perhaps not all were listed
         elif not look.more:
             look.waiting, look.reason = left[0], reasons.get(left[0].end, "")
         self._take_in(arrivals, positions, done, look)
@@ -175,6 +178,9 @@ class TopicFolders:
         if waits:
             reasons[end] = in_words(waits)
         return not waits
+
+    def _folders(self, after: int | None, until: int, *, most: int) -> list[TimeFolder]:
+        return existing_folders(self.store, self.topic, self.layout, after=after, until=until, most=most)
 
     def _publish(self, folder: TimeFolder, positions: Positions, *, late: bool) -> Finished:
         return Finished(folder, self.publish(folder, positions, late=late))

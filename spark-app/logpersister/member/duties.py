@@ -51,10 +51,11 @@ class Duty(Protocol):
     def concerns(self, topic: str) -> bool:
         """Whether there is such work for a topic; asked often, so it must not do I/O."""
 
-    def perform(self, topic: str) -> float:
-        """Do what can be done for a topic now; return the seconds until there may be more.
+    def perform(self, topic: str, *, last: bool) -> float:
+        """Do what can be done for a topic now; return the seconds until there may be more, 0 where there is.
 
-        Each request must have a deadline. Whatever is raised counts as a failure, and the topic is tried again later.
+        `last`: the member leaves, so what was read a moment ago is read again. Each request must have a deadline.
+        Whatever is raised counts as a failure, and the topic is tried again later.
         """
 
     def forget(self, topic: str) -> None:
@@ -119,7 +120,9 @@ class DutyThread:
             return False
         self._update_topics()
         for topic, state in sorted(self._topics.items()):
-            self._perform(topic, state)
+            self._perform(topic, state, last=True)
+            while not state.failures and state.due <= self._clock():
+                self._perform(topic, state, last=True)
         self._listener.duty(self._report())
         return not any(state.failures for state in self._topics.values())
 
@@ -144,10 +147,10 @@ class DutyThread:
         for topic in ours - self._topics.keys():
             self._topics[topic] = _Topic(self._clock())
 
-    def _perform(self, topic: str, state: _Topic) -> None:
+    def _perform(self, topic: str, state: _Topic, *, last: bool = False) -> None:
         started = self._clock()
         try:
-            pause = self._duty.perform(topic) * self._jitter()
+            pause = self._duty.perform(topic, last=last) * self._jitter()
         except Exception as error:
             state.failures += 1
             state.message = str(error) or type(error).__name__

@@ -67,13 +67,14 @@ class FinishDuty:
     def concerns(self, topic: str) -> bool:
         return self._folders_of(topic) is not None
 
-    def perform(self, topic: str) -> float:
+    def perform(self, topic: str, *, last: bool = False) -> float:
+        if last:
+            self._arrivals_at = float("-inf")
         folders, arrivals = self._folders_of(topic), self._arrivals_of(topic)
         if folders is None or (not arrivals and self._settled.get(topic, -1) >= folders.over_to()):
             return self._seconds
         look = folders.look(arrivals)
-        if arrivals:
-            self._arrivals_at = float("-inf")  # some are deleted now
+        self._arrivals.pop(topic, None)  # some are deleted now; the next listing is soon
         if look.settled_to is not None:
             self._settled[topic] = look.settled_to
         self._tell(topic, look)

@@ -19,6 +19,8 @@ from logpersister.records.zones import SECONDS_PER_DAY, day_offsets
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MS = SECONDS_PER_DAY * 1000
+_FIRST_YEAR, _LAST_YEAR = 1969, 9998
+"""That a record can have (`records.paths`), up to a day. Others may have folders of years that no time zone knows."""
 _COMPONENT = (r"(\d{4}-\d{2}-\d{2})", r"(\d{2})", r"(\d{2})")
 
 
@@ -44,6 +46,8 @@ class TimeFolders:
     """One for each level by date; their groups together are the components of a time."""
     field: tuple[str, ...]
     """Whose time it is; empty: the record's."""
+    first_prefix: str
+    """What the names of the first level by date begin with."""
 
     @property
     def depth(self) -> int:
@@ -83,6 +87,15 @@ class TimeFolders:
         ends_too_early = after is not None and over_at(day + _DAY_MS, self.timezone) <= after
         return not ends_too_early and over_at(day, self.timezone) < until
 
+    def before_all(self, after: int) -> str:
+        """Return a name before those of all folders of the first level that may hold one which ends behind an instant.
+
+        Names of dates are in the order of time. Three days: zones differ by one, and listings in whether they begin
+        with the name that they are told.
+        """
+        date = _EPOCH + timedelta(days=max(0, after // _DAY_MS - 3))
+        return f"{self.first_prefix}{date:%Y-%m-%d}"
+
     def last_end(self, instant: int) -> int:
         """Return when the last folder was over of those that are over at an instant (milliseconds since the epoch)."""
         size, end = self.granularity.milliseconds, instant
@@ -107,7 +120,7 @@ def time_folders(rules: Sequence[PartitionRule]) -> TimeFolders | None:
         patterns.append(re.compile(re.escape(level.prefix) + components, re.ASCII))
         said = level.granularity.components
     granularity = step.levels[-1].granularity
-    return TimeFolders(step.timezone, granularity, dates[0], tuple(patterns), step.field)
+    return TimeFolders(step.timezone, granularity, dates[0], tuple(patterns), step.field, step.levels[0].prefix)
 
 
 @lru_cache(maxsize=4096)
@@ -135,10 +148,12 @@ def _offset(instant: int, timezone: str) -> int:
 
 
 def _local(components: Sequence[str]) -> int | None:
-    """Return the time on the wall that the components of a path say; None: no calendar has it."""
+    """Return the time on the wall that the components of a path say; None: no record has it, or no calendar."""
     try:
         date = datetime.strptime(components[0], "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
+        return None
+    if not _FIRST_YEAR <= date.year <= _LAST_YEAR:
         return None
     hour, minute = (int(one) for one in [*components[1:], "0", "0"][:2])
     if hour > 23 or minute > 59:

@@ -244,11 +244,15 @@ class ObjectStore:
             if name is not None:
                 yield name, listed
 
-    def folders(self, prefix: str) -> Iterator[str]:
-        """Yield the folders in the folder `prefix`, all of which end with a slash, in the order of names."""
+    def folders(self, prefix: str, *, behind: str = "") -> Iterator[str]:
+        """Yield the folders in the folder `prefix`, all of which end with a slash, in the order of names.
+
+        Only those behind the name `behind`, if it is given.
+        """
+        arguments: dict[str, Any] = {"StartAfter": prefix + behind} if behind else {}
         with self._connection.doing("listing folders", prefix) as client:
             pages = client.get_paginator("list_objects_v2").paginate(
-                Bucket=self.storage.bucket, Prefix=prefix, Delimiter="/"
+                Bucket=self.storage.bucket, Prefix=prefix, Delimiter="/", **arguments
             )
             for page in pages:
                 for item in page.get("CommonPrefixes", ()):

@@ -87,7 +87,7 @@ class TableDuty:
     def concerns(self, topic: str) -> bool:  # noqa: ARG002 - a table is of all topics of a group
         return True
 
-    def perform(self, topic: str) -> float:
+    def perform(self, topic: str, *, last: bool = False) -> float:  # noqa: ARG002 - all is read each time
         """Append what is committed; return the seconds until the next snapshot. Raises `TableError`, StorageError."""
         conflicts = 0
         while True:

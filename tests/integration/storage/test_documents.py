@@ -258,6 +258,15 @@ def test_documents_are_replaced_only_by_who_has_read_them(store: ObjectStore, s3
     assert read(s3, bucket, "raw/_SUCCESS") == b""
 
 
+def test_folders_behind_a_name(store: ObjectStore, s3: "S3Client", bucket: str) -> None:
+    for path in ("a", "b/c", "b/d", "c"):
+        s3.put_object(Bucket=bucket, Key=f"raw/clicks/{path}/x", Body=b"")
+    s3.put_object(Bucket=bucket, Key="raw/clicks/a_file", Body=b"")
+    assert list(store.folders("raw/clicks/")) == ["raw/clicks/a/", "raw/clicks/b/", "raw/clicks/c/"]
+    assert list(store.folders("raw/clicks/", behind="aa")) == ["raw/clicks/b/", "raw/clicks/c/"]
+    assert list(store.folders("raw/clicks/", behind="c~")) == []
+
+
 def test_notes_of_finished_folders(store: ObjectStore, s3: "S3Client", bucket: str) -> None:
     assert finished_to(store, GROUP, "clicks") is None
     for instant in (1000, 2000, 1500):  # the last one is of a process that has slept

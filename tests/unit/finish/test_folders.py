@@ -58,6 +58,13 @@ def test_days_that_cannot_have_one_are_not_listed() -> None:
     assert store.listings == 2, "days, and the hours of one"
 
 
+def test_others_folders_of_years_that_no_time_zone_knows_are_no_folders_by_time() -> None:
+    """They stand before all others, or behind them: hive's sentinel for "none"."""
+    store = bucket(hour(0), "dt=9999-12-31/hr=00", "dt=0001-01-01/hr=00")
+    for after in (None, MIDNIGHT_MS):
+        assert found(store, layout(*RULES), after=after) == [hour(0)]
+
+
 def test_what_counts_in_a_folder() -> None:
     """Committed objects of the group: of the generation of the register, of lower ones, and of a topic that is gone."""
     store, path = FakeStore(), hour(0)

@@ -1,14 +1,14 @@
 """Which folders are finished when: partitions, idleness, late records, other processes; in a world in memory."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
 
 import pytest
 
 from logpersister.finish.by_hand import State, judge
-from logpersister.finish.positions import NotKnownError
+from logpersister.finish.positions import NotKnownError, Positions
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import Range, TopicPartition
 from tests.unit.finish.world import HOUR_MS, MIDNIGHT_MS, TOPIC, World, hour
@@ -252,6 +252,38 @@ def test_nothing_is_asked_when_nothing_is_left(monkeypatch: pytest.MonkeyPatch) 
     assert world.store.listings - before <= 3, "arrivals, days, hours of one day"
 
 
+def test_a_look_at_a_long_backlog_lists_no_more_than_it_finishes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("logpersister.finish.look.MOST_FOLDERS", 4)
+    world = World()
+    world.produce(0, *range(24 * 50), 24 * 60)
+    world.store_range(0)
+    world.at(24 * 60)
+    for look in range(1, 30):
+        before = world.store.listings
+        assert world.look().more
+        assert world.store.listings - before <= 10, "the notes, then twice the days and hours of at most two; 4 folders"
+        assert len(world.finished()) == 4 * look
+
+
+def test_a_folder_that_comes_while_one_looks_is_not_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backlog: it is stored and committed between the listing of folders and the question how far partitions are."""
+    world = World()
+    world.at(50)
+    world.produce(0, 5, 3, 7)
+    world.store_range(0, 1)
+    positions = world.finisher.positions
+
+    def slowly() -> Positions:
+        world.store_range(0)
+        return positions()
+
+    monkeypatch.setattr(world.finisher, "positions", slowly)
+    look = world.look()
+    assert [one.folder.path for one in look.finished] == [hour(3), hour(5)]
+    world.look()
+    assert world.content(hour(3))["lateRecords"] == 0
+
+
 def test_a_generation_that_replays_adds_its_objects() -> None:
     world = World()
     world.produce(0, 0.5, 2)
@@ -406,6 +438,26 @@ def test_by_hand_with_reasons() -> None:
     states = [one.state for one in judge(world.new_finisher(assume_idle=True))]
     assert (states, world.finished()) == ([State.NOW, State.NOW, State.OPEN], [hour(0), hour(1)])
     assert [one.state for one in judge(world.finisher)] == [State.OPEN]
+
+
+def test_by_hand_no_folder_is_left_behind_when_a_record_comes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Partition 1 has no record yet when the first folder is judged, and one of two o'clock a moment later."""
+    world = World(partitions=2)
+    world.produce(0, 0.5, 1.5, 3)
+    world.store_range(0)
+    world.at(3)
+    waits = world.finisher.waits
+
+    def then_a_record_comes(positions: Positions, end: int) -> Mapping[int, str]:
+        found = waits(positions, end)
+        if not world.partitions[1].times:
+            world.produce(1, 2.5)
+        return found
+
+    monkeypatch.setattr(world.finisher, "waits", then_a_record_comes)
+    judge(world.finisher)
+    world.look()
+    assert world.finished() == [hour(0), hour(1)]
 
 
 def test_by_hand_for_a_span_that_is_finished() -> None:

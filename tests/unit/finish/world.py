@@ -59,10 +59,10 @@ class FakeStore:
                 facts = self.objects.get(key)
                 yield ListedObject(key, 0 if facts is None else 10 * facts.records, MIDNIGHT)
 
-    def folders(self, prefix: str) -> Iterator[str]:
+    def folders(self, prefix: str, *, behind: str = "") -> Iterator[str]:
         self.listings += 1
         inner = {key.removeprefix(prefix) for key in [*self.objects, *self.documents] if key.startswith(prefix)}
-        yield from sorted({f"{prefix}{key.partition('/')[0]}/" for key in inner if "/" in key})
+        yield from sorted({f"{prefix}{key.partition('/')[0]}/" for key in inner if "/" in key and key > behind})
 
     def facts(self, key: str) -> ObjectFacts | None:
         return self.objects.get(key)

@@ -44,6 +44,8 @@ class World:
         self.failing: set[str] = set()
         self.seconds = 0.0
         self.meanwhile: Callable[[], None] = lambda: None
+        self.more = 0
+        """How often there is more to be done at once."""
         self.thread = DutyThread(
             self, lambda: self.owned, self.recorder, clock=lambda: self.time, now=lambda: NOON, jitter=lambda: 1.0
         )
@@ -51,13 +53,14 @@ class World:
     def concerns(self, topic: str) -> bool:
         return not topic.startswith("other")
 
-    def perform(self, topic: str) -> float:
-        self.done.append(topic)
+    def perform(self, topic: str, *, last: bool) -> float:
+        self.done.append(topic + "!" * last)
         self.time += self.seconds
         self.meanwhile()
         if topic in self.failing:
             raise OSError(f"{topic}: the catalog is away")
-        return PAUSE
+        self.more -= 1
+        return PAUSE if self.more < 0 else 0.0
 
     def forget(self, topic: str) -> None:
         self.forgotten.append(topic)
@@ -180,10 +183,17 @@ def test_the_last_time_each_topic_s_turn_comes_due_or_not() -> None:
     world = World(CLICKS, VIEWS)
     assert world.after(0) == ["clicks", "views"]
     assert world.thread.once_more()
-    assert world.done == ["clicks", "views"] * 2
+    assert world.done == ["clicks", "views", "clicks!", "views!"]
     world.failing = {"views"}
     assert not world.thread.once_more()
-    assert (world.done, world.recorder.reports[-1].failing) == (["clicks", "views"] * 3, 1)
+    assert (world.done[4:], world.recorder.reports[-1].failing) == (["clicks!", "views!"], 1)
+
+
+def test_the_last_time_goes_on_while_there_is_more() -> None:
+    world = World(CLICKS, VIEWS)
+    world.more = 2
+    assert world.thread.once_more()
+    assert world.done == ["clicks!", "clicks!", "clicks!", "views!"]
 
 
 def test_a_member_that_leaves_ends_the_threads_first() -> None:

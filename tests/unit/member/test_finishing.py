@@ -57,9 +57,9 @@ class Member:
             now=lambda: self.world.seconds,
         )
 
-    def perform(self, hours: float) -> float:
+    def perform(self, hours: float, *, last: bool = False) -> float:
         self.world.at(hours)
-        return self.duty.perform(TOPIC)
+        return self.duty.perform(TOPIC, last=last)
 
 
 def test_it_concerns_topics_with_folders_by_time() -> None:
@@ -116,6 +116,29 @@ def test_arrivals_are_listed_once_for_all_topics(monkeypatch: pytest.MonkeyPatch
     assert member.world.store.listings == before
     member.perform(0.2)
     assert member.world.store.listings > before
+
+
+def test_arrivals_of_one_topic_are_no_reason_to_list_those_of_all_again() -> None:
+    member = Member()
+    member.world.at(5)
+    member.world.produce(0, 0.5)
+    member.world.store_range(0)
+    assert member.world.arrivals() == 1
+    member.perform(5)
+    before = member.world.store.listings
+    member.duty.perform("other")
+    assert member.world.store.listings == before
+
+
+def test_a_member_that_leaves_looks_whatever_it_has_seen_a_moment_ago() -> None:
+    member = Member()
+    member.perform(5)
+    member.world.produce(0, 0.5, 4)
+    member.world.store_range(0)
+    member.perform(5.0001)
+    assert member.world.finished() == []
+    member.perform(5.0002, last=True)
+    assert member.world.finished() == [hour(0)]
 
 
 @pytest.mark.parametrize(("interval", "seconds"), [("1s", 3.0), ("5m", LONGEST_SECONDS)])

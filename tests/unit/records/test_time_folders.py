@@ -45,10 +45,32 @@ def test_names_say_when_a_folder_is_over(levels: tuple[str, ...], path: str, fol
 
 @pytest.mark.parametrize(
     "path",
-    ["", "_quarantine", "dt=unknown/hr=unknown", "dt=2026-11-21", "dt=2026-02-30/hr=01", "dt=2026-11-21/hr=24", "a/b"],
+    [
+        "",
+        "_quarantine",
+        "dt=unknown/hr=unknown",
+        "dt=2026-11-21",
+        "dt=2026-02-30/hr=01",
+        "dt=2026-11-21/hr=24",
+        "dt=9999-12-31/hr=23",
+        "dt=0001-01-01/hr=00",
+        "a/b",
+    ],
 )
 def test_other_folders_are_none_by_time(path: str) -> None:
     assert folders("day", "hour").folder_of(path) is None
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago"])
+def test_a_name_before_those_of_all_folders_that_end_later(zone: str) -> None:
+    layout = folders("hour", zone=zone)
+    instant = at("2026-11-21T05:00Z")
+    assert layout.before_all(instant) == "hr=2026-11-18"
+    assert all(
+        (layout.folder_of(path) or TimeFolder(0, "")).end <= instant
+        for path in ("hr=2026-11-17-23", "hr=2026-11-18-00", "hr=2026-11-19-23")
+    )
+    assert layout.before_all(5) == "hr=1970-01-01"
 
 
 def test_levels_above_belong_to_the_folder_and_levels_below_do_not() -> None:
