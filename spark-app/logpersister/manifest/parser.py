@@ -97,10 +97,14 @@ class ParserSpec(Model):
         """Whether what it refuses is stored as Parquet with all of a record, whatever the output is."""
         return self.has_quarantine and self.quarantine.format == "parquet"
 
-    @property
-    def keeps_refused_values(self) -> bool:
-        """Whether values that it refuses are stored."""
-        return self.quarantine.keep_value is not False
+    def keeps_refused_values(self, *, hides: bool) -> bool:
+        """Whether values that it refuses are stored.
+
+        `hides`: the schema hides fields. Then a manifest that does not decide holds ranges with such values; whoever
+        releases one later does it by another manifest, and the values are left out.
+        """
+        kept = self.quarantine.keep_value
+        return not hides if kept is None else kept
 
     @rule(
         "!has(self.quarantine) || $type != 'bytes'",

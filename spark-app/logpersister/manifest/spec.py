@@ -171,6 +171,11 @@ class Spec(RowRules, TableRules):
         own = None if place is None else self.overrides[place].parser
         return self.parser if own is None else own
 
+    @property
+    def keeps_refused_values(self) -> bool:
+        """Whether values that the parser refuses are stored, of a spec without overrides."""
+        return self.parser.keeps_refused_values(hides=self.row_schema is not None and bool(self.row_schema.hidden))
+
     def limits_of(self, topic: str) -> Limits:
         """Return the limits that apply to a topic."""
         place, general = self.override_of(topic), self.upload.for_topic(topic)

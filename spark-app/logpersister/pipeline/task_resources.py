@@ -121,7 +121,7 @@ class _Objects:
             metadata["parser"] = self.resource.spec.parser.type
         if work.partly_lost:
             metadata["read-from"] = str(work.read_from)
-        if path == QUARANTINE and not self.resource.spec.parser.keeps_refused_values:
+        if path == QUARANTINE and not self.resource.spec.keeps_refused_values:
             metadata[VALUES] = LEFT_OUT
         file_format = format_at(self.file_format, path)
         return self.store.writer(

@@ -118,4 +118,5 @@ def layout_of(
     if checks is None:
         return inner
     layout = QuarantineLayout(checks, inner)
-    return layout if parser.keeps_refused_values else WithoutRefusedValues(layout)
+    hides = schema is not None and bool(schema.hidden)
+    return layout if parser.keeps_refused_values(hides=hides) else WithoutRefusedValues(layout)

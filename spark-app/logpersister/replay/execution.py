@@ -165,9 +165,9 @@ class Replayer:
                 "values were left out of it (spec.parser.quarantine.keepValue: false); while Kafka has its range, "
                 "store it again in a higher generation"
             )
-        if not output.spec.parser.keeps_refused_values:
+        if not output.spec.keeps_refused_values:
             raise SourceError(
-                "what the manifest refuses again would lose its values (spec.parser.quarantine.keepValue: false); "
+                "what the manifest refuses again would lose its values (spec.parser.quarantine.keepValue is not true); "
                 "replay with a manifest that says true"
             )
 

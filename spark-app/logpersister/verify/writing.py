@@ -65,4 +65,5 @@ class Writing:
             if self.output.partitions_by_fields
             else QuarantineLayout(oracle, make_layout(self.output.partition_by))
         )
-        return layout if self.parser.keeps_refused_values else WithoutRefusedValues(layout)
+        hides = self.schema is not None and bool(self.schema.hidden)
+        return layout if self.parser.keeps_refused_values(hides=hides) else WithoutRefusedValues(layout)

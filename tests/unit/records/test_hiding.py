@@ -101,14 +101,26 @@ def test_without_its_key_nothing_is_hashed(monkeypatch: pytest.MonkeyPatch) -> N
         make_parser(JSON, SCHEMA)
 
 
+def test_nobody_who_releases_a_held_range_stores_what_is_hidden() -> None:
+    """It was promised under `holdAbove: 0%`, which says that nothing refused is stored; a later manifest raises it."""
+    held = ParserSpec.model_validate({"type": "json", "quarantine": {"holdAbove": "0%"}})
+    some = batch([Record(5, 1, b"secret", b"bad")])
+    plain = SchemaSpec.model_validate({"fields": [{"name": "email", "type": "string"}]})
+    for schema, value in ((SCHEMA, b""), (plain, b"bad")):
+        for layout in (layout_of(OutputSpec(), held, schema), Writing(OutputSpec(), held, schema).layout):
+            ((_, part),) = by_path(some, layout.assign(some))
+            assert part.to_pylist()[0]["value"] == value
+
+
 def test_quarantine_has_no_values_where_they_are_not_kept() -> None:
     quiet = ParserSpec.model_validate({"type": "json", "quarantine": {"format": "parquet", "keepValue": False}})
+    loud = ParserSpec.model_validate({"type": "json", "quarantine": {"keepValue": True}})
     records = [Record(5, 1, b"secret", b"bad"), Record(6, 1, b"k", b'{"email": "a"}'), Record(7, 1, None, None)]
     some = with_headers(batch(records), [[(b"h", b"secret")]])
-    for parser, value, key in ((JSON, b"bad", b"secret"), (quiet, b"", None)):
+    for parser, value, key in ((loud, b"bad", b"secret"), (quiet, b"", None)):
         for layout in (layout_of(OutputSpec(), parser, SCHEMA), Writing(OutputSpec(), parser, SCHEMA).layout):
             parts = dict(by_path(some, layout.assign(some)))
             (refused,) = parts["_quarantine"].to_pylist()
             assert (refused["offset"], refused["value"], refused["key"]) == (5, value, key)
-            assert len(refused["headers"]) == (parser is JSON)
+            assert len(refused["headers"]) == (parser is loud)
             assert [one["key"] for one in parts[""].to_pylist()] == [b"k", None]

@@ -150,7 +150,7 @@ def store_range(bucket: Bucket, resource: LogPersister, records: list[Record]) -
 
     def opened(_: RangeWork, path: str) -> Upload:
         extension = format_at(made, path).extension
-        left_out = {} if spec.parser.keeps_refused_values or path != QUARANTINE else {VALUES: LEFT_OUT}
+        left_out = {} if spec.keeps_refused_values or path != QUARANTINE else {VALUES: LEFT_OUT}
         return Upload(
             bucket, names.object_key("raw", "clicks", path, 1, 0, RANGE.start, extension), metadata | left_out
         )
