@@ -4,7 +4,8 @@ A revision can promise ranges for a table only when the table has its columns. W
 the table and puts a note beside the other documents of the group; all others read the note. So the catalog is asked
 when columns are new, and not when a member starts: storing does not depend on it.
 
-The catalog and the bucket are asked in a thread, because the cycle waits for nobody. Meanwhile the topic waits.
+The catalog and the bucket are asked in a thread each, because the cycle waits for nobody, and notes wait for no
+catalog. Meanwhile the topic waits.
 """
 
 import random
@@ -41,7 +42,8 @@ class EnsuredTable(Protocol):
 
 @dataclass(slots=True)
 class _Asked:
-    answer: "Future[TableBinding] | None" = None
+    answer: "Future[TableBinding | None] | None" = None
+    """None: there is no note."""
     failures: int = 0
     retry_at: float = float("-inf")
     refused: bool = False
@@ -73,22 +75,25 @@ class Bindings:
         self._name_of = name_of
         self._open_table = open_table
         self._clock = clock
-        self._known: dict[str, TableBinding] = {}
+        self._known: dict[tuple[str, str], TableBinding] = {}
+        """By topic and revision: topics that share a revision have tables of their own."""
         self._asked: dict[tuple[str, str], _Asked] = {}
         self._errors: dict[str, Exception] = {}
-        self._threads = ThreadPoolExecutor(1, thread_name_prefix="table-columns")
+        self._of_bucket = ThreadPoolExecutor(1, thread_name_prefix="table-notes")
+        self._of_catalog = ThreadPoolExecutor(1, thread_name_prefix="table-columns")
 
     def binding(self, topic: str, revision: str, document: Mapping[str, Any]) -> TableBinding | None:
         """Return the binding for a revision of a topic; None: it is not known yet, and the topic has to wait."""
-        if revision in self._known:
-            return self._known[revision]
+        known = self._known.get((topic, revision))
+        if known is not None:
+            return known
         asked = self._asked.setdefault((topic, revision), _Asked())
         if asked.answer is None:
             if self._clock() >= asked.retry_at:
-                asked.answer = self._threads.submit(self._ask, topic, document)
+                asked.answer = self._of_bucket.submit(self._noted, topic, document)
         elif asked.answer.done():
-            self._take(topic, revision, asked, asked.answer)
-        return self._known.get(revision)
+            self._take(topic, revision, document, asked, asked.answer)
+        return self._known.get((topic, revision))
 
     def take_errors(self) -> dict[str, Exception]:
         """Return by topic what went wrong since the last call."""
@@ -101,37 +106,58 @@ class Bindings:
         return {topic for (topic, _), asked in self._asked.items() if asked.refused}
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._of_bucket, self._of_catalog):
+            threads.shutdown(wait=False, cancel_futures=True)
 
-    def _take(self, topic: str, revision: str, asked: _Asked, answer: "Future[TableBinding]") -> None:
+    def _take(
+        self,
+        topic: str,
+        revision: str,
+        document: Mapping[str, Any],
+        asked: _Asked,
+        answer: "Future[TableBinding | None]",
+    ) -> None:
         asked.answer = None
         try:
-            self._known[revision] = answer.result()
+            binding = answer.result()
         except Exception as error:  # noqa: BLE001 - whatever it is, only this topic waits
             asked.failures += 1
             asked.refused = isinstance(error, TableError) and not error.retriable
             asked.retry_at = self._clock() + _BACKOFF.pause(asked.failures) * random.uniform(0.9, 1.1)
             self._errors[topic] = error
-        else:
-            del self._asked[topic, revision]
-            log.info("table.bound", topic=topic, table=self._known[revision].table, revision=revision)
+            return
+        if binding is None:
+            asked.answer = self._of_catalog.submit(self._made, topic, document)
+            return
+        self._known[topic, revision] = binding
+        del self._asked[topic, revision]
+        log.info("table.bound", topic=topic, table=binding.table, revision=revision)
 
-    def _ask(self, topic: str, document: Mapping[str, Any]) -> TableBinding:
-        """Read the note, or make the table so that it can be written. Raises `TableError` or StorageError."""
+    def _noted(self, topic: str, document: Mapping[str, Any]) -> TableBinding | None:
+        """Return what the note says; None: there is none. Raises `TableError` or StorageError."""
+        key, _, _ = self._note(topic, document)
+        noted = self._store.get_json(key)
+        return None if noted is None else _read(key, noted)
+
+    def _made(self, topic: str, document: Mapping[str, Any]) -> TableBinding:
+        """Give the table the columns, and write the note. Raises `TableError` or StorageError."""
+        key, columns, generation = self._note(topic, document)
+        binding = self._open_table(topic, generation).ensure(columns)
+        written = self._store.put_json(key, binding.document(), if_absent=True)
+        if not written.existing:
+            return binding
+        return _read(key, self._store.get_json(key) or binding.document())  # two at once: the first note counts
+
+    def _note(self, topic: str, document: Mapping[str, Any]) -> tuple[str, TableColumns, int]:
+        """Return the key of the note, and what it is about. Raises `TableError`."""
         resource = resource_of(document)
         columns, generation = table_columns(resource), resource.spec.generation
-        name = self._name_of(topic, generation)
-        key = table_key(self._store.prefix, self._group, topic, generation, columns.digest(name))
-        noted = self._store.get_json(key)
-        if noted is None:
-            binding = self._open_table(topic, generation).ensure(columns)
-            written = self._store.put_json(key, binding.document(), if_absent=True)
-            if not written.existing:
-                return binding
-            noted = self._store.get_json(key) or binding.document()  # two at once: the first note counts
-        try:
-            return parse_binding(noted)
-        except (KeyError, TypeError, ValueError) as error:
-            raise StorageError(
-                "damaged", f"object {key!r} is no note of a table ({error}); see who changed it"
-            ) from None
+        digest = columns.digest(self._name_of(topic, generation))
+        return table_key(self._store.prefix, self._group, topic, generation, digest), columns, generation
+
+
+def _read(key: str, noted: Mapping[str, Any]) -> TableBinding:
+    try:
+        return parse_binding(noted)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StorageError("damaged", f"object {key!r} is no note of a table ({error}); see who changed it") from None

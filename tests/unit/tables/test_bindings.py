@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from threading import Event
 from typing import Any
 
 import pytest
@@ -50,12 +51,15 @@ class World:
             raise self.error
         return BINDING
 
-    def asked(self, bindings: Bindings | None = None, revision: Any = REVISION) -> TableBinding | None:
-        """Ask, and ask again when there is an answer."""
+    def asked(
+        self, bindings: Bindings | None = None, revision: Any = REVISION, topic: str = "clicks"
+    ) -> TableBinding | None:
+        """Ask, and ask again when bucket and catalog have answered."""
         bindings = bindings or self.bindings
-        first = bindings.binding("clicks", revision.hash, revision.document)
-        bindings._threads.submit(lambda: None).result()
-        return first or bindings.binding("clicks", revision.hash, revision.document)
+        for threads in (bindings._of_bucket, bindings._of_catalog):
+            bindings.binding(topic, revision.hash, revision.document)
+            threads.submit(lambda: None).result()
+        return bindings.binding(topic, revision.hash, revision.document)
 
 
 def test_the_catalog_is_asked_once_for_all_members_and_revisions() -> None:
@@ -73,6 +77,26 @@ def test_other_columns_are_asked_for_anew() -> None:
     world.asked()
     world.asked(revision=revision_of(manifest([*FIELDS, {"name": "new", "type": "bool"}]), "1.0"))
     assert (world.opened, len(world.documents)) == (2, 2)
+
+
+def test_topics_of_one_revision_have_tables_of_their_own() -> None:
+    world = World()
+    world.asked()
+    assert (world.asked(topic="orders"), world.opened, len(world.documents)) == (BINDING, 2, 2)
+
+
+def test_a_catalog_that_stands_still_delays_no_topic_whose_note_is_there() -> None:
+    world = World()
+    world.asked()
+    member, answers = world.member(), Event()
+    member._of_catalog.submit(answers.wait, 30)
+    assert member.binding("orders", REVISION.hash, REVISION.document) is None
+    member._of_bucket.submit(lambda: None).result()
+    assert member.binding("orders", REVISION.hash, REVISION.document) is None, "asks the catalog, and waits"
+    assert member.binding("clicks", REVISION.hash, REVISION.document) is None
+    member._of_bucket.submit(lambda: None).result()
+    assert member.binding("clicks", REVISION.hash, REVISION.document) == BINDING
+    answers.set()
 
 
 def test_the_first_note_counts() -> None:
