@@ -264,7 +264,7 @@ def _produce(
 
 def _duty(world: World) -> TableDuty:
     store: Any = world
-    return TableDuty(store, GROUP, lambda _: world, world.positions, 1.0, pause=lambda _: world.switch())
+    return TableDuty(store, GROUP, lambda *_: world, world.positions, 1.0, pause=lambda _: world.switch())
 
 
 def _perform(duty: TableDuty) -> None:

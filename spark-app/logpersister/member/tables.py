@@ -54,13 +54,13 @@ def open_tables(
     stack.callback(bindings.close)
     reader = OffsetReader(client_config, group, read_committed=False)
     stack.callback(reader.close)
-    generation = resource.spec.generation
     duty = TableDuty(
         store,
         group,
-        lambda topic: open_table(topic, generation),
+        open_table,
         lambda topic: committed_positions(reader, topic),
         spec.commit_interval.total_seconds(),
+        generation=resource.spec.generation,
     )
     return MemberTables(bindings, [duty], stack)
 

@@ -33,6 +33,7 @@ class CommittedPosition:
 class Stop:
     """Why nothing more of a partition can go into the table without a person."""
 
+    generation: int
     partition: int
     reason: TableReason
     message: str
@@ -136,9 +137,10 @@ def _over_lost(holds: Offset, lost: Sequence[tuple[Offset, Offset]]) -> Offset:
 
 
 def _stop(receipt: Receipt, holds: Offset | None, view: TableView) -> Stop | None:
-    range_, partition = receipt.range, receipt.range.partition.partition
+    range_, partition, generation = receipt.range, receipt.range.partition.partition, receipt.generation
     if receipt.table != view.uuid:
         return Stop(
+            generation,
             partition,
             "other-table",
             f"{range_} was written for a table of this name that was dropped since; restore that table, or raise "
@@ -146,6 +148,7 @@ def _stop(receipt: Receipt, holds: Offset | None, view: TableView) -> Stop | Non
         )
     if receipt.spec_id != view.spec_id:
         return Stop(
+            generation,
             partition,
             "partition-spec",
             f"{range_} was written for partition spec {receipt.spec_id}, and the default is {view.spec_id} now; make "
@@ -155,6 +158,7 @@ def _stop(receipt: Receipt, holds: Offset | None, view: TableView) -> Stop | Non
         return None
     if range_.start < holds:
         return Stop(
+            generation,
             partition,
             "overlap",
             f"the table has all rows before offset {holds}, and the next receipt begins at {range_.start} and ends at "
@@ -164,6 +168,7 @@ def _stop(receipt: Receipt, holds: Offset | None, view: TableView) -> Stop | Non
     if view.accepts_gap(gap):
         return None
     return Stop(
+        generation,
         partition,
         "gap",
         f"the table has all rows before offset {holds}, and the next receipt begins at {range_.start}: what is between "

@@ -6,8 +6,8 @@ loading it. So a zombie, a lost answer or another member that does the same at t
 
 import random
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 import structlog
@@ -24,7 +24,7 @@ from logpersister.storage.receipts import (
 )
 from logpersister.storage.store import ObjectStore
 from logpersister.tables.appends import MOST_RECEIPTS, Appends, CommittedPosition, appends
-from logpersister.tables.errors import TableError
+from logpersister.tables.errors import TableError, TableReason
 from logpersister.tables.offsets import Held, TableView, held_by
 
 log = structlog.get_logger(__name__)
@@ -32,6 +32,11 @@ log = structlog.get_logger(__name__)
 CONFLICTS: Final = 5
 """In a row, before the topic is left for later: compaction and other writers commit, too."""
 CONFLICT_SECONDS: Final = 0.5
+READ_AT_ONCE: Final = 100
+MOST_STATISTICS: Final = 100_000
+"""Columns of files of one snapshot: what receipts say of them is in memory at once, about a kilobyte each."""
+GIVEN_UP: Final = ("gap", "other-table", "no-table")
+"""What a higher generation is the remedy for: of the generations below it nobody is asked again."""
 
 
 class Loaded(Protocol):
@@ -63,20 +68,34 @@ class TableDuty:
         self,
         store: ObjectStore,
         group: str,
-        open_table: Callable[[str], Table],
+        open_table: Callable[[str, int], Table],
         positions: Positions,
         interval: float,
         *,
+        generation: int = 1,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Append the receipts of a group every `interval` seconds; `pause` waits after a conflict."""
+        """Append the receipts of a group.
+
+        Args:
+            store: the bucket with the receipts.
+            group: whose receipts they are.
+            open_table: gives the table of a topic and a generation.
+            positions: gives how far a topic is committed.
+            interval: seconds between two snapshots.
+            generation: that of the manifest.
+            pause: waits after a conflict.
+        """
         self._store = store
         self._group = group
         self._open_table = open_table
         self._positions = positions
         self._interval = interval
+        self._generation = generation
         self._pause = pause
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[tuple[str, int], Table] = {}
+        self._given_up: set[tuple[str, str]] = set()
+        """Topics and messages that were logged."""
         self._ends: dict[str, dict[ReceiptName, Offset]] = {}
         """By topic: where the ranges of receipts end that this process has appended, so that they need no reading."""
 
@@ -102,31 +121,64 @@ class TableDuty:
                 self._pause(CONFLICT_SECONDS * 2**conflicts * random.uniform(0.5, 1.0))
 
     def forget(self, topic: str) -> None:
-        self._tables.pop(topic, None)
+        self._tables = {of: table for of, table in self._tables.items() if of[0] != topic}
+        self._given_up = {one for one in self._given_up if one[0] != topic}
         self._ends.pop(topic, None)
 
     def _append(self, topic: str) -> bool:
-        """Make one attempt; return whether there may be more to do at once."""
+        """Make one attempt; return whether there is more to do at once."""
         positions = self._positions(topic)  # first: what is committed by then has its receipt
         names = list(list_receipts(self._store, self._group, topic))
-        if not names:
-            return False
-        if topic not in self._tables:
-            self._tables[topic] = self._open_table(topic)
-        loaded = self._tables[topic].load()
+        of_tables: defaultdict[str, list[ReceiptName]] = defaultdict(list)
+        for name in sorted(names, reverse=True):  # those of the newest generation first
+            of_tables[self._table(topic, name.generation).name].append(name)
+        more, failed = False, None
+        for of_table in of_tables.values():
+            try:
+                more = self._append_to(topic, of_table, positions) or more
+            except TableError as error:
+                if not self._gives_up(topic, of_table[0].generation, error.reason, str(error)):
+                    failed = failed or error
+        if failed is not None and not more:
+            raise failed
+        return more
+
+    def _table(self, topic: str, generation: int) -> Table:
+        if (topic, generation) not in self._tables:
+            self._tables[topic, generation] = self._open_table(topic, generation)
+        return self._tables[topic, generation]
+
+    def _append_to(self, topic: str, names: Sequence[ReceiptName], positions: Mapping[int, CommittedPosition]) -> bool:
+        """Append to one table; return whether there is more to do at once."""
+        table = self._table(topic, names[0].generation)
+        loaded = table.load()
         view = loaded.view
         held = held_by(view)
         done = self._known_done(topic, names, held)
-        receipts = self._read(topic, [name for name in names if name not in done], positions)
+        receipts, are_all = self._read(topic, [name for name in names if name not in done], positions)
         found = appends(view, held, positions, receipts)
         if any(stop.reason == "gap" for stop in found.stops):  # rare: the records of losses are listed
             found = appends(view, held, positions, receipts, self._unstored(topic, positions))
         self._delete(topic, [*done, *found.done])
         if found.take:
             self._commit(topic, loaded, found)
-            return True
+            if not are_all and 2 * len(found.take) >= len(receipts):
+                return True  # a backlog; what only waits for a person, or came meanwhile, has time until the next one
+            self._delete(topic, self._known_done(topic, names, held_by(table.load().view)))
+        found.stops = [
+            stop for stop in found.stops if not self._gives_up(topic, stop.generation, stop.reason, stop.message)
+        ]
         found.raise_stops(view.table)
         return False
+
+    def _gives_up(self, topic: str, generation: int, reason: TableReason, message: str) -> bool:
+        """Whether rows stay out of a table because somebody has begun a higher generation; it is logged once."""
+        if generation >= self._generation or reason not in GIVEN_UP:
+            return False
+        if (topic, message) not in self._given_up:
+            self._given_up.add((topic, message))
+            log.warning("table.given_up", topic=topic, generation=generation, reason=reason, message=message)
+        return True
 
     def _commit(self, topic: str, loaded: Loaded, found: Appends) -> None:
         files = [file for receipt in found.take for file in receipt.files]
@@ -144,7 +196,7 @@ class TableDuty:
             seconds=round(time.perf_counter() - started, 3),
         )
 
-    def _known_done(self, topic: str, names: Sequence[ReceiptName], held: Held) -> set[ReceiptName]:
+    def _known_done(self, topic: str, names: Iterable[ReceiptName], held: Held) -> set[ReceiptName]:
         """Return the receipts of ranges that this process has appended, where the table says so, too."""
         ends = self._ends.get(topic, {})
         holds: dict[tuple[int, int], Offset] = {}
@@ -155,8 +207,11 @@ class TableDuty:
 
     def _read(
         self, topic: str, names: Sequence[ReceiptName], positions: Mapping[int, CommittedPosition]
-    ) -> list[Receipt]:
-        """Return the receipts whose range may be committed: at most as many as go at once, of each partition alike."""
+    ) -> tuple[list[Receipt], bool]:
+        """Return the receipts whose range may be committed, and whether these are all.
+
+        At most as many as go at once, of each partition alike.
+        """
         possible = (
             name
             for name in sorted(names)
@@ -167,7 +222,15 @@ class TableDuty:
         for name in possible:
             ranked.append((places[name[:2]], name))
             places[name[:2]] += 1
-        return read_receipts(self._store, self._group, topic, [name for _, name in sorted(ranked)[:MOST_RECEIPTS]])
+        wanted = [name for _, name in sorted(ranked)]
+        found: list[Receipt] = []
+        statistics = read = 0
+        while read < min(len(wanted), MOST_RECEIPTS) and statistics < MOST_STATISTICS:
+            some = read_receipts(self._store, self._group, topic, wanted[read : read + READ_AT_ONCE])
+            found += some
+            statistics += sum(len(file.columns) for receipt in some for file in receipt.files)
+            read += READ_AT_ONCE
+        return found, read >= len(wanted)
 
     def _unstored(self, topic: str, positions: Mapping[int, CommittedPosition]) -> list[Range]:
         ids = {position.topic_id for position in positions.values()}
@@ -177,11 +240,11 @@ class TableDuty:
             if loss.range.partition.topic == topic and loss.topic_id in ids
         ]
 
-    def _delete(self, topic: str, done: Sequence[ReceiptName]) -> None:
+    def _delete(self, topic: str, done: Collection[ReceiptName]) -> None:
         """Delete what the loaded table says it holds, never what is only committed."""
         if not done:
             return
-        delete_receipts(self._store, self._group, topic, done)
+        delete_receipts(self._store, self._group, topic, list(done))
         ends = self._ends.get(topic, {})
         for name in done:
             ends.pop(name, None)
