@@ -5,7 +5,6 @@ Bounds are only there where they are sure; a reader then reads the file instead 
 """
 
 import base64
-import math
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -120,7 +119,7 @@ def _bound(value: Any, type_: Any, *, is_upper: bool) -> bytes | None:  # noqa: 
     if pa.types.is_boolean(type_):
         return b"\x01" if value else b"\x00"
     if pa.types.is_floating(type_):
-        return None if math.isnan(value) else struct.pack("<f" if pa.types.is_float32(type_) else "<d", value)
+        return None  # Parquet leaves out NaN, and who finds no count of them takes it that there is none
     if pa.types.is_decimal(type_):
         return bytes(value.to_bytes((value + (value < 0)).bit_length() // 8 + 1, "big", signed=True))
     if pa.types.is_string(type_):

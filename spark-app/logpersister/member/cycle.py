@@ -330,7 +330,10 @@ class Cycle:
         values = {partition: self.states.value(partition) for partition in planned}
         found = self.resolver.output_revisions.of(ends, self.end_offsets.ends, values)
         for topic, error in self.resolver.output_revisions.take_errors().items():
-            waits = min(partition for partition in planned if partition.topic == topic)
+            waits = min((partition for partition in planned if partition.topic == topic), default=None)
+            if waits is None:  # of a promise that is made anew; it is asked for again
+                log.warning("topic.waits", topic=topic, error=error.message)
+                continue
             range_ = Range(waits, self.states.idle()[waits], ends[waits])
             self._listener.failed(range_, error)
         for partition, revision in found.items():

@@ -26,8 +26,10 @@ from logpersister.plan.partitions import PartitionStates
 from logpersister.plan.protocol import Idle, InDoubt, Pending, Unresolved, written
 from logpersister.plan.recovery import PartitionContext, StoredTail, from_another_place, from_bucket, needs_bucket
 from logpersister.ranges import TopicPartition
+from logpersister.registry.errors import RegistryError
 from logpersister.report.lines import log_each
 from logpersister.storage.facts import ForeignObjectError
+from logpersister.tables.errors import TableError
 
 log = structlog.get_logger(__name__)
 
@@ -190,7 +192,12 @@ class Resolver:
             return {}
         stored_tails, targets = self._tails(pending)
         for partition, tail in stored_tails.items():
-            anew = replace(self._context(partition), revision=self.output_revisions.now(partition.topic))
+            try:
+                revision = self.output_revisions.now(partition.topic)
+            except (RegistryError, TableError) as error:
+                log.warning("partition.waits", topic=partition.topic, partition=partition.partition, error=str(error))
+                continue  # and it is asked for again: others need not wait
+            anew = replace(self._context(partition), revision=revision)
             targets[partition] = from_another_place(anew, pending[partition], tail)
         return self._as_it_can_be_done(targets)  # what ours has begun is of one of its revisions
 

@@ -75,8 +75,8 @@ class Receipts:
 
 def partition_values(path: str) -> tuple[str | None, ...]:
     """Return the values of the folders of a partition path, outermost first; None where a folder stands for null."""
-    values = (unquote(segment.partition("=")[2]) for segment in path.split("/")) if path else ()
-    return tuple(None if value == NULL else value for value in values)
+    values = (segment.partition("=")[2] for segment in path.split("/")) if path else ()
+    return tuple(None if value == NULL else unquote(value) for value in values)  # the text itself is escaped
 
 
 class _StoredFile(io.RawIOBase):

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.catalog.rest.auth import AuthManager
 from pyiceberg.exceptions import (
     AuthorizationExpiredError,
     CommitFailedException,
@@ -25,6 +26,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot, ancestors_of
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.typedef import Record
+from requests import Session
 from requests.adapters import HTTPAdapter
 
 from logpersister.formats.field_ids import id_paths, with_field_ids
@@ -221,11 +223,17 @@ def open_catalog(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> C
     """Return the catalog of a manifest. Raises `TableError`, and ManifestError for a missing Secret."""
     with _told(spec.uri):
         known = {**_connection(spec, secrets), **_files(storage, secrets), **spec.properties}
-        catalog = load_catalog("logpersister", **known)
-    if isinstance(catalog, RestCatalog):  # it waits for ever otherwise
+        return _RestCatalog("logpersister", **known) if spec.type == "rest" else load_catalog("logpersister", **known)
+
+
+class _RestCatalog(RestCatalog):
+    """Waits for no answer for ever. pyiceberg has no option for it."""
+
+    def _create_legacy_oauth2_auth_manager(self, session: Session) -> AuthManager:
+        """Called for each session, before its first request."""
         for scheme in ("http://", "https://"):
-            catalog._session.mount(scheme, _WithDeadline())  # noqa: SLF001 - pyiceberg has no option for it
-    return catalog
+            session.mount(scheme, _WithDeadline())
+        return super()._create_legacy_oauth2_auth_manager(session)
 
 
 class _WithDeadline(HTTPAdapter):

@@ -20,7 +20,8 @@ LAST: Final = "logpersister.last"
 """Property of a table: its last snapshot of ours."""
 ACCEPTED: Final = "logpersister.accepted"
 """Property of a table, which a person sets: the id of the snapshot that it was rolled back to on purpose."""
-
+NO_SNAPSHOT: Final = "none"
+"""The same for a table that was emptied."""
 GAPS: Final = "logpersister.accepted-gaps"
 """Property of a table, which a person sets: offsets whose rows the table need not have, as messages name them."""
 
@@ -102,7 +103,7 @@ def held_by(view: TableView) -> Held:
     expired = found is None and oldest is not None and oldest.has_parent and oldest.sequence_number > sequence
     if expired or _is_accepted(view):
         return _parsed(view, text)
-    current = view.ancestors[0].snapshot_id if view.ancestors else "none"
+    current = view.ancestors[0].snapshot_id if view.ancestors else NO_SNAPSHOT
     raise TableError(
         "rolled-back",
         f"table {view.table} was rolled back: its current snapshot {current} is older than the last append, whose "
@@ -112,8 +113,18 @@ def held_by(view: TableView) -> Held:
 
 
 def _is_accepted(view: TableView) -> bool:
-    """Whether a person wants the rows that a rollback took away to stay away."""
-    return view.accepted is not None and any(str(one.snapshot_id) == view.accepted for one in view.ancestors)
+    """Whether a person wants the rows that a rollback took away to stay away.
+
+    What we have appended behind the accepted snapshot says that an earlier rollback was meant.
+    """
+    if not view.ancestors:
+        return view.accepted == NO_SNAPSHOT
+    for one in view.ancestors:
+        if str(one.snapshot_id) == view.accepted:
+            return True
+        if one.offsets is not None:
+            return False
+    return False
 
 
 def _parsed_last(view: TableView) -> tuple[int, str]:

@@ -58,6 +58,16 @@ def test_nothing_is_promised_before_the_table_has_the_columns(fakes: FakeDepende
     assert fakes.state_store.revisions[part.revision] == part.document, "who executes it later finds it there"
 
 
+def test_what_is_wrong_with_a_topic_that_has_nothing_to_promise_disturbs_no_other(
+    fakes: FakeDependencies, table: FakeTables
+) -> None:
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=5)
+    table.known, table.errors = BINDING, {"elsewhere": TableError("schema", "no")}
+    turn(fakes, cycle)
+    assert fakes.jobs.submitted
+
+
 def test_what_is_wrong_is_a_failure_of_the_topic(fakes: FakeDependencies, table: FakeTables) -> None:
     cycle = cycle_in(fakes)
     begin(fakes, cycle, clicks=5)

@@ -17,7 +17,7 @@ from logpersister.pipeline.receipts import Receipts, partition_values
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.field_paths import NULL
+from logpersister.records.field_paths import NULL, name_of
 from logpersister.storage.object_requests import StoredObject
 from logpersister.storage.receipts import ReceiptName, list_receipts, read_receipts
 from tests.unit.formats.samples import Record, batch
@@ -133,4 +133,5 @@ def test_what_an_earlier_execution_has_stored_is_what_the_table_is_told_of(size:
 
 def test_folders_are_values() -> None:
     assert partition_values("") == ()
+    assert partition_values(f"country={name_of(NULL)}") == (NULL,), "the text itself is no null"
     assert partition_values(f"dt=2026-11-21/country={NULL}/of=a%3Db") == ("2026-11-21", None, "a=b")

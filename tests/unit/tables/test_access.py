@@ -1,5 +1,6 @@
 """The login of a catalog, and what of a manifest reaches pyiceberg."""
 
+import socket
 from typing import Any
 
 import pytest
@@ -8,8 +9,10 @@ from logpersister.manifest import ManifestError
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.storage import StorageSpec
 from logpersister.manifest.table import CatalogSpec
+from logpersister.tables import catalog as catalog_module
 from logpersister.tables.access import catalog_login
-from logpersister.tables.catalog import _connection, _files
+from logpersister.tables.catalog import _connection, _files, open_catalog
+from logpersister.tables.errors import TableError
 
 STORAGE = {"bucket": "logs", "endpoint": "http://127.0.0.1:9000"}
 
@@ -54,3 +57,18 @@ def test_the_bucket_is_reached_as_by_members() -> None:
     )
     assert (found["s3.force-virtual-addressing"], found["s3.region"]) == ("false", "us-east-1")
     assert "s3.endpoint" not in _files(StorageSpec(bucket="logs"), secrets())
+
+
+@pytest.mark.parametrize("login", [{"token": "t"}, {"credential": "id:secret"}])
+def test_a_catalog_that_accepts_and_says_nothing_is_not_waited_for(
+    login: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for its configuration, and not for a login either."""
+    monkeypatch.setattr(catalog_module, "READ_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        told = {"oauth2-server-uri": f"{uri}/tokens"}
+        with pytest.raises(TableError, match="Read timed out") as error:
+            open_catalog(catalog(uri=uri, properties=told), StorageSpec(bucket="logs"), secrets(**login))
+    assert error.value.retriable
+    assert "secret" not in str(error.value)

@@ -45,7 +45,12 @@ def duty(world: World, second: World | None = None, generation: int = 1, **of: A
     store: Any = world
     tables = {1: world, 2: second or world}
     return TableDuty(
-        store, GROUP, lambda _, number: tables[number], of.pop("positions", world.positions), 60.0, generation=generation
+        store,
+        GROUP,
+        lambda _, number: tables[number],
+        of.pop("positions", world.positions),
+        60.0,
+        generation=generation,
     )
 
 

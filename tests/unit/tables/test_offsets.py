@@ -62,6 +62,20 @@ def test_a_table_that_was_set_back_is_asked_about(ancestors: Sequence[Ancestor])
         held_by(view(*ancestors, last=LAST, accepted="1"))
 
 
+def test_a_rollback_is_accepted_once() -> None:
+    accepted = others(2)
+    behind = ours(4, {OURS: {0: 9}})
+    assert held_by(view(behind, accepted, last=last_text({OURS: {0: 9}}, 400, 4), accepted="200")) == {OURS: {0: 9}}
+    with pytest.raises(TableError, match="was rolled back"):
+        held_by(view(behind, accepted, last=last_text({OURS: {0: 12}}, 500, 5), accepted="200"))
+
+
+def test_a_table_may_be_emptied_on_purpose() -> None:
+    with pytest.raises(TableError, match=r"logpersister\.accepted to none"):
+        held_by(view(last=LAST))
+    assert held_by(view(last=LAST, accepted="none")) == HELD
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}x", '{"x/y": {"0": 1}}', '{"1/y": 5}', '{"1/y": {"0": "x"}}'])
 def test_what_nobody_of_us_writes_is_refused(text: str) -> None:
     with pytest.raises(TableError, match="is not what a member writes") as error:

@@ -27,5 +27,8 @@ def test_a_catalog_commits_once() -> None:
         assert "_rebase" not in source
 
 
-def test_requests_of_a_rest_catalog_go_through_one_session() -> None:
-    assert "self._session = " in inspect.getsource(RestCatalog.__init__)
+def test_each_session_of_a_rest_catalog_is_given_its_login_before_its_first_request() -> None:
+    """There it is given deadlines, too."""
+    assert "self._session = self._create_session()" in inspect.getsource(RestCatalog.__init__)
+    assert "with self._create_session() as session" in inspect.getsource(RestCatalog._fetch_config)
+    assert "_create_legacy_oauth2_auth_manager(session)" in inspect.getsource(RestCatalog._create_session)

@@ -80,7 +80,13 @@ def test_bounds_and_counts_are_those_of_iceberg(rows: int) -> None:
             elif bound in one:
                 assert base64.b64decode(one[bound]) == expected[number], (name, bound)
             else:
-                assert name in ("nothing", "highest", "bytes", "double"), (name, bound)
+                assert name in ("nothing", "highest", "bytes", "single", "double"), (name, bound)
+
+
+def test_floats_have_no_bounds_because_nobody_knows_of_nan() -> None:
+    """A reader that finds bounds and no count of NaN deletes a file of rows as a whole, and NaN with it."""
+    metadata, schema = written({"lat": (pa.float64(), [1.0, float("nan")])}, 2)
+    assert column_statistics(metadata, schema, {"lat": 1})["1"].keys() == {"size", "values", "nulls"}
 
 
 def test_times_beyond_microseconds_have_no_bound() -> None:
