@@ -2,7 +2,20 @@
 
 import sys
 
-from bench import backlog, formats, latency, parsers, peers, rebalance, resources, service, start, throughput, trickle
+from bench import (
+    backlog,
+    formats,
+    latency,
+    parsers,
+    peers,
+    rebalance,
+    resources,
+    service,
+    start,
+    throughput,
+    trickle,
+    types,
+)
 
 COMMANDS = {
     "throughput": throughput,
@@ -14,6 +27,7 @@ COMMANDS = {
     "peers": peers,
     "rebalance": rebalance,
     "start": start,
+    "types": types,
     "operator": resources,
     "service": service,
 }

@@ -48,7 +48,11 @@ def _schema() -> Schema:
     properties = schema["properties"]
     for name in ("apiVersion", "kind"):  # the API server compares them itself
         properties[name] = {"description": properties[name]["description"], "type": "string"}
-    _shorten(properties["spec"]["properties"]["overrides"]["items"]["properties"])
+    fields = properties["spec"]["properties"]
+    types = fields["types"]["properties"]
+    _shorten(fields["overrides"]["items"]["properties"])
+    for entry in (types["entries"]["items"], types["others"]):
+        _leave_open(entry["properties"])
     metadata = properties["metadata"]["properties"]
     properties["metadata"] = {"type": "object", "properties": {"name": _without(metadata["name"], "description")}}
     properties["status"] = structural(json_schema(Status, with_bounds=True))
@@ -64,6 +68,16 @@ def _shorten(override: Schema) -> None:
     for name in ("parser", "schema", "output"):
         short = _shortened(override[name], f"spec.{name}")
         override[name] = {"description": override[name]["description"]} | _without(short, "description")
+
+
+def _leave_open(entry: Schema) -> None:
+    """Leave to the operator what an entry of types replaces: the definition would say the same a third time.
+
+    ``kubectl apply`` keeps a copy of a definition in an annotation, whose size is limited.
+    """
+    for name in ("parser", "schema", "output"):
+        description = f"{entry[name]['description']} Fields: those of spec.{name}."
+        entry[name] = {"description": description, "type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def _shortened(schema: Schema, path: str) -> Schema:

@@ -283,6 +283,7 @@ def _schema(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
 def _try(command: argparse.ArgumentParser) -> None:
     _sample(command)
     command.add_argument("-n", "--rows", type=count, default=5, metavar="N", help="how many rows to show (default: 5)")
+    command.add_argument("--type", metavar="NAME", help="with spec.types: show rows, folders and sizes of this type")
 
 
 def _sample(command: argparse.ArgumentParser) -> None:

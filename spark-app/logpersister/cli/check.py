@@ -122,7 +122,7 @@ def findings_of(
 
 def _messages(spec: Spec) -> Iterator[Finding]:
     """Say why messages without a header can be no rows: only the native parser knows, which the operator has not."""
-    for schema in dict.fromkeys(one.row_schema for one in spec.variants() if one.parser.framing == "plain"):
+    for schema in dict.fromkeys(one.row_schema for one in spec.shapes() if one.parser.framing == "plain"):
         if schema is None or schema.protobuf is None:
             continue
         problem = misfit(schema, schema.protobuf)
@@ -196,7 +196,7 @@ def _bucket(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterato
 
 def _registry(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Finding]:
     with registry.all_opened(secrets) as registries:
-        variants = (resource.model_copy(update={"spec": spec}) for spec in resource.spec.variants())
+        variants = (resource.model_copy(update={"spec": spec}) for spec in resource.spec.shapes())
         for writers in dict.fromkeys(map(registries, variants)):
             if writers is not None:
                 writers.reach()

@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from logpersister.cli.sampling import Sample
+from logpersister.ranges import TopicPartition
 from logpersister.records.parsers import Parser
+from logpersister.records.schema import FIELD, REASON
 from logpersister.report.human import plural
 
 Reason = tuple[str, str | None]
@@ -35,19 +37,23 @@ class Judgement:
         """``12 of 10,000 values``."""
         return f"{self.refused.total():,} of {plural(sample.records, 'value')}"
 
+    def add(self, partition: TopicPartition, refused: pa.RecordBatch) -> None:
+        """Take in records on their way to quarantine."""
+        columns = (refused.column(name).to_pylist() for name in (REASON, FIELD, "offset"))
+        for word, path, offset in zip(*columns, strict=True):
+            reason = word or "", path
+            self.refused[reason] += 1
+            self.first.setdefault(reason, f"{partition.partition}:{offset}")
+
 
 def judge(sample: Sample, parser: Parser) -> Judgement:
     """Return what the parser refuses."""
     judgement = Judgement()
     for partition, batch in sample.batches:
         refused = parser.parse(batch).refused
-        if refused is None:
-            continue
-        offsets = batch.column("offset").to_numpy(zero_copy_only=True)[refused.rows]
-        for word, path, offset in zip(refused.reasons.to_pylist(), refused.fields.to_pylist(), offsets, strict=True):
-            reason = word or "", path
-            judgement.refused[reason] += 1
-            judgement.first.setdefault(reason, f"{partition.partition}:{offset}")
+        if refused is not None:
+            records = batch.take(refused.rows).append_column(REASON, refused.reasons)
+            judgement.add(partition, records.append_column(FIELD, refused.fields))
     return judgement
 
 

@@ -16,14 +16,12 @@ from typing import Any, TextIO
 from logpersister.cli import bucket, context, registry, replaying
 from logpersister.cli.exits import Exit
 from logpersister.cli.progress import counted
-from logpersister.cli.refused import ACCEPTED, RefusedRecord, Unreadable, refused_records
+from logpersister.cli.refused import ACCEPTED, Judge, RefusedRecord, Unreadable, judge_of, refused_records
 from logpersister.cli.shown_record import bytes_document, text_of
 from logpersister.cli.stored import Entry, entries
 from logpersister.cli.tables import Column, printable, table
 from logpersister.manifest import LogPersister
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.parsers import Parser
-from logpersister.records.quarantine import make_parser
 from logpersister.report import logs
 from logpersister.report.human import number, plural, size
 from logpersister.storage.store import ObjectStore
@@ -49,11 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     ):
 
         @lru_cache
-        def parser_of(topic: str) -> Parser | None:
+        def judging(topic: str) -> Judge:
             found = resource_of(topic)
-            return make_parser(found.spec.parser, found.spec.row_schema, registries(found))
+            return judge_of(found.spec, registry.writers_of(found, registries))
 
-        walk = Walk(resource, store, arguments.topic, parser_of)
+        walk = Walk(resource, store, arguments.topic, judging)
         if arguments.action == "ls":
             summary = Summary.of(walk.records())
             (_write_json if arguments.json else _write_table)(resource, walk, summary, sys.stdout)
@@ -74,11 +72,11 @@ class Walk:
     """One way through the quarantine of a group."""
 
     def __init__(
-        self, resource: LogPersister, store: ObjectStore, topic: str | None, parser_of: Callable[[str], Parser | None]
+        self, resource: LogPersister, store: ObjectStore, topic: str | None, judging: Callable[[str], Judge]
     ) -> None:
         spec = resource.spec
         self._store = store
-        self._parser_of = parser_of
+        self._judging = judging
         self._topics = [topic] if topic is not None else spec.kafka.topics
         self._selects = spec.kafka.selects
         self.objects = self.bytes = 0
@@ -86,7 +84,7 @@ class Walk:
 
     def records(self) -> Iterator[RefusedRecord]:
         """Yield the records; what cannot be read is noted."""
-        for one in counted(refused_records(self._store, self._entries(), self._parser_of), "records read"):
+        for one in counted(refused_records(self._store, self._entries(), self._judging), "records read"):
             if isinstance(one, Unreadable):
                 self.unreadable.append(one)
             else:

@@ -12,6 +12,7 @@ from logpersister.manifest.format_settings import JsonLinesSpec, TextSpec
 from logpersister.manifest.revision import RevisionError, resource_of
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import QUARANTINE
+from logpersister.records.type_names import TypeNames
 from logpersister.report.human import size
 from logpersister.storage import names
 from logpersister.storage.errors import StorageError
@@ -51,11 +52,12 @@ class Preview:
 def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
     """Return how the object begins, read as its own revision says, else as its first bytes look."""
     spec, note = _written(store, key, peeked)
+    keeps_all = spec is not None and spec.keeps_all_in_quarantine and f"/{QUARANTINE}/" in key
+    spec = None if spec is None else _of_type(spec, key)
     output = None if spec is None else spec.output
     first = next(peeked.pieces, b"")
     bound = _Bound([first], peeked.pieces)
     looks = next((name for magic, name in _MAGIC.items() if first.startswith(magic)), "none")
-    keeps_all = spec is not None and spec.parser.keeps_all_in_quarantine and f"/{QUARANTINE}/" in key
     if first.startswith(_PARQUET) if output is None else output.format == "parquet" or keeps_all:
         rows = ParquetRows(peeked.size, peeked.section)
         return Preview("parquet", INSIDE, iter(rows), note, keeps_offsets=rows.keeps_offsets)
@@ -73,6 +75,16 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
         return Preview("jsonl", spec.output.compression, records, note, keeps_offsets=keeps_offsets)
     text, compression = (TextSpec(), looks) if output is None else (output.text or TextSpec(), str(output.compression))
     return Preview("text", compression, _lines(bound, compression, text), note)
+
+
+def _of_type(spec: Spec, key: str) -> Spec:
+    """Return how the objects of a type are written that stand where this one does."""
+    if spec.types is None:
+        return spec
+    names_of_types = TypeNames(spec.types)
+    rules = (names_of_types.rule_at(segment) for segment in key.split("/")[:-1])
+    rule = next((one for one in rules if one is not None), None)
+    return spec if rule is None else spec.of_types()[rule]
 
 
 class _Bound:

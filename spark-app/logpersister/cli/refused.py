@@ -2,18 +2,22 @@
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
 from logpersister.cli.records import Preview, preview
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.cli.stored import Entry
+from logpersister.manifest.spec import Spec
+from logpersister.pipeline.splitting import sides
 from logpersister.ranges import Offset
-from logpersister.records.parsers import Parser
+from logpersister.records.quarantine import make_parser
+from logpersister.records.schema import FIELD, REASON, RECORDS_WITH_HEADERS
+from logpersister.records.typed import WritersOf, layout_for
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.store import ObjectStore
 from logpersister.verify.streams import ContentError
@@ -22,8 +26,43 @@ ACCEPTED: Final = "accepted"
 """The reason of records that the parser of the manifest does not refuse."""
 NO_VALUES: Final = "values_left_out"
 """That of records of which the quarantine has no values, so that nothing can be judged; their file has the reason."""
+DROPPED: Final = "dropped_type"
+"""The reason of records whose type the manifest leaves out now."""
 AT_ONCE: Final = 1_000
 """Records that are judged together."""
+
+
+Refusals = Mapping[int, tuple[str, str | None]]
+"""By row: why it is refused, in one word, and the field."""
+Judge = Callable[[pa.RecordBatch], Refusals]
+"""Returns what of a batch, whose offsets are the numbers of rows, is refused now."""
+
+
+def judge_of(spec: Spec, writers_of: WritersOf) -> Judge:
+    """Return what the manifest says of records: their types, and the parser that applies to each."""
+    layout = layout_for(spec, writers_of) if spec.types is not None else None
+    parser = None if layout is not None else make_parser(spec.parser, spec.row_schema, writers_of(spec))
+
+    def by_types(batch: pa.RecordBatch) -> Refusals:
+        assert layout is not None
+        found: dict[int, tuple[str, str | None]] = dict.fromkeys(range(batch.num_rows), (DROPPED, None))
+        for side in sides(batch, layout):
+            rows: list[Any] = side.rows.column("offset").to_pylist()
+            if side.refused is None:
+                found |= dict.fromkeys(rows, (ACCEPTED, None))
+            else:
+                columns = (side.rows.column(name).to_pylist() for name in (REASON, FIELD))
+                found |= {row: (reason or "", field) for row, reason, field in zip(rows, *columns, strict=True)}
+        return found
+
+    def by_parser(batch: pa.RecordBatch) -> Refusals:
+        refused = None if parser is None else parser.parse(batch).refused
+        if refused is None:
+            return {}
+        reasons = zip(refused.reasons.to_pylist(), refused.fields.to_pylist(), strict=True)
+        return {int(row): (reason or "", field) for row, (reason, field) in zip(refused.rows, reasons, strict=True)}
+
+    return by_parser if layout is None else by_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +93,7 @@ class Unreadable:
 
 
 def refused_records(
-    store: ObjectStore, found: Iterable[Entry], parser_of: Callable[[str], Parser | None]
+    store: ObjectStore, found: Iterable[Entry], judging: Callable[[str], Judge]
 ) -> Iterator[RefusedRecord | Unreadable]:
     """Yield the records of all objects, in their order; objects that have gone meanwhile are left out."""
     for entry in found:
@@ -67,21 +106,21 @@ def refused_records(
                 if peeked.metadata.get(VALUES) == LEFT_OUT:
                     yield from (RefusedRecord(entry, one.offset, b"", NO_VALUES, None) for one in some)
                 else:
-                    yield from _judged(entry, begun, some, parser_of(entry.name.topic))
+                    yield from _judged(entry, begun, some, judging(entry.name.topic))
         except ContentError as error:
             yield Unreadable(entry, str(error))
 
 
-def _judged(
-    entry: Entry, begun: Preview, some: Sequence[ShownRecord], parser: Parser | None
-) -> Iterator[RefusedRecord]:
+def _judged(entry: Entry, begun: Preview, some: Sequence[ShownRecord], judge: Judge) -> Iterator[RefusedRecord]:
     values = [_value(one.value) if begun.format == "jsonl" else one.value for one in some]
-    batch = pa.RecordBatch.from_pydict({"value": pa.array(values, pa.binary())})
-    refused = None if parser is None else parser.parse(batch).refused
-    why: dict[int, tuple[str, str | None]] = {}
-    if refused is not None:
-        reasons = zip(refused.reasons.to_pylist(), refused.fields.to_pylist(), strict=True)
-        why = {int(row): (reason or "", field) for row, (reason, field) in zip(refused.rows, reasons, strict=True)}
+    columns: dict[str, list[Any]] = {
+        "offset": list(range(len(some))),
+        "timestamp": [-1 if one.timestamp is None else one.timestamp for one in some],
+        "key": [one.key for one in some],
+        "value": values,
+        "headers": [[{"key": key, "value": value} for key, value in one.headers] for one in some],
+    }
+    why = judge(pa.RecordBatch.from_pydict(columns, schema=RECORDS_WITH_HEADERS))
     for row, (one, value) in enumerate(zip(some, values, strict=True)):
         yield RefusedRecord(entry, one.offset, value, *why.get(row, (ACCEPTED, None)))
 

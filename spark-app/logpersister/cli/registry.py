@@ -8,10 +8,24 @@ from logpersister.cli.context import invalid
 from logpersister.cli.exits import UnreachableError
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.spec import Spec
+from logpersister.records.typed import WritersOf
 from logpersister.registry import RegistryError, RegistryWriters, TopicSchemas, open_schemas
 
 Registries = Callable[[LogPersister], RegistryWriters | None]
 """Returns the registry that a manifest names. Raises ManifestError."""
+
+
+def writers_of(resource: LogPersister, registries: Registries) -> WritersOf:
+    """Return what knows the registry that a spec of a manifest, or of a type in it, names."""
+
+    def of(spec: Spec) -> RegistryWriters | None:
+        try:
+            return registries(resource.model_copy(update={"spec": spec}))
+        except ManifestError as error:
+            raise invalid(error) from None
+
+    return of
 
 
 @contextmanager

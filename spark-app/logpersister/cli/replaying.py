@@ -136,7 +136,7 @@ class Outputs:
     def _now(self, topic: str) -> TopicOutput:
         resource: LogPersister = self._with_columns(topic)
         revision = revision_of(resource, __version__, rules_of(resource))
-        return TopicOutput.of(revision, resource, self._registries(resource))
+        return TopicOutput.of(revision, resource, registry.writers_of(resource, self._registries))
 
     def _under(self, revision: str) -> TopicOutput:
         snapshot = get_revision(self._store, self._resource.group_id, revision)
@@ -152,7 +152,7 @@ class Outputs:
         others = other_rules(snapshot, resource)
         if others:
             raise SourceError(f"its replay was begun by {others}; finish it with that build")
-        return TopicOutput.of(revision_of_document(snapshot), resource, self._registries(resource))
+        return TopicOutput.of(revision_of_document(snapshot), resource, registry.writers_of(resource, self._registries))
 
 
 def _in_quarantine(store: ObjectStore, resource: LogPersister, topic: str | None) -> list[Entry]:

@@ -47,7 +47,15 @@ def shown(row: Mapping[str, Any]) -> ShownRecord:
     value = own.get("value")
     as_it_is = isinstance(value, bytes) and own.keys() <= {"value", "reason", "field"}
     text = value if as_it_is else json.dumps(own, default=as_text, ensure_ascii=False).encode()
-    return ShownRecord(text or b"", kafka.get("offset"), kafka.get("timestamp"), kafka.get("key"))
+    return ShownRecord(text or b"", kafka.get("offset"), kafka.get("timestamp"), kafka.get("key"), _headers(kafka))
+
+
+def _headers(kafka: Mapping[str, Any]) -> tuple[tuple[bytes, bytes | None], ...]:
+    return tuple((_bytes(one["key"]), one["value"]) for one in kafka.get("headers") or ())
+
+
+def _bytes(name: Any) -> bytes:
+    return name if isinstance(name, bytes) else str(name).encode()
 
 
 def readable(name: str, column: "pa.Array[Any]") -> list[Any]:

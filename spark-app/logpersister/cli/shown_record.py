@@ -1,6 +1,7 @@
 """What is shown of a record, and how."""
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ class ShownRecord:
     timestamp: int | None = None
     """Milliseconds since 1970."""
     key: bytes | None = None
+    headers: Sequence[tuple[bytes, bytes | None]] = ()
 
 
 def text_of(content: bytes) -> str:

@@ -11,27 +11,30 @@ from typing import Any, Final, TextIO, cast
 import pyarrow as pa
 
 from logpersister.cli import context, registry, sampling
-from logpersister.cli.exits import Exit
+from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.head import line
-from logpersister.cli.judging import Judgement, judge
+from logpersister.cli.judging import Judgement
 from logpersister.cli.rows import as_text, readable
 from logpersister.cli.sampling import Sample
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.cli.tables import Column, printable, table
 from logpersister.formats.base import Encoder, Format, ObjectIdentity
 from logpersister.formats.registry import RULES as FORMATS
-from logpersister.formats.registry import make_format
+from logpersister.formats.registry import format_of, make_format
 from logpersister.manifest import LogPersister
+from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.columns import most_rows, row_columns
-from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import ROW
-from logpersister.records.writers import Writers
+from logpersister.records.type_names import TypeNames
+from logpersister.records.typed import WritersOf, layout_for
 from logpersister.report import logs
-from logpersister.report.human import instant, number, size
+from logpersister.report.human import instant, number, plural, size
 
 MOST_FOLDERS: Final = 20
 WIDEST_CELL: Final = 30
@@ -46,26 +49,32 @@ def run(arguments: argparse.Namespace) -> int:
     resource = context.manifest(arguments.file)
     secrets = context.secrets(arguments, logs.redactor)
     sample = sampling.take(arguments, resource, secrets)
-    of_topic = resource.for_topic(sample.topic)
-    with registry.opened(of_topic, secrets) as writers, registry.resources(resource, secrets) as resource_of:
-        Trial(resource_of(sample.topic), sample, writers).show(arguments.rows, sys.stdout)
+    with registry.all_opened(secrets) as registries, registry.resources(resource, secrets) as resource_of:
+        of_topic = resource_of(sample.topic)
+        trial = Trial(of_topic, sample, registry.writers_of(of_topic, registries), arguments.type)
+        trial.show(arguments.rows, sys.stdout)
     return Exit.OK
 
 
 class Trial:
     """A sample, and what the manifest makes of it."""
 
-    def __init__(self, resource: LogPersister, sample: Sample, writers: Writers | None = None) -> None:
-        spec = resource.spec
-        self._output, self._parser, self._schema, self._sample = spec.output, spec.parser, spec.row_schema, sample
-        parser = make_parser(spec.parser, spec.row_schema, writers)
-        self._judgement = Judgement() if parser is None else judge(sample, parser)
-        layout = layout_of(spec.output, spec.parser, spec.row_schema, writers)
+    def __init__(self, resource: LogPersister, sample: Sample, writers_of: WritersOf, type_name: str | None) -> None:
+        """Take the sample apart; `type_name`: whose rows are shown, where types have columns of their own."""
+        spec, layout = resource.spec, layout_for(resource.spec, writers_of)
+        pieces = _pieces(sample, spec.row_schema if spec.types is None else None)
         self._parts: list[Part] = [
-            (partition, path, rows)
-            for partition, batch in _pieces(sample, spec.row_schema)
-            for path, rows in by_path(batch, layout.assign(batch))
+            (partition, path, rows) for partition, batch in pieces for path, rows in by_path(batch, layout)
         ]
+        self._judgement = Judgement()
+        for partition, path, rows in self._parts:
+            if path == QUARANTINE:
+                self._judgement.add(partition, rows)
+        self._sample = sample
+        self._shown = self._parts
+        if spec.types is not None and type_name is not None:
+            self._shown, spec = _of_type(self._parts, spec, spec.types, type_name)
+        self._spec, self._output, self._parser, self._schema = spec, spec.output, spec.parser, spec.row_schema
 
     def show(self, rows: int, out: TextIO) -> None:
         """Write what was found: the sample, what is refused, the first rows, folders, and sizes by format."""
@@ -73,6 +82,9 @@ class Trial:
         span = f", {' to '.join(_instant(one) for one in times)}" if times is not None else ""
         out.write(f"topic {printable(self._sample.topic)}: {self._sample}{span}\n")
         self._show_refused(out)
+        if self._spec.types is not None:
+            self._show_types(self._spec, self._spec.types, out)
+            return
         if rows and self._schema is not None:
             self._show_columns(self._schema, rows, out)
         elif rows:
@@ -91,8 +103,32 @@ class Trial:
         ]
         table(columns, cells, out)
 
+    def _show_types(self, spec: Spec, types: TypesSpec, out: TextIO) -> None:
+        """Show what becomes of each type that is stored, and how many records are left out."""
+        records: Counter[str] = Counter()
+        for _, path, rows in self._parts:
+            records[path.split("/")[0]] += rows.num_rows
+        stored = {folder: count for folder, count in records.most_common() if folder != QUARANTINE}
+        sizes = self._sizes(format_of(spec))
+        names, specs = TypeNames(types), spec.of_types()
+        cells = []
+        for folder, count in [*stored.items()][:MOST_FOLDERS]:
+            rule = names.rule_at(folder)
+            assert rule is not None
+            cells.append([folder, number(count), str(specs[rule].output.format), size(sizes[folder])])
+        if cells:
+            out.write("\n")
+            columns = [Column("TYPE"), Column("RECORDS", right=True), Column("FORMAT"), Column("BYTES", right=True)]
+            table(columns, cells, out)
+        if len(stored) > MOST_FOLDERS:
+            out.write(f"and {len(stored) - MOST_FOLDERS:,} more types\n")
+        if left_out := self._sample.records - records.total():
+            out.write(f"left out, as their entries say: {plural(left_out, 'record')}\n")
+        if stored:
+            out.write("rows, folders and sizes of one type: add --type NAME\n")
+
     def _show_columns(self, schema: SchemaSpec, rows: int, out: TextIO) -> None:
-        found = [_rows(batch) for _, _, batch in self._parts if ROW in batch.schema.names]
+        found = [_rows(batch) for _, _, batch in self._shown if ROW in batch.schema.names]
         whole = pa.Table.from_batches(found or [pa.RecordBatch.from_pylist([], row_columns(schema))])
         shown = min(rows, whole.num_rows)
         cells = []
@@ -107,14 +143,14 @@ class Trial:
         out.write("\n")
         first = (
             ShownRecord(row["value"] or b"", row["offset"], row["timestamp"], row["key"])
-            for _, batch in self._sample.batches
+            for _, _, batch in self._shown
             for row in batch.slice(0, rows).to_pylist()
         )
         out.writelines(line(record) + "\n" for _, record in zip(range(rows), first, strict=False))
 
     def _show_folders(self, out: TextIO) -> None:
         folders: Counter[str] = Counter()
-        for _, path, rows in self._parts:
+        for _, path, rows in self._shown:
             folders[path] += rows.num_rows
         if folders.keys() <= {""}:
             return
@@ -136,23 +172,33 @@ class Trial:
         others = [OutputSpec(format=name) for name in FORMATS if name != self._output.format]
         cells = []
         for output in (self._output, *others):
-            found = self._encoded(make_format(output, self._parser, self._schema))
+            found = sum(self._sizes(make_format(output, self._parser, self._schema)).values())
             name = f"{output.format}, as in the manifest" if output is self._output else output.format
             cells.append([name, str(output.compression), size(found), f"{found / whole:.0%}"])
         table(columns, cells, out)
 
-    def _encoded(self, file_format: Format) -> int:
-        """Return the bytes of all objects, if each folder of a partition were one."""
+    def _sizes(self, file_format: Format) -> Counter[str]:
+        """Return the bytes of objects by their outermost folder, if each folder of a partition were one object."""
         encoders: dict[tuple[TopicPartition, str], Encoder] = {}
-        found = 0
-        for partition, path, rows in self._parts:
+        found: Counter[str] = Counter()
+        for partition, path, rows in self._shown:
             encoder = encoders.get((partition, path))
             if encoder is None:
                 first = rows.column("offset")[0].as_py()
                 identity = ObjectIdentity(Range(partition, first, first + 1), path)
                 encoder = encoders[partition, path] = file_format.encoder(identity)
-            found += sum(memoryview(piece).nbytes for piece in encoder.encode(rows))
-        return found + sum(memoryview(piece).nbytes for one in encoders.values() for piece in one.finish())
+            found[path.split("/")[0]] += sum(memoryview(piece).nbytes for piece in encoder.encode(rows))
+        for (_, path), encoder in encoders.items():
+            found[path.split("/")[0]] += sum(memoryview(piece).nbytes for piece in encoder.finish())
+        return found
+
+
+def _of_type(parts: list[Part], spec: Spec, types: TypesSpec, name: str) -> tuple[list[Part], Spec]:
+    """Return the parts of one type, and what holds for its records. Raises `CommandError` where it is not stored."""
+    place = TypeNames(types).place(name.encode())
+    if place.rule < 0:
+        raise CommandError(f"--type {printable(name)}: spec.types does not store records of this type", Exit.INVALID)
+    return [one for one in parts if one[1].split("/")[0] == place.segment], spec.of_types()[place.rule]
 
 
 def _pieces(sample: Sample, schema: SchemaSpec | None) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:

@@ -34,6 +34,7 @@ from logpersister.verify.deep import DeepVerification
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.inventory import stored_topics, with_facts
+from logpersister.verify.missing_offsets import leaves_out
 from logpersister.verify.streams import ContentError
 from logpersister.verify.verification import TopicResult, Verification, VerifiedGroup, waiting
 from logpersister.verify.writing import Writing
@@ -66,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
             _deep(resource, store, reader, registries) if arguments.deep else None,
             lambda topic: list_replays(store, resource.group_id, topic),
             store.prefix,
+            lambda topic: leaves_out(resource.spec.for_topic(topic).types),
         )
         if not topics:
             pattern = resource.spec.kafka.topic_pattern
@@ -142,9 +144,11 @@ def _deep(
         try:
             own = revision_of(resource, __version__).document
             written = resource_of(reached_like(snapshot, own))
-            spec = written.spec
-            others = other_rules(snapshot, written)
-            return Writing(spec.output, spec.parser, spec.row_schema, others, registries(written))
+            return Writing.of(
+                written.spec,
+                other_rules(snapshot, written),
+                registry.writers_of(written, registries),
+            )
         except (RevisionError, ManifestError) as error:
             return f"its revision {revision} cannot be read ({error})"
 

@@ -95,10 +95,15 @@ def raw_columns(kafka: Sequence[str]) -> Columns:
     return Columns(pa.schema([_RAW]), tuple(kafka), lambda batch: [batch.column(VALUE)])
 
 
-def quarantine_columns(kafka: Sequence[str]) -> Columns:
-    """Return the columns of refused records: all by which they can be found and put right."""
+def quarantine_columns(kafka: Sequence[str], *, nullable: bool = False) -> Columns:
+    """Return the columns of refused records: all by which they can be found and put right; `nullable`: the value."""
     chosen = (*_ALWAYS_IN_QUARANTINE, *(name for name in kafka if name not in _ALWAYS_IN_QUARANTINE))
-    return Columns(pa.schema(_REFUSED), chosen, lambda batch: [batch.column(name) for name in (VALUE, REASON, FIELD)])
+    value, *others = _REFUSED
+    return Columns(
+        pa.schema([value.with_nullable(nullable), *others]),
+        chosen,
+        lambda batch: [batch.column(name) for name in (VALUE, REASON, FIELD)],
+    )
 
 
 def _kafka_column(batch: pa.RecordBatch, name: str) -> "pa.Array[Any]":

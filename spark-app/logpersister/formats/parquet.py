@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.field_ids import with_field_ids
-from logpersister.formats.file_columns import Columns, columns_of
+from logpersister.formats.file_columns import Columns, columns_of, quarantine_columns
 from logpersister.formats.parquet_statistics import column_statistics, split_offsets
 from logpersister.formats.row_groups import RowGroups, payload_sizes
 from logpersister.formats.tombstones import Tombstones
@@ -58,6 +58,8 @@ class ParquetOptions:
     """Columns of rows (`records.columns`); None: values as they are."""
     field_ids: Mapping[str, int] | None = None
     """By which numbers a table knows the columns (`formats.field_ids`); None: they have none."""
+    refuses_tombstones: bool = False
+    """Whether records with a null value can be in quarantine, which then keeps them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,11 @@ class ParquetFormat:
     def encoder(self, identity: ObjectIdentity) -> "ParquetEncoder":
         options = self.options
         schema = None if options.schema is None else without_notation(options.schema)
-        columns = columns_of(identity.path, schema, options.kafka_columns, keeps_tombstones=options.keeps_tombstones)
+        if options.refuses_tombstones and identity.path == QUARANTINE:
+            columns = quarantine_columns(options.kafka_columns, nullable=True)
+        else:
+            kept = options.keeps_tombstones
+            columns = columns_of(identity.path, schema, options.kafka_columns, keeps_tombstones=kept)
         return ParquetEncoder(options, identity, columns)
 
 
@@ -123,7 +129,7 @@ class ParquetEncoder:
     """`formats.base.Encoder` for Parquet. Exhaust what a call returns before the next call."""
 
     def __init__(self, options: ParquetOptions, identity: ObjectIdentity, columns: Columns) -> None:
-        self._keeps_tombstones = options.keeps_tombstones
+        self._keeps_tombstones = options.keeps_tombstones or options.refuses_tombstones
         self._identity = identity
         self._columns = columns
         self._groups = RowGroups(options.row_group_bytes)

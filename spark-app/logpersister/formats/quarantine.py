@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from logpersister.formats.base import Encoder, Format, ObjectIdentity
+from logpersister.formats.typed import TypedFormat
 from logpersister.records.escaping import QUARANTINE
 
 
@@ -39,6 +40,8 @@ class WithQuarantine:
 
 def format_at(file_format: Format, path: str) -> Format:
     """Return the format of the objects of a partition path."""
+    if isinstance(file_format, TypedFormat):
+        return file_format.at(path)
     if not isinstance(file_format, WithQuarantine):
         return file_format
     return file_format.quarantine if path == QUARANTINE else file_format.output

@@ -21,13 +21,17 @@ from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
+from logpersister.formats.typed import TypedFormat
 from logpersister.manifest.format_settings import AvroSpec, JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.spec import Spec
 from logpersister.records.columns import row_columns
+from logpersister.records.type_names import TypeNames
 
 _ANY_BYTES: Final = ParserSpec()
+_ALL_OF_A_RECORD: Final = ParquetFormat(ParquetOptions(kafka_columns=tuple(KAFKA_FIELDS)))
 
 
 def make_format(
@@ -43,9 +47,16 @@ def make_format(
     configured = _FACTORIES[output.format](output, parser, schema)
     if field_ids is not None and isinstance(configured, ParquetFormat):
         configured = ParquetFormat(replace(configured.options, field_ids=field_ids))
-    if not parser.keeps_all_in_quarantine:
-        return configured
-    return WithQuarantine(configured, ParquetFormat(ParquetOptions(kafka_columns=tuple(KAFKA_FIELDS))))
+    return WithQuarantine(configured, _ALL_OF_A_RECORD) if parser.keeps_all_in_quarantine else configured
+
+
+def format_of(spec: Spec, field_ids: Mapping[str, int] | None = None) -> Format:
+    """Return the format of a spec, its overrides aside; `field_ids`: those of the table of a topic."""
+    if spec.types is None:
+        return make_format(spec.output, spec.parser, spec.row_schema, field_ids)
+    formats = [make_format(one.output, one.parser, one.row_schema) for one in spec.of_types()]
+    quarantine = replace(_ALL_OF_A_RECORD.options, refuses_tombstones=True)  # they may have no type
+    return TypedFormat(TypeNames(spec.types), formats, ParquetFormat(quarantine))
 
 
 def _text(output: OutputSpec, *_: object) -> Format:

@@ -24,7 +24,11 @@ _NAMES = {
     LATEST_PATTERN: "`latest` or number",
 }
 """What values of a certain notation are called."""
-_AS_BEFORE = frozenset({"spec.overrides[].parser", "spec.overrides[].schema", "spec.overrides[].output"})
+_AS_BEFORE = frozenset(
+    f"{entry}.{block}"
+    for entry in ("spec.overrides[]", "spec.types.entries[]", "spec.types.others")
+    for block in ("parser", "schema", "output")
+)
 """Mappings whose fields are described where the group has them."""
 _MARKED = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

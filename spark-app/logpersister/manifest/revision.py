@@ -178,16 +178,28 @@ def reached_like(document: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
     if _only(spec["storage"], _PLACE) != _only(storage, _PLACE):
         storage = _without(storage, _OF_THE_PLACE) | _only(spec["storage"], _OF_THE_PLACE)
     reached = {**spec, "kafka": kafka, "storage": storage}
-    registry = spec.get("schema", {}).get("registry")
-    secrets = [] if registry is None else list(_secrets_of_registry(registry.get("url"), ours))
-    if secrets and _only(registry, _SECRET) not in secrets:
-        reached["schema"] = {**spec["schema"], "registry": _without(registry, _SECRET) | secrets[0]}
+    reached |= _registry_reached(spec, ours)
+    if "types" in spec:
+        types = spec["types"]
+        entries = [{**one, **_registry_reached(one, ours)} for one in types["entries"]]
+        others = {"others": types["others"] | _registry_reached(types["others"], ours)} if "others" in types else {}
+        reached["types"] = {**types, "entries": entries, **others}
     return {**document, "spec": reached}
 
 
+def _registry_reached(block: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a block with our way to its registry, if that is another one."""
+    registry = block.get("schema", {}).get("registry")
+    secrets = [] if registry is None else list(_secrets_of_registry(registry.get("url"), ours))
+    if not secrets or _only(registry, _SECRET) in secrets:
+        return {}
+    return {"schema": {**block["schema"], "registry": _without(registry, _SECRET) | secrets[0]}}
+
+
 def _secrets_of_registry(url: str | None, spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield by which Secrets a manifest reaches a registry: that of the group, then those of its overrides."""
-    for one in (spec, *spec.get("overrides", [])):
+    """Yield by which Secrets a manifest reaches a registry: that of the group, then those of overrides and types."""
+    types = spec.get("types", {})
+    for one in (spec, *spec.get("overrides", []), *types.get("entries", []), types.get("others", {})):
         registry = one.get("schema", {}).get("registry")
         if registry is not None and registry["url"] == url:
             yield _only(registry, _SECRET)

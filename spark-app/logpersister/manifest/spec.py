@@ -11,6 +11,7 @@ from pydantic import Field
 from logpersister.manifest.accounts import ServiceAccountSpec
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.constraint import Duration, Text, Whole, compiled, milliseconds
+from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import FinishSpec, date_levels, has_time_folders
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import OutputSpec
@@ -21,13 +22,13 @@ from logpersister.manifest.problems import Finding, path_text
 from logpersister.manifest.quantity import format_size
 from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.rollout import RolloutSpec
-from logpersister.manifest.row_rules import RowRules
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, Rule, cel_literal, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
 from logpersister.manifest.table import TableSpec
 from logpersister.manifest.table_rules import TableRules
+from logpersister.manifest.type_rules import TypeRules, specs_of_types
 from logpersister.manifest.upload import Limits, UploadSpec
 
 Image = Annotated[
@@ -68,7 +69,7 @@ def _over_every_age(target: str) -> str:
     )
 
 
-class Spec(RowRules, TableRules):
+class Spec(TypeRules, TableRules):
     """What the user wants."""
 
     generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
@@ -89,6 +90,10 @@ class Spec(RowRules, TableRules):
 
     row_schema: SchemaSpec | None = Field(default=None, alias="schema")
     """The columns that values become; with parser `json`, `avro` or `protobuf` (docs/schemas.md)."""
+
+    types: TypesSpec | None = None
+    """How the type of a record is found, and what becomes of each type, in topics that mix records of many types
+    (docs/types.md). Entries of `overrides` with a parser have no types."""
 
     upload: UploadSpec = UploadSpec()
     """When records become an object."""
@@ -165,11 +170,37 @@ class Spec(RowRules, TableRules):
         """Return what holds for topics: the group's spec, and that of each entry of `overrides`, without overrides."""
         return [self._with(None), *map(self._with, self.overrides)]
 
-    def parser_of(self, topic: str) -> ParserSpec:
-        """Return the parser that applies to a topic."""
+    def of_types(self) -> "Sequence[Spec]":
+        """Return what holds for the records of each rule of `types`, as specs without types; itself without any."""
+        return specs_of_types(self)
+
+    @property
+    def has_folders(self) -> bool:
+        """Whether objects stand in folders below that of their topic, quarantine aside."""
+        return self.types is not None or bool(self.output.partition_by)
+
+    @property
+    def has_quarantine(self) -> bool:
+        """Whether records may go to quarantine."""
+        return self.types is not None or self.parser.has_quarantine
+
+    @property
+    def keeps_all_in_quarantine(self) -> bool:
+        """Whether quarantine is Parquet with all of a record; where there are types it always is."""
+        return self.types is not None or self.parser.keeps_all_in_quarantine
+
+    def shapes(self) -> "Iterator[Spec]":
+        """Yield each way in which records are written: of all topics, and of all types."""
+        for variant in self.variants():
+            yield from variant.of_types()
+
+    def hold_above(self, topic: str) -> int | None:
+        """Return the percentage of a range of a topic that may go to quarantine; None: any."""
         place = self.override_of(topic)
         own = None if place is None else self.overrides[place].parser
-        return self.parser if own is None else own
+        if own is None and self.types is not None:
+            return self.types.hold_above
+        return (own or self.parser).quarantine.hold_above
 
     @property
     def keeps_refused_values(self) -> bool:
@@ -197,7 +228,7 @@ class Spec(RowRules, TableRules):
             return self.model_copy(update={"overrides": ()})
         update: dict[str, object] = {"overrides": ()}
         if override.parser is not None:
-            update |= {"parser": override.parser, "row_schema": None}
+            update |= {"parser": override.parser, "row_schema": None, "types": None}
         if override.row_schema is not None:
             update["row_schema"] = override.row_schema
         if override.output is not None:

@@ -108,7 +108,7 @@ def assemble(
                 spec.generation,
                 revision.hash,
                 lambda there: open_store(there, secrets, timeouts=FOR_A_SNAPSHOT),
-                in_folders=lambda topic: bool(spec.for_topic(topic).output.partition_by),
+                in_folders=lambda topic: spec.for_topic(topic).has_folders,
             ),
             jobs=jobs,
             sampler=FormatSampler(

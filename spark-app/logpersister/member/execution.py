@@ -135,7 +135,7 @@ class Execution:
             work.estimated_bytes,
             promise.read_from(work.range),
             again,
-            self._spec.parser_of(work.range.partition.topic).quarantine.hold_above,
+            self._spec.hold_above(work.range.partition.topic),
         )
 
     def _note_end(self, running: _Running, future: "Future[list[RangeOutcome]]") -> None:

@@ -90,6 +90,7 @@ class Reports(Listener, DutyListener, FinishListener):
             outcome.seconds,
             quarantined=outcome.quarantined,
             unexplained=outcome.unexplained,
+            dropped=outcome.dropped,
         )
         self._metrics.range_written(written)
         self._board.range_written(written)

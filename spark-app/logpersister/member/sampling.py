@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from logpersister.formats.base import Format, ObjectIdentity
-from logpersister.formats.registry import make_format
+from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Offset, Range, TopicPartition
-from logpersister.records.quarantine import layout_of
+from logpersister.records.typed import layout_for
 from logpersister.records.writers import Writers
 
 SAMPLE_BYTES = 1 << 20
@@ -43,11 +43,11 @@ class FormatSampler:
             return None
         resource = self._resource_of(partition.topic)
         spec = resource.spec
-        layout = layout_of(spec.output, spec.parser, spec.row_schema, self._writers_of(resource))
-        file_format = make_format(spec.output, spec.parser, spec.row_schema)
+        layout = layout_for(spec, lambda one: self._writers_of(resource.model_copy(update={"spec": one})))
+        file_format = format_of(spec)
         end = batch.column("offset")[-1].as_py() + 1
         range_ = Range(partition, start, end)
-        parts = by_path(batch, layout.assign(batch))
+        parts = by_path(batch, layout)
         stored = sum(_stored_bytes(file_format, ObjectIdentity(range_, path), part) for path, part in parts)
         return end - start, stored
 

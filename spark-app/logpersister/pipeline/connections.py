@@ -4,13 +4,11 @@ Each topic of a group may have a revision of its own (docs/design/topics.md), so
 connect to, and not by revision.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from logpersister.formats.base import Format
-from logpersister.formats.registry import make_format
+from logpersister.formats.registry import format_of
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
 from logpersister.manifest.kafka import KafkaSpec
@@ -19,6 +17,7 @@ from logpersister.manifest.spec import Spec
 from logpersister.manifest.storage import StorageSpec
 from logpersister.pipeline.reader import KafkaReader, ReaderSettings
 from logpersister.pipeline.retries import RetryTally
+from logpersister.records.typed import WritersOf
 from logpersister.registry import Registries, RegistryWriters
 from logpersister.storage.store import ObjectStore, open_store
 
@@ -35,14 +34,14 @@ class Connections:
 
     store: ObjectStore
     reader: KafkaReader
-    writers: RegistryWriters | None
-    """Of values; None: the parser needs none."""
+    writers_of: WritersOf
+    """Returns the registry that a spec names, which knows the schemas of values."""
 
 
 def connections(resource: LogPersister) -> Connections:
     """Return what a manifest connects to; made when it is asked for first."""
     spec = resource.spec
-    return Connections(_store(spec.storage), _reader(spec.kafka, _wants_headers(spec)), _registries().of(resource))
+    return Connections(_store(spec.storage), _reader(spec.kafka, _wants_headers(spec)), _writers_of(resource))
 
 
 def begin_task() -> None:
@@ -53,11 +52,6 @@ def begin_task() -> None:
 def open_reader(resource: LogPersister, secrets: Secrets, *, headers: bool = False) -> KafkaReader:
     """Return the reader that a manifest asks for, not connected yet; `headers`: even if its formats have none."""
     return _new_reader(resource.spec.kafka, secrets, headers=headers or _wants_headers(resource.spec))
-
-
-def format_of(spec: Spec, field_ids: Mapping[str, int] | None = None) -> Format:
-    """Return the format of a spec, its overrides aside; `field_ids`: those of the table of a topic."""
-    return make_format(spec.output, spec.parser, spec.row_schema, field_ids)
 
 
 def _wants_headers(spec: Spec) -> bool:
@@ -81,6 +75,13 @@ def _reader(kafka: KafkaSpec, headers: bool) -> KafkaReader:  # noqa: FBT001 - a
 @lru_cache(maxsize=MOST_CONNECTIONS)
 def _store(storage: StorageSpec) -> ObjectStore:
     return open_store(storage, Secrets(), on_retry=retries.count)
+
+
+def _writers_of(resource: LogPersister) -> WritersOf:
+    def of(spec: Spec) -> RegistryWriters | None:
+        return _registries().of(resource.model_copy(update={"spec": spec}))
+
+    return of
 
 
 @cache

@@ -12,7 +12,7 @@ import pyarrow as pa
 from logpersister.pipeline.splitting import by_path
 from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.work import RangeWork
-from logpersister.records.paths import Layout
+from logpersister.records.typed import AnyLayout
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
 from logpersister.storage.ranges import Stored
 
@@ -30,7 +30,9 @@ class OtherRulesError(Exception):
 class DryRun:
     """One pass over a range in which nothing is written; used like `persist.RangeWriter`."""
 
-    def __init__(self, work: RangeWork, group: str, layout: Layout, key_of: KeyOf, stored: Stored, others: str) -> None:
+    def __init__(
+        self, work: RangeWork, group: str, layout: AnyLayout, key_of: KeyOf, stored: Stored, others: str
+    ) -> None:
         """Begin.
 
         Args:
@@ -47,7 +49,7 @@ class DryRun:
 
     def write(self, batch: pa.RecordBatch) -> None:
         if batch.num_rows:
-            for path, part in by_path(batch, self._layout.assign(batch)):
+            for path, part in by_path(batch, self._layout):
                 self._summaries[path].update(part)
 
     def end_pass(self, unexplained: int = 0) -> bool:  # noqa: ARG002 - as a writer's

@@ -6,16 +6,16 @@ about a kilobyte, which is more than many records do. Runs are merged like those
 few.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self, cast
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from logpersister.formats.row_groups import payload_sizes
-from logpersister.pipeline.splitting import in_order
+from logpersister.pipeline.splitting import in_order, joined
 
 Ids = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
@@ -73,23 +73,21 @@ class HeldRows:
 
     def __init__(self) -> None:
         self._runs: list[_Run] = []
-
-    @property
-    def bytes(self) -> int:
+        self.bytes = 0
         """What they take."""
-        return _total(self._runs)
 
     def add(self, rows: pa.RecordBatch, ids: Ids) -> None:
         """Keep rows that are ordered by object and within by offset, behind those kept before; at least one."""
         self._runs.append(_Run.of(rows, ids, 0))
         while self._merge():
             pass
+        self.bytes = _total(self._runs)
 
     def rows(self, of: int) -> Sequence[pa.RecordBatch]:
         """Return the rows of an object, in the order in which they came."""
         found = [rows for rows in (run.of_object(of) for run in self._runs) if rows is not None]
         is_small = sum(rows.nbytes for rows in found) <= LARGEST_MERGE
-        return [_joined(found)] if len(found) > 1 and is_small else found
+        return [joined(found)] if len(found) > 1 and is_small else found
 
     def drop(self, dropped: Marks) -> None:
         """Forget the objects that are marked; what the others hold is copied, one run at a time."""
@@ -99,10 +97,12 @@ class HeldRows:
                 del self._runs[place]
             else:
                 self._runs[place] = left
+        self.bytes = _total(self._runs)
 
     def clear(self) -> None:
         """Forget all."""
         self._runs.clear()
+        self.bytes = 0
 
     def _merge(self) -> bool:
         """Merge the newest runs if enough of them have one level."""
@@ -112,16 +112,11 @@ class HeldRows:
             return False
         level = newest[0].level + 1
         ids = np.concatenate([run.id_of_row for run in newest])
-        joined = _joined([run.rows for run in newest])
+        whole = joined([run.rows for run in newest])
         del self._runs[-MERGED:], newest  # now, so that there are two copies and not three
         order = in_order(ids)
-        self._runs.append(_Run.of(joined.take(order), ids[order], level))
+        self._runs.append(_Run.of(whole.take(order), ids[order], level))
         return True
-
-
-def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    concat_batches: Callable[[Sequence[pa.RecordBatch]], pa.RecordBatch] = cast("Any", pa).concat_batches
-    return concat_batches(batches)  # which the stubs do not know
 
 
 def _total(runs: Iterable[_Run]) -> int:

@@ -6,6 +6,7 @@ over the same range, because Kafka is the buffer. Which pass writes an object ha
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -20,12 +21,12 @@ from logpersister.formats.parquet import ParquetEncoder
 from logpersister.pipeline.held_rows import HeldRows, Ids, held_sizes
 from logpersister.pipeline.path_states import PathStates, State
 from logpersister.pipeline.room import FILLED, LEAST_FILLED, Room
-from logpersister.pipeline.splitting import Side, in_order, sides
+from logpersister.pipeline.splitting import Side, again, in_order, sides
 from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.ranges import Offset
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.paths import Layout
+from logpersister.records.typed import AnyLayout
 from logpersister.report.facts import Quarantined
 from logpersister.storage.object_requests import StoredObject
 
@@ -101,7 +102,7 @@ class RangeWriter:
     def __init__(
         self,
         work: RangeWork,
-        layout: Layout,
+        layout: AnyLayout,
         file_format: Format,
         open_upload: OpenUpload,
         room: Room,
@@ -114,8 +115,12 @@ class RangeWriter:
         self._open_upload = open_upload
         self._room = room
         self._paths = PathStates()
-        self._held = {is_refused: HeldRows() for is_refused in (False, True)}
-        """Rows that wait, by the side of the parser on which they are: each side has columns of its own."""
+        self._held: defaultdict[int, HeldRows] = defaultdict(HeldRows)
+        """Rows that wait, by their columns (`Side.columns`)."""
+        self._columns_of: dict[int, int] = {}
+        """Those of each object."""
+        self._wanted: set[int] | None = None
+        """Those of objects that are written in this pass; None: any."""
         self._open: dict[int, _OpenObject] = {}
         self._first_pass = True
         self._hold_above = hold_above
@@ -125,7 +130,7 @@ class RangeWriter:
         """Its offset, and why."""
         self._started = time.monotonic()
         self.payload_bytes = 0
-        self.unexplained = 0
+        self.unexplained = self.dropped = 0
         """See `RangeOutcome`."""
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -133,17 +138,21 @@ class RangeWriter:
             self.payload_bytes += _payload_bytes(batch)
         if batch.num_rows == 0:
             return
-        assignment = self._layout.assign(batch)
-        if assignment.refused is not None and self._first_refused is None:
-            first = batch.column("offset")[int(assignment.refused.rows[0])].as_py()
-            self._first_refused = first, assignment.refused.reason
         if self._first_pass:
             self._paths.progress = self._progress(batch)
             self._records += batch.num_rows
-            self._refused += 0 if assignment.refused is None else len(assignment.refused.rows)
-        for side in sides(batch, assignment):
+            self.dropped += batch.num_rows
+        for side in sides(batch, self._layout, self._wanted):
+            self._count(side)
             self._take_in(side)
-        self._make_room()
+            self._make_room()
+
+    def _count(self, side: Side) -> None:
+        if side.refused is not None and self._first_refused is None:
+            self._first_refused = side.rows.column("offset")[0].as_py(), side.refused
+        if self._first_pass:
+            self.dropped -= side.rows.num_rows
+            self._refused += side.rows.num_rows if side.refused is not None else 0
 
     def _progress(self, batch: pa.RecordBatch) -> float:
         """Return the share of the range that has been read when a batch ends."""
@@ -159,16 +168,17 @@ class RangeWriter:
     def _take_in(self, side: Side) -> None:
         """Hold rows, or hand them to the objects that are streamed."""
         ids = self._paths.ids(side.paths)
+        self._columns_of.update(dict.fromkeys(ids.tolist(), side.columns))
         states = self._paths.states[ids]
         if len(ids) == 1 and states[0] == State.STREAMED:
             self._open[int(ids[0])].add(side.rows)
             return
         if self._first_pass:
-            self._paths.sizes[ids] += np.bincount(side.indices, held_sizes(side.rows), len(ids))
+            self._paths.sizes[ids] += np.bincount(side.indices, held_sizes(side.waiting), len(ids))
         if len(ids) > 1:
             self._spread(side, ids)
         elif states[0] == State.HELD:
-            self._held[side.is_refused].add(side.rows, np.full(side.rows.num_rows, ids[0]))
+            self._held[side.columns].add(side.waiting, np.full(side.rows.num_rows, ids[0]))
         large = self._room.is_large(self._paths.estimates(ids))
         for each in ids[(states == State.HELD) & large].tolist():
             if self._room.has_stream(len(self._open), self.held_bytes):
@@ -180,7 +190,7 @@ class RangeWriter:
         of_rows = of_rows[order]
         waiting = self._paths.states[of_rows] == State.HELD
         if waiting.any():
-            self._held[side.is_refused].add(side.rows.take(order[waiting]), of_rows[waiting])
+            self._held[side.columns].add(side.waiting.take(order[waiting]), of_rows[waiting])
         for each in ids[self._paths.states[ids] == State.STREAMED].tolist():
             begin, end = np.searchsorted(of_rows, [each, each + 1])
             self._open[each].add(side.rows.take(order[begin:end]))
@@ -219,12 +229,13 @@ class RangeWriter:
     def _begin(self, each: int) -> bool:
         """Open an object with what is held of it; return False when that is nothing."""
         path = self._paths.path(each)
-        rows = self._held[path == QUARANTINE].rows(each)
+        rows = self._held[self._columns_of[each]].rows(each)
         if rows:
             encoder = self._format.encoder(ObjectIdentity(self.work.range, path))
             self._open[each] = _OpenObject(path, encoder, self._open_upload(self.work, path))
             for batch in rows:
-                self._open[each].add(batch)
+                for piece in again(batch, self._layout, self._columns_of[each]):
+                    self._open[each].add(piece)
         return bool(rows)
 
     def end_pass(self, unexplained: int = 0) -> bool:
@@ -249,6 +260,7 @@ class RangeWriter:
         left = self._paths.of(State.LEFT)
         chosen = self._room.chosen(self._paths.sizes[left], streams=0, share=FILLED)
         self._paths.states[left[chosen]] = State.HELD
+        self._wanted = {self._columns_of[each] for each in left[chosen].tolist()}
         return len(left) > 0
 
     def _check_refused(self) -> None:

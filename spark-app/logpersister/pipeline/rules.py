@@ -17,6 +17,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.hiding_key import fingerprint
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.spec import Spec
 from logpersister.records import (
     avro_rows,
     field_paths,
@@ -28,6 +29,7 @@ from logpersister.records import (
     protobuf_rows,
     rows,
     thrift_rows,
+    type_names,
 )
 from logpersister.records.zones import WITHOUT_RULES, zone_rules
 from logpersister.storage import names
@@ -54,22 +56,31 @@ _FIRST_TZDATA: Final = "2026.6"
 
 def rules_of(resource: LogPersister) -> Rules:
     """Return the rules of this build that a manifest uses, and no others: those change nothing for it."""
-    output, parser = resource.spec.output, resource.spec.parser
-    rules: dict[str, int | str] = {"names": names.RULES, f"format:{output.format}": registry.RULES[output.format]}
-    if parser.keeps_all_in_quarantine:
+    rules: dict[str, int | str] = {"names": names.RULES}
+    if resource.spec.types is not None:
+        rules["types"] = type_names.RULES
+    if resource.spec.keeps_all_in_quarantine:
         rules["format:parquet"] = registry.RULES["parquet"]
+    for spec in resource.spec.of_types():
+        rules |= _rules_of(spec)
+    return dict(sorted(rules.items()))
+
+
+def _rules_of(spec: Spec) -> dict[str, int | str]:
+    output, parser = spec.output, spec.parser
+    rules: dict[str, int | str] = {f"format:{output.format}": registry.RULES[output.format]}
     if output.partition_by:
         rules["paths"] = paths.RULES
     if output.partitions_by_fields:
         rules["paths:fields"] = field_paths.RULES
     zones = {rule.date.timezone for rule in output.partition_by if rule.date is not None} - WITHOUT_RULES
     rules |= {_ZONE + zone: zone_rules(zone) for zone in zones}
-    if resource.spec.row_schema is not None:
+    if spec.row_schema is not None:
         rules[f"rows:{parser.type}"] = _ROWS[parser.type]
-        rules |= _hiding_rules(resource.spec.row_schema)
+        rules |= _hiding_rules(spec.row_schema)
     elif parser.has_quarantine:
         rules[f"parser:{parser.type}"] = _PARSERS[parser.type]
-    return dict(sorted(rules.items()))
+    return rules
 
 
 def _hiding_rules(schema: SchemaSpec) -> Rules:

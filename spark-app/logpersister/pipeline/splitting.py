@@ -1,15 +1,22 @@
 """Splits batches of records by partition path: one ordering of the rows, whatever the number of paths."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
 
+from logpersister.formats import binary
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.paths import Assignment, Indices
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
+from logpersister.records.type_names import DROPPED, REFUSED
+from logpersister.records.typed import AnyLayout, TypedLayout, in_folders_of_types
+
+MOST_BYTES: Final = 4 << 20
+"""Keys and values that are made rows of at once, with 64 bytes for each record: in columns a value can take 64 times
+its bytes, and 4 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,29 +28,134 @@ class Side:
     paths: Sequence[str]
     indices: Indices
     """Row ``i`` belongs to ``paths[indices[i]]``."""
-    is_refused: bool
+    refused: str | None = None
+    """Why the first of them was refused; None: the parser has accepted them."""
+    rule: int = 0
+    """Of accepted records with types: which rule is theirs. Each rule has columns of its own, too."""
+    is_of_type: bool = False
+    """Whether there are types."""
+
+    @property
+    def waiting(self) -> pa.RecordBatch:
+        """The records as they wait in memory: where there are types without rows, which are made again (`again`).
+
+        Making them twice costs less than what they take: of many types, more of a range then has room in one pass.
+        """
+        makes_again = self.is_of_type and self.refused is None and ROW in self.rows.schema.names
+        return self.rows.drop_columns([ROW]) if makes_again else self.rows
+
+    @property
+    def columns(self) -> int:
+        """Sides of one range have the same columns if this number is the same."""
+        return REFUSED if self.refused is not None else self.rule
 
 
-def sides(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
-    """Yield one or both sides of a batch that has rows."""
+def sides(batch: pa.RecordBatch, layout: AnyLayout, wanted: Container[int] | None = None) -> Iterator[Side]:
+    """Yield the sides of a batch that has rows. Records whose type is left out are in none.
+
+    Args:
+        wanted: with types, those `Side.columns` of which something is needed; None: all.
+    """
+    if isinstance(layout, TypedLayout):
+        yield from _of_types(batch, layout, None if wanted is None or REFUSED in wanted else wanted)
+    else:
+        yield from _of(batch, layout.assign(batch))
+
+
+def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
     refused = assignment.refused
     if refused is None:
-        yield Side(_with_rows(batch, assignment.rows), assignment.paths, assignment.indices, is_refused=False)
+        yield Side(_with_rows(batch, assignment.rows), assignment.paths, assignment.indices)
         return
     if len(assignment.paths) > 1:
         good = assignment.indices != len(assignment.paths) - 1
         accepted = _with_rows(batch.filter(pa.array(good, pa.bool_())), assignment.rows)
-        yield Side(accepted, assignment.paths[:-1], assignment.indices[good], is_refused=False)
+        yield Side(accepted, assignment.paths[:-1], assignment.indices[good])
     bad = batch.take(refused.rows)
     if not assignment.keeps_refused_values:
         bad = _without_values(bad)
-    told = bad.append_column(REASON, refused.reasons).append_column(FIELD, refused.fields)
-    yield Side(told, [QUARANTINE], np.zeros(told.num_rows, np.int32), is_refused=True)
+    yield _refused(_told(bad, refused.reasons, refused.fields), refused.reason)
 
 
-def by_path(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of each path, in offset order, with what the parser says of them (columns of `records.schema`)."""
-    for side in sides(batch, assignment):
+def _of_types(batch: pa.RecordBatch, layout: TypedLayout, wanted: Container[int] | None) -> Iterator[Side]:
+    """Yield a side for each rule whose records are stored, in pieces, and last one for all that are refused."""
+    found = layout.finder.find(batch)
+    rule_of = np.array([place.rule for place in found.places], np.int64)[found.indices]
+    order = in_order(rule_of - REFUSED)
+    folders = [place.segment for place in found.places]
+    refused: list[pa.RecordBatch] = []
+    for rows in np.split(order, np.flatnonzero(np.diff(rule_of[order])) + 1):
+        rule, of_types = int(rule_of[rows[0]]), found.indices[rows]
+        if rule == DROPPED or (wanted is not None and rule not in wanted):
+            continue
+        records = batch.take(rows)  # a copy, so that rows which wait keep no others in memory
+        if rule == REFUSED:
+            reasons = pa.array([place.reason for place in found.places], pa.string()).take(
+                pa.array(of_types, pa.int32())
+            )
+            refused.append(_told(records, reasons, pa.nulls(len(rows), pa.string())))
+            continue
+        begin = 0
+        for piece in pieces(records, layout.rules[rule].most_rows):
+            end = begin + piece.num_rows
+            inner = layout.rules[rule].layout.assign(piece)
+            for side in _of(piece, in_folders_of_types(inner, folders, of_types[begin:end])):
+                if side.refused is None:
+                    yield replace(side, rule=rule, is_of_type=True)
+                else:
+                    refused.append(side.rows)
+            begin = end
+    if refused:
+        yield _refused(_by_offset(refused))
+
+
+def again(batch: pa.RecordBatch, layout: AnyLayout, columns: int) -> Iterator[pa.RecordBatch]:
+    """Yield records that have waited, with their rows."""
+    if not isinstance(layout, TypedLayout) or columns == REFUSED:
+        yield batch
+        return
+    rule = layout.rules[columns]
+    for piece in pieces(batch, rule.most_rows):
+        yield _with_rows(piece, rule.layout.assign(piece).rows)
+
+
+def pieces(batch: pa.RecordBatch, most_rows: int | None) -> Iterator[pa.RecordBatch]:
+    """Yield a batch in pieces of which rows can be made at once; None: as a whole."""
+    if most_rows is None:
+        yield batch
+        return
+    for start in range(0, batch.num_rows, most_rows):
+        yield from binary.slices(batch.slice(start, most_rows), MOST_BYTES)
+
+
+def _told(records: pa.RecordBatch, reasons: pa.StringArray, fields: pa.StringArray) -> pa.RecordBatch:
+    return records.append_column(REASON, reasons).append_column(FIELD, fields)
+
+
+def _refused(told: pa.RecordBatch, reason: str | None = None) -> Side:
+    if reason is None:
+        word, field = told.column(REASON)[0], told.column(FIELD)[0]
+        reason = f"{word} in {field}" if field.is_valid else str(word)
+    return Side(told, [QUARANTINE], np.zeros(told.num_rows, np.int32), reason)
+
+
+def _by_offset(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    whole = joined(batches)
+    return whole.take(np.argsort(whole.column("offset").to_numpy(), kind="stable"))
+
+
+def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return the rows of batches, at least one, as one."""
+    concat_batches: Callable[[Sequence[pa.RecordBatch]], pa.RecordBatch] = cast("Any", pa).concat_batches
+    return batches[0] if len(batches) == 1 else concat_batches(batches)  # which the stubs do not know
+
+
+def by_path(batch: pa.RecordBatch, layout: AnyLayout) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield rows of each path, in offset order, with what the parser says of them (columns of `records.schema`).
+
+    A path may come several times, each time with later rows.
+    """
+    for side in sides(batch, layout):
         if len(side.paths) == 1:
             yield side.paths[0], side.rows
             continue

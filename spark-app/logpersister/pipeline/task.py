@@ -11,16 +11,16 @@ from typing import Final, Protocol
 
 import pyarrow as pa
 
-from logpersister.formats import binary
 from logpersister.formats.base import Format
 from logpersister.pipeline.arrivals import NoteArrivals
 from logpersister.pipeline.dry_run import DryRun, OtherRulesError
 from logpersister.pipeline.persist import OpenUpload, RangeWriter, TooManyRefusedError
 from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
 from logpersister.pipeline.room import Room
+from logpersister.pipeline.splitting import joined, pieces
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
-from logpersister.records.paths import Layout
+from logpersister.records.typed import AnyLayout, TypedLayout
 from logpersister.registry.errors import RegistryError
 from logpersister.storage.errors import StorageError
 
@@ -31,9 +31,8 @@ MOST_UNFINISHED_BYTES = 64 << 20
 
 RECEIPTS_AT_ONCE = 16
 
-MOST_BYTES = 4 << 20
-"""Keys and values that are made rows of at once, with 64 bytes for each record: in columns a value can take 64 times
-its bytes, and 4 KiB."""
+GATHERED_BYTES = 32 << 20
+"""Records that are split by their types at once: each type then has enough of them for what a batch costs."""
 
 
 class Reading(Protocol):
@@ -47,7 +46,7 @@ class TaskResources:
     """What the ranges of a revision are written with."""
 
     reader: Reading
-    layout: Layout
+    layout: AnyLayout
     file_format: Format
     open_upload: OpenUpload
     room: Room
@@ -97,6 +96,7 @@ class _Unfinished:
             writer.seconds,
             quarantined=quarantined,
             unexplained=writer.unexplained,
+            dropped=writer.dropped,
         )
 
 
@@ -141,9 +141,8 @@ class Task:
         """Take a range through one pass; yields its outcome only when it failed."""
         target = self._dry_runs.pop(writer.work.range, writer)
         try:
-            for batch in read.batches():
-                for piece in _pieces(batch, self._resources.most_rows):
-                    target.write(piece)
+            for piece in self._pieces(read.batches()):
+                target.write(piece)
             if target.end_pass(read.unexplained):
                 again[read.range] = writer
             else:
@@ -152,6 +151,15 @@ class Task:
             writer.abort()
             del self._left[read.range]
             yield RangeOutcome(writer.work.range, seconds=writer.seconds, error=work_error(error))
+
+    def _pieces(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield what is written at once."""
+        if isinstance(self._resources.layout, TypedLayout):
+            yield from gathered(batches)
+            return
+        most_rows = self._resources.most_rows
+        for batch in batches:
+            yield from pieces(batch, most_rows if most_rows is not None and batch.num_rows > most_rows else None)
 
     def _finished(self, *, all_of_them: bool = False) -> Iterator[RangeOutcome]:
         """Yield the outcomes of ranges that are durable; waits only when too much is unfinished."""
@@ -165,12 +173,18 @@ class Task:
             yield unfinished.outcome()
 
 
-def _pieces(batch: pa.RecordBatch, most_rows: int | None) -> Iterator[pa.RecordBatch]:
-    if most_rows is None or batch.num_rows <= most_rows:
-        yield batch
-        return
-    for start in range(0, batch.num_rows, most_rows):
-        yield from binary.slices(batch.slice(start, most_rows), MOST_BYTES)
+def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of batches in larger ones."""
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.nbytes
+        if size >= GATHERED_BYTES:
+            yield joined(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield joined(waiting)
 
 
 def work_error(error: Exception) -> WorkError:

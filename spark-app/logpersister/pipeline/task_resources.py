@@ -8,11 +8,12 @@ from functools import lru_cache, partial
 
 from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
+from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import original_of, resource_of
 from logpersister.manifest.table_binding import table_of
 from logpersister.pipeline.arrivals import arrival_notes
-from logpersister.pipeline.connections import begin_task, connections, format_of, retries
+from logpersister.pipeline.connections import begin_task, connections, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.persist import Upload
 from logpersister.pipeline.receipts import Receipts
@@ -23,8 +24,7 @@ from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, Ta
 from logpersister.ranges import Range
 from logpersister.records.columns import most_rows
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.paths import Layout
-from logpersister.records.quarantine import layout_of
+from logpersister.records.typed import AnyLayout, layout_for
 from logpersister.report import logs
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.names import object_key
@@ -68,7 +68,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     spec, connected = resource.spec, connections(resource)
     binding = table_of(parsed)
     store, file_format = connected.store, format_of(spec, None if binding is None else binding.field_ids)
-    layout = layout_of(spec.output, spec.parser, spec.row_schema, connected.writers)
+    layout = layout_for(spec, connected.writers_of)
     objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
     others = begun_by_others(parsed, resource)
     dry_runs = partial(objects.dry_runs, others) if others else None
@@ -96,7 +96,7 @@ class _Objects:
     """The revision that they name as theirs."""
     resource: LogPersister
     store: ObjectStore
-    layout: Layout
+    layout: AnyLayout
     file_format: Format
 
     def key(self, work: RangeWork, path: str) -> str:
@@ -117,8 +117,8 @@ class _Objects:
         }
         if self.original != self.revision:
             metadata["rules"] = self.revision
-        if self.resource.spec.parser.has_quarantine:
-            metadata["parser"] = self.resource.spec.parser.type
+        if self.resource.spec.has_quarantine:
+            metadata["parser"] = "types" if self.resource.spec.types is not None else self.resource.spec.parser.type
         if work.partly_lost:
             metadata["read-from"] = str(work.read_from)
         if path == QUARANTINE and not self.resource.spec.keeps_refused_values:
@@ -136,7 +136,7 @@ class _Objects:
     def dry_runs(self, others: str, works: Sequence[RangeWork]) -> Mapping[Range, DryRun]:
         """Return a dry run for each range of which something is stored, perhaps by others."""
         sought = {SoughtRange(work.range.partition, work.generation, work.range.start): work for work in works}
-        paths = None if self.resource.spec.output.partition_by else ("", QUARANTINE)
+        paths = None if self.resource.spec.has_folders else ("", QUARANTINE)
         return {
             sought[one].range: DryRun(sought[one], self.group, self.layout, self.key, stored, others)
             for one, stored in objects_of(self.store, sought, paths).items()

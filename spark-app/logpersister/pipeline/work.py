@@ -97,6 +97,8 @@ class RangeOutcome:
     """The records of it that the parser refused; they are in one of the objects."""
     unexplained: int = 0
     """Offsets at its end without records of which brokers only said nothing (`reader.RangeRead`)."""
+    dropped: int = 0
+    """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
 
     @property
     def stored_bytes(self) -> int:

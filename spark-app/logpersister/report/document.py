@@ -126,6 +126,7 @@ def _uploads(status: Status) -> Document:
         "bytes": status.totals.bytes,
         "records": status.totals.records,
         "ranges": status.totals.ranges,
+        "dropped": status.totals.dropped,
         "last": rfc3339(status.last_upload),
         "failures": status.totals.upload_failures,
         "failuresLastHour": status.upload_failures_last_hour,

@@ -58,6 +58,8 @@ class RangeWritten:
     """None: the parser refused nothing."""
     unexplained: int = 0
     """Offsets at its end without records, for which no record batch says that there are none."""
+    dropped: int = 0
+    """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
 
     @property
     def records(self) -> int:

@@ -73,6 +73,7 @@ class Metrics:
         counter, gauge = self._counter, self._gauge
         self._records = counter("records", "Records stored and committed.", "topic")
         self._quarantined = counter("quarantined_records", "Records stored that the parser refused.", "topic")
+        self._dropped = counter("dropped_records", "Records left out because of their type.", "topic")
         self._payload_bytes = counter("payload_bytes", "Bytes of keys and values stored, before encoding.", "topic")
         self._object_bytes = counter("object_bytes", "Bytes of the objects stored, as in the bucket.", "topic")
         self._objects = counter("objects", "Objects stored and committed.", "topic")
@@ -135,6 +136,8 @@ class Metrics:
         self._ranges.labels(topic).inc()
         if written.quarantined is not None:
             self._quarantined.labels(topic).inc(written.quarantined.records)
+        if written.dropped:
+            self._dropped.labels(topic).inc(written.dropped)
         if written.records == 0:
             self._empty_ranges.labels(topic).inc()
         if written.unexplained:

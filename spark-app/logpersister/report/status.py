@@ -99,6 +99,8 @@ class Totals:
     records: int = 0
     quarantined: int = 0
     """Records; they are among `records`."""
+    dropped: int = 0
+    """Records; they are not."""
     upload_failures: int = 0
     range_failures: int = 0
     data_loss_offsets: int = 0
@@ -111,6 +113,7 @@ class Totals:
             bytes=self.bytes + written.bytes,
             records=self.records + written.records,
             quarantined=self.quarantined + (written.quarantined.records if written.quarantined else 0),
+            dropped=self.dropped + written.dropped,
         )
 
     def failed(self, failed: RangeFailed) -> "Totals":

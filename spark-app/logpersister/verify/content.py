@@ -60,9 +60,10 @@ class Content(Protocol):
 
 def content_of(writing: Writing, partition: TopicPartition, path: str) -> Content:
     """Return how to read objects of a partition and a partition path."""
-    output = writing.output
-    if path == QUARANTINE and writing.parser.keeps_all_in_quarantine:
+    if path == QUARANTINE and writing.keeps_all_in_quarantine:
         return ParquetContent(_all_of(partition))
+    writing = writing.at(path)
+    output = writing.output
     if output.format in COLUMNAR:
         return _columnar(writing, partition, in_quarantine=path == QUARANTINE)
     if output.format == "text":

@@ -12,7 +12,7 @@ from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.paths import Layout
+from logpersister.records.typed import AnyLayout
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.names import parse_object_key
 from logpersister.verify.comparison import ExactComparison, OwnFacts, PartialComparison, Tally
@@ -137,13 +137,13 @@ def _all_records(batch: pa.RecordBatch) -> pa.RecordBatch:
 class Refused:
     """Those of some records that a layout puts in quarantine."""
 
-    layout: Layout
+    layout: AnyLayout
     of: Records
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         rows = self.of(batch)
         if rows.num_rows:
-            for path, some in by_path(rows, self.layout.assign(rows)):
+            for path, some in by_path(rows, self.layout):
                 if path == QUARANTINE:
                     return some.select(batch.schema.names)
         return rows.slice(0, 0)
@@ -245,7 +245,7 @@ class _TileComparison:
         for batch in map(self._part.records, self._deep.records(self._wanted, self._estimate)):
             if not batch.num_rows:
                 continue
-            for path, rows in by_path(batch, self._layout.assign(batch)):
+            for path, rows in by_path(batch, self._layout):
                 if tallies is not None:
                     tallies[path].add(rows)
                 for comparison in comparisons_of.get(path, ()):

@@ -37,6 +37,8 @@ class Kind(StrEnum):
     """An object of a topic of the same name that was deleted since."""
     NO_RECORD = "no-record"
     """No object, and Kafka has no record there either: compaction, aborted transactions, markers."""
+    LEFT_OUT = "left-out"
+    """No object, and Kafka has records there of types that the manifest leaves out (``spec.types``)."""
     UNEXPLAINED = "unexplained"
     """No record batch explains why there is no record: Kafka only says nothing, now or when the range was stored."""
     NOT_COMPARED = "not-compared"

@@ -1,12 +1,17 @@
 """Asks Kafka whether it has records at offsets that are in no object."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from logpersister.manifest.event_types import TypesSpec
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.ranges import Offset, Range
+from logpersister.records.type_names import DROPPED
+from logpersister.verify.event_types import TypeOracle
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.spans import Span, common, minus
 from logpersister.verify.tiling import Examination, MissingOffsets
@@ -34,8 +39,25 @@ class Reader(Protocol):
     def read(self, requests: list[ReadRequest]) -> Iterable[RangeRecords]: ...
 
 
-def explain(examination: Examination, reader: Reader) -> Iterator[Finding]:
-    """Yield what Kafka says of each span that no object has.
+LeavesOut = Callable[[pa.RecordBatch], npt.NDArray[np.bool_]]
+"""Returns which records of a batch are of types that are left out."""
+
+
+def leaves_out(types: TypesSpec | None) -> LeavesOut | None:
+    """Return what tells the records that a manifest leaves out; None: it leaves out none."""
+    if types is None or all(one.action != "drop" for one in types.rules):
+        return None
+    oracle = TypeOracle(types)
+
+    def of(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+        found = oracle.find(batch)
+        return np.array([place.rule == DROPPED for place in found.places])[found.indices]
+
+    return of
+
+
+def explain(examination: Examination, reader: Reader, left_out: LeavesOut | None = None) -> Iterator[Finding]:
+    """Yield what Kafka says of each span that no object has; `left_out` tells records that belong in none.
 
     Raises nothing: a span that cannot be read stays `Kind.UNKNOWN`, with the reason.
     """
@@ -45,7 +67,7 @@ def explain(examination: Examination, reader: Reader) -> Iterator[Finding]:
         for span in minus([missing.span], known):
             yield _out_of_reach(examination, missing, span)
         for span in known:
-            yield from _read(examination, missing, span, reader)
+            yield from _read(examination, missing, span, reader, left_out)
 
 
 def _out_of_reach(examination: Examination, missing: MissingOffsets, span: Span) -> Finding:
@@ -66,16 +88,22 @@ def _beyond_reach(examination: Examination) -> str:
     return "no object, and Kafka no longer has these offsets, so nobody can tell whether they had records"
 
 
-def _read(examination: Examination, missing: MissingOffsets, span: Span, reader: Reader) -> Iterator[Finding]:
+def _read(
+    examination: Examination, missing: MissingOffsets, span: Span, reader: Reader, left_out: LeavesOut | None
+) -> Iterator[Finding]:
     wanted = Range(examination.evidence.partition, *span)
     whose = "no object" if missing.within is None else "its range was stored without them"
     try:
-        first, unexplained = _first_record(reader, wanted)
+        first, unexplained, others = _first_record(reader, wanted, left_out)
     except RangeReadError as error:
         yield _finding(examination, missing, Kind.UNKNOWN, span, f"{whose}, and Kafka could not be read ({error})")
         return
     if first is not None:
         yield _finding(examination, missing, Kind.MISSING, span, _missing(missing, first))
+        return
+    if others:
+        told = f"{whose}, and spec.types leaves out the {others:,} records that Kafka has there"
+        yield _finding(examination, missing, Kind.LEFT_OUT, span, told)
         return
     silent_from = span[1] - unexplained
     if silent_from > span[0] and missing.within is None:
@@ -96,15 +124,20 @@ def _missing(missing: MissingOffsets, first: Offset) -> str:
     return message
 
 
-def _first_record(reader: Reader, wanted: Range) -> tuple[Offset | None, int]:
-    """Return the first offset with a record, if there is one, and at how many offsets Kafka only says nothing."""
-    unexplained = 0
+def _first_record(reader: Reader, wanted: Range, left_out: LeavesOut | None) -> tuple[Offset | None, int, int]:
+    """Return the first offset with a record that belongs in an object, if there is one.
+
+    Else also at how many offsets Kafka only says nothing, and how many records are left out.
+    """
+    unexplained = others = 0
     for read in reader.read([ReadRequest(wanted, ESTIMATE)]):
         for batch in read.batches():
-            if batch.num_rows:
-                return int(batch.column("offset")[0].as_py()), 0
+            belong = np.ones(batch.num_rows, np.bool_) if left_out is None or not batch.num_rows else ~left_out(batch)
+            if belong.any():
+                return int(batch.column("offset")[int(np.argmax(belong))].as_py()), 0, 0
+            others += batch.num_rows
         unexplained = read.unexplained
-    return None, unexplained
+    return None, unexplained, others
 
 
 def _finding(examination: Examination, missing: MissingOffsets, kind: Kind, span: Span, message: str) -> Finding:

@@ -80,6 +80,7 @@ class Verification:
         deep: DeepVerification | None = None,
         replays: Callable[[str], Iterable[Replay]] = lambda _: (),
         prefix: str = "",
+        left_out: Callable[[str], missing_offsets.LeavesOut | None] = lambda _: None,
     ) -> None:
         """Begin.
 
@@ -88,8 +89,9 @@ class Verification:
             deep: compares objects with records, if that is wanted.
             replays: lists the notes of the replays of a topic; it is asked before and after `stored`.
             prefix: below which their objects are.
+            left_out: returns by topic what tells the records that the manifest leaves out.
         """
-        self._replays, self._prefix = replays, prefix
+        self._replays, self._prefix, self._left_out = replays, prefix, left_out
         self._deep = deep
         self._group = group
         self._offsets = offsets
@@ -110,7 +112,7 @@ class Verification:
                 result.bytes += one.size
                 result.records += one.facts.records if one.facts else 0
             result.findings += examination.findings
-            result.findings += missing_offsets.explain(examination, self._reader)
+            result.findings += missing_offsets.explain(examination, self._reader, self._left_out(topic))
             if self._deep is not None:
                 comparison = self._deep.compare(examination)
                 result.findings += comparison.findings

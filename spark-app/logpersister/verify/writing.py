@@ -1,16 +1,25 @@
 """How a revision writes records, as far as a verification has to know."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
+from logpersister.manifest.event_types import TypesSpec
+from logpersister.manifest.frame import FrameSpec
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec, ThriftSpec
 from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.spec import Spec
+from logpersister.records.columns import most_rows
 from logpersister.records.paths import Layout, make_layout
 from logpersister.records.quarantine import QuarantineLayout, WithoutRefusedValues, layout_of
+from logpersister.records.type_names import TypeNames
+from logpersister.records.typed import AnyLayout, RuleLayout, TypedLayout, WritersOf
 from logpersister.records.writers import Writers
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.csv_record import CsvOracle
+from logpersister.verify.event_types import FrameFolders, FrameOracle, TypeOracle
 from logpersister.verify.folders import FolderOracle
 from logpersister.verify.hiding import hiding
 from logpersister.verify.messagepack import MessagePackOracle
@@ -31,10 +40,38 @@ class Writing:
     """Who wrote by other rules than ours, and by which: then what differs proves nothing. Empty: nobody."""
     writers: Writers | None = None
     """By which schemas values were written that name them."""
+    frame: FrameSpec | None = None
+    """What values are of whose bodies rows are made; None: rows are made of values."""
+    types: "TypesWriting | None" = None
+    """How the records of types are written, where each has a way of its own."""
+
+    @classmethod
+    def of(cls, spec: Spec, other_rules: str, writers_of: WritersOf) -> Self:
+        """Return how a spec, its overrides aside, writes records."""
+        if spec.types is None:
+            return cls(spec.output, spec.parser, spec.row_schema, other_rules, writers_of(spec))
+        rules = [replace(cls.of(one, other_rules, writers_of), frame=spec.types.frame) for one in spec.of_types()]
+        types = TypesWriting(spec.types, tuple(rules))
+        return cls(spec.output, spec.parser, spec.row_schema, other_rules, types=types)
+
+    def at(self, path: str) -> "Writing":
+        """Return how objects of a path are written."""
+        rule = None if self.types is None else TypeNames(self.types.types).rule_at(path)
+        return self if rule is None or self.types is None else self.types.rules[rule]
+
+    @property
+    def keeps_all_in_quarantine(self) -> bool:
+        """Whether quarantine is Parquet with all of a record."""
+        return self.types is not None or self.parser.keeps_all_in_quarantine
 
     @property
     def oracle(self) -> Oracle | None:
         """What makes rows of values, as they are stored; None: nothing does. Raises ManifestError without its key."""
+        found = self._oracle
+        return found if found is None or self.frame is None else FrameOracle(self.frame, found)
+
+    @property
+    def _oracle(self) -> Oracle | None:
         return None if self.schema is None else hiding(self._parser_of(self.schema))
 
     def _parser_of(self, schema: SchemaSpec) -> Oracle:  # noqa: PLR0911 - one for each parser
@@ -55,9 +92,25 @@ class Writing:
                 return RowOracle(schema, self.parser.unknown_fields)
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> AnyLayout:
         """In which path each record belongs."""
-        oracle = self.oracle
+        if self.types is None:
+            return self.plain_layout
+        rules = [
+            RuleLayout(one.plain_layout, None if one.schema is None else most_rows(one.schema))
+            for one in self.types.rules
+        ]
+        return TypedLayout(TypeOracle(self.types.types), rules)
+
+    @property
+    def plain_layout(self) -> Layout:
+        """The same, types aside."""
+        inner = self._layout_of_bodies
+        return inner if self.frame is None else FrameFolders(self.frame, inner)
+
+    @property
+    def _layout_of_bodies(self) -> Layout:
+        oracle = self._oracle
         if oracle is None:
             return layout_of(self.output, self.parser, None)
         layout: Layout = (
@@ -67,3 +120,12 @@ class Writing:
         )
         hides = self.schema is not None and bool(self.schema.hidden)
         return layout if self.parser.keeps_refused_values(hides=hides) else WithoutRefusedValues(layout)
+
+
+@dataclass(frozen=True, slots=True)
+class TypesWriting:
+    """How the records of types are written."""
+
+    types: TypesSpec
+    rules: Sequence[Writing]
+    """By the place of the rule."""

@@ -94,6 +94,34 @@ fn not_json(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, O
     Ok((rows, refused.reason.map(|reason| reason.to_string())))
 }
 
+/// Return of each value that is a JSON object the text or whole number at a path, in bytes; null where there is none.
+///
+/// Raises TypeError for another array.
+#[pyfunction]
+fn json_texts(py: Python<'_>, values: &Bound<'_, PyAny>, path: Vec<String>) -> PyResult<Py<PyAny>> {
+    let values = binary(values)?;
+    let found = py.detach(|| crate::json_texts(&values, &path));
+    Ok(found.into_data().to_pyarrow(py)?.unbind())
+}
+
+/// Return of each value the bytes from a begin to an end, two int64 arrays; null where they are not within the value.
+///
+/// Raises TypeError for other arrays, and ValueError where they have not one item for each value.
+#[pyfunction]
+fn parts(
+    py: Python<'_>,
+    values: &Bound<'_, PyAny>,
+    begins: &Bound<'_, PyAny>,
+    ends: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let (values, begins, ends) = (binary(values)?, integers(begins)?, integers(ends)?);
+    if begins.len() != values.len() || ends.len() != values.len() {
+        return Err(PyValueError::new_err("begins and ends have not one item for each value"));
+    }
+    let found = py.detach(|| crate::parts(&values, &begins, &ends));
+    Ok(found.into_data().to_pyarrow(py)?.unbind())
+}
+
 /// Makes typed rows of JSON texts.
 ///
 /// `schema` says which fields there are; the metadata `logpersister.notation` of a field says how its values are written.
@@ -400,6 +428,14 @@ fn binary(values: &Bound<'_, PyAny>) -> PyResult<BinaryArray> {
     Ok(BinaryArray::from(data))
 }
 
+fn integers(values: &Bound<'_, PyAny>) -> PyResult<Int64Array> {
+    let data = ArrayData::from_pyarrow_bound(values)?;
+    if data.data_type() != &DataType::Int64 {
+        return Err(PyTypeError::new_err(format!("an array of {} instead of int64", data.data_type())));
+    }
+    Ok(Int64Array::from(data))
+}
+
 #[pymodule]
 mod _native {
     use pyo3::prelude::*;
@@ -408,7 +444,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         AvroParser, CorruptBatchError, CsvParser, MessagePackParser, ProtobufParser, RegexParser, RowParser, Run,
-        ThriftParser, avro_datums, avro_fingerprint, decode, decompress, json_lines, keyed_hashes, not_json,
+        ThriftParser, avro_datums, avro_fingerprint, decode, decompress, json_lines, json_texts, keyed_hashes,
+        not_json, parts,
     };
 
     #[pymodule_init]

@@ -48,6 +48,16 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "does not go together with the rest of the spec": (
         "each rule of the spec would have to be written once more for each entry"
     ),
+    "has no meaning beside spec.types, where quarantine always is Parquet with all of a record": (
+        "each rule of the spec would have to be written once more for each entry"
+    ),
+    "names types that an entry before it has": "comparing so many names costs more than the API server allows",
+    "is the folder of another entry": "comparing so many names costs more than the API server allows",
+    "is no whole number, and types of frames are": "CEL would have to look at every name",
+    "overlaps another number": "it would be an expression for each pair of numbers",
+    "takes more than 100 bytes in the name of a folder, where a letter outside of ASCII takes six": (
+        "CEL cannot count the bytes of a text"
+    ),
     "is not a regular expression": "the syntax is Python's, and only Python can tell whether it holds",
     "cannot be combined with excludeTopicPattern": (
         "whether two patterns can stand in one depends on names of groups and on limits of Python's syntax"
@@ -60,10 +70,11 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
 """What the API server lets through and the model refuses, with the reason. The operator tells it by ``SpecValid``."""
 
 _OF_OVERRIDES = re.compile(
-    r"spec\.overrides\[[0-9]+\]"
+    r"spec\.(overrides\[[0-9]+\]|types\.entries\[[0-9]+\]|types\.others)"
     r"(\.(parser|schema|output)\b.*: |\.topics\[|\.upload\.maxBytes: .* does not fit|: does not go)"
 )
-"""Of what an override replaces the API server knows fields and patterns, and no rules: they would cost too much."""
+"""Of what an override replaces the API server knows fields and patterns, and no rules: they would cost too much. Of
+what an entry of types replaces it knows nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,9 @@ def _base(node: Node) -> dict[str, Any]:
 
 def _with_entries_turned(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the document with each of its levels of folders first."""
+    if "partitionBy" not in document["spec"].get("output", {}):
+        yield document
+        return
     for _ in document["spec"]["output"]["partitionBy"]:
         yield document
         document = copy.deepcopy(document)

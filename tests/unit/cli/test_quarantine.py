@@ -59,7 +59,7 @@ class Bucket:
         records = with_headers(batch([Record(100 + number, 5, b"k", value) for number, value in enumerate(VALUES)]))
         self.contents: dict[str, bytes] = {}
         made = make_format(spec.output, spec.parser, spec.row_schema)
-        for path, rows in by_path(records, layout_of(spec.output, spec.parser, spec.row_schema).assign(records)):
+        for path, rows in by_path(records, layout_of(spec.output, spec.parser, spec.row_schema)):
             key = names.object_key("raw", "clicks", path, 1, 0, 100, format_at(made, path).extension)
             self.contents[key] = encode(made, [rows], ObjectIdentity(Range(CLICKS, 100, 200), path))
         self._document = revision_of(resource, "1").document

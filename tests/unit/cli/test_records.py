@@ -195,7 +195,7 @@ def parquet(schema: bool, values: list[bytes | None], **options: Any) -> bytes:
     records = batch([Record(7 + number, 5, b"k", value) for number, value in enumerate(values)])
     output = OutputSpec.model_validate({"format": "parquet", **options})
     layout = layout_of(output, ParserSpec(type="json"), spec if schema else None)
-    ((path, rows),) = by_path(records, layout.assign(records))
+    ((path, rows),) = by_path(records, layout)
     identity = ObjectIdentity(IDENTITY.range, path)
     return encode(make_format(output, schema=spec if schema else None), [rows], identity)
 
@@ -235,7 +235,7 @@ def test_rows_in_avro_are_shown_as_json(bucket: dict[str, Any] | None) -> None:
         "a4": [{"x": {"n": 1.5}}, null], "raw": "AAE="}"""
     output = OutputSpec.model_validate({"format": "avro", "avro": {"kafkaColumns": ["offset", "timestamp", "key"]}})
     records = batch([Record(7, 5, b"k", value), Record(9, -1, None, b"{}")])
-    ((_, rows),) = by_path(records, layout_of(output, ParserSpec(type="json"), schema).assign(records))
+    ((_, rows),) = by_path(records, layout_of(output, ParserSpec(type="json"), schema))
     content = encode(make_format(output, schema=schema), [rows])
     found = begin(content) if bucket is None else begin(content, bucket=written_as(bucket), metadata=METADATA)
     assert (found.format, found.compression, found.keeps_offsets) == ("avro", "inside", True)

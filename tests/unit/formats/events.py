@@ -51,7 +51,7 @@ def files(output: OutputSpec, batches: "list[pa.RecordBatch]", schema: SchemaSpe
     encoders: dict[str, Any] = {}
     written: dict[str, bytes] = {}
     for each in batches:
-        for path, part in by_path(each, layout.assign(each)) if each.num_rows else ():
+        for path, part in by_path(each, layout) if each.num_rows else ():
             if path not in encoders:
                 encoders[path] = file_format.encoder(ObjectIdentity(IDENTITY.range, path))
             written[path] = written.get(path, b"") + b"".join(map(bytes, encoders[path].encode(part)))

@@ -45,7 +45,7 @@ def files(
 ) -> dict[str, bytes]:
     """Return the file of each path."""
     written = {}
-    for path, part in by_path(records, layout_of(output, parser, schema).assign(records)):
+    for path, part in by_path(records, layout_of(output, parser, schema)):
         encoder = make_format(output, parser, schema).encoder(ObjectIdentity(IDENTITY.range, path))
         written[path] = b"".join(map(bytes, [*encoder.encode(part), *encoder.finish()]))
     return written

@@ -338,6 +338,67 @@ BY_TABLE: dict[str, Any] = {
     },
 }
 
+BY_TYPES: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-types"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "output": {"format": "parquet"},
+        "types": {
+            "header": "event-type",
+            "prefix": "event=",
+            "entries": [
+                {
+                    "names": ["order", "refund"],
+                    "folder": "orders",
+                    "action": "store",
+                    "parser": {"type": "json"},
+                    "schema": {"fields": [{"name": "id", "type": "int64"}]},
+                    "output": {"format": "avro", "partitionBy": [{"field": "id", "prefix": "of="}]},
+                },
+                {"pattern": "^noise[.]", "action": "drop"},
+            ],
+            "others": {
+                "action": "store",
+                "folder": "others",
+                "parser": {"type": "json"},
+                "schema": {"fields": [{"name": "id", "type": "int64"}]},
+                "output": {"format": "jsonl"},
+            },
+            "holdAbove": "10%",
+        },
+    },
+}
+
+BY_FRAMES: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-frames"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "types": {
+            "frame": {
+                "type": {"at": 8, "bytes": 2},
+                "timestamp": {"at": 0, "bytes": 8},
+                "header": {"lengthAt": 10},
+                "body": {"lengthAt": 14},
+            },
+            "entries": [{"names": ["-1", "7"]}],
+        },
+    },
+}
+
+BY_KEYS, BY_FIELDS = (
+    {
+        **BY_FRAMES,
+        "spec": {**BY_FRAMES["spec"], "types": {**way, "entries": [{"pattern": "^order"}]}},
+    }
+    for way in ({"key": True}, {"field": "meta.type"})
+)
+
 RICH = (
     BY_NAME,
     BY_PATTERN,
@@ -350,4 +411,8 @@ RICH = (
     BY_CSV,
     BY_REGEX,
     BY_TABLE,
+    BY_TYPES,
+    BY_FRAMES,
+    BY_KEYS,
+    BY_FIELDS,
 )

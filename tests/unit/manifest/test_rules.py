@@ -84,6 +84,8 @@ def finishing(**fields: Any) -> dict[str, Any]:
 
 
 T = "spec.table"
+TY = "spec.types"
+DAY = {"date": {"granularity": "day"}}
 
 
 def in_table(*fields: dict[str, Any], catalog: dict[str, Any] | None = None, **table: Any) -> dict[str, Any]:
@@ -297,7 +299,21 @@ def test_accepted(changes: dict[str, Any]) -> None:
     assert accepted(changes).kind == "LogPersister"
 
 
+def in_types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
+    """Return a change to a topic whose types are in a header."""
+    return {TY: {"header": "h", "entries": list(entries) or [{"names": ["a"]}], **others}}
+
+
 REFUSED: list[tuple[dict[str, Any], str]] = [
+    (in_table() | in_types(), "spec.table: is set, and so is spec.types"),
+    (in_types() | {"spec.finish": {}, F + "partitionBy": [DAY]}, "spec.finish: is set, and so is spec.types"),
+    (in_types(key=True), "spec.types: a mapping is not exactly one of header, key, field and frame"),
+    (in_types({"names": ["a"], "folder": "f", "action": "drop"}), 'spec.types.entries[0].action: "drop" has a parser'),
+    (in_types(others={"folder": "f"}), 'spec.types.others.action: "quarantine" has a parser'),
+    (in_types({"action": "drop"}), "spec.types.entries[0]: a mapping is not exactly one of names and pattern"),
+    (in_types({"pattern": "(?i)a"}), "has global flags"),
+    (in_types({"pattern": "(a)\\1"}), "refers back to a group"),
+    (in_types(holdAbove="101%"), "spec.types.holdAbove"),
     (in_table() | {F + "format": "jsonl"}, "spec.table: is set, and objects of this format cannot be files"),
     (in_table() | PATTERN, 'spec.table.name: "a.b" names one table for several topics; put the placeholder'),
     (in_table() | {K + "topics": ["a", "b"]}, "names one table for several topics"),

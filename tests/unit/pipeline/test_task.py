@@ -112,7 +112,7 @@ def test_the_same_is_written_in_small_pieces() -> None:
 
 def test_rows_are_made_of_few_bytes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A value may take many times its bytes in columns."""
-    monkeypatch.setattr("logpersister.pipeline.task.MOST_BYTES", 1000)
+    monkeypatch.setattr("logpersister.pipeline.splitting.MOST_BYTES", 1000)
     seen: list[int] = []
 
     class Counting(Modulo):

@@ -149,6 +149,6 @@ def test_the_layout_of_verification_agrees(values: list[Any], levels: list[dict[
     batch = batch_of(np.arange(len(texts)) * 40_000_000, values=texts)
     spec = output(*levels)
     found = layout_of(spec, JSON, SCHEMA).assign(batch)
-    judge = Writing(spec, JSON, SCHEMA).layout.assign(batch)
+    judge = Writing(spec, JSON, SCHEMA).plain_layout.assign(batch)
     assert rows(found) == rows(judge)
     assert all(is_safe_path(path) for path in found.paths)

@@ -128,7 +128,7 @@ class Upload:
 
 
 def output_of(resource: LogPersister) -> TopicOutput:
-    return TopicOutput.of(revision_of(resource, "1", rules_of(resource)), resource, None)
+    return TopicOutput.of(revision_of(resource, "1", rules_of(resource)), resource, lambda _: None)
 
 
 def store_range(bucket: Bucket, resource: LogPersister, records: list[Record]) -> None:

@@ -111,7 +111,7 @@ class Scenario:
         self.read_error: RangeReadError | None = None
         self.committed: CommittedOffset = committed(self.end)
         records = self.batch(written)
-        parts = by_path(records, layout_of(output, parser, schema).assign(records))
+        parts = by_path(records, layout_of(output, parser, schema))
         for path, rows in sorted(parts, key=lambda part: part[0]):
             self._store(format_at(make_format(output, parser, schema), path), path, rows, parser.type)
 

@@ -78,7 +78,7 @@ def records_parsing(observed: ObservedState, known: crd.Quarantine | None, *, is
 
 def _parsing(application: Application) -> tuple[object, ...]:
     spec = application.resource.spec
-    parsers = tuple(variant.parser for variant in spec.variants())
+    parsers = tuple(one for variant in spec.variants() for one in (variant.parser, variant.types) if one is not None)
     return parsers, spec.kafka.topics, spec.kafka.topic_pattern, spec.kafka.exclude_topic_pattern
 
 

@@ -138,7 +138,7 @@ def seconds_between(resource: LogPersister) -> float:
 def _layout(spec: Spec) -> object:
     """Return all that the partition path of a record depends on, except for the record."""
     of_topics = [(one.topics, one.topic_pattern) for one in spec.overrides]
-    return of_topics, [(one.output.partition_by, one.parser, one.row_schema) for one in spec.variants()]
+    return of_topics, [(one.output.partition_by, one.parser, one.row_schema, one.types) for one in spec.variants()]
 
 
 def _compared_group(
@@ -155,9 +155,9 @@ def _compared_group(
     stored_objects = StoredObjects(
         store,
         resource.group_id,
-        in_folders=any(one.output.partition_by for one in variants),
+        in_folders=any(one.has_folders for one in variants),
         most=most,
-        has_quarantine=any(one.parser.has_quarantine for one in variants),
+        has_quarantine=any(one.has_quarantine for one in variants),
     )
     return ComparedGroup(
         resource.spec.generation, progress, stored_objects, lambda: list(list_losses(store, resource.group_id))

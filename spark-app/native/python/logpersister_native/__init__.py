@@ -21,8 +21,10 @@ from logpersister_native._native import (
     decode,
     decompress,
     json_lines,
+    json_texts,
     keyed_hashes,
     not_json,
+    parts,
 )
 
 __all__ = [
@@ -41,6 +43,8 @@ __all__ = [
     "decode",
     "decompress",
     "json_lines",
+    "json_texts",
     "keyed_hashes",
     "not_json",
+    "parts",
 ]

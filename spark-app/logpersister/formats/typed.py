@@ -1,0 +1,47 @@
+"""Formats of topics whose types have one each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logpersister.formats.base import Encoder, Format, ObjectIdentity
+from logpersister.records.type_names import TypeNames
+
+
+@dataclass(frozen=True, slots=True)
+class TypedFormat:
+    """`formats.base.Format` that has one for each rule of ``spec.types`` in it, and one for quarantine.
+
+    What it says of itself is true of quarantine; see `at`.
+    """
+
+    names: TypeNames
+    formats: Sequence[Format]
+    quarantine: Format
+
+    @property
+    def extension(self) -> str:
+        return self.quarantine.extension
+
+    @property
+    def content_type(self) -> str:
+        return self.quarantine.content_type
+
+    @property
+    def content_encoding(self) -> str | None:
+        return self.quarantine.content_encoding
+
+    @property
+    def wants_headers(self) -> bool:
+        return True  # quarantine has them, and types may be in them
+
+    @property
+    def held_back(self) -> int:
+        return max(one.held_back for one in (*self.formats, self.quarantine))
+
+    def encoder(self, identity: ObjectIdentity) -> Encoder:
+        return self.at(identity.path).encoder(identity)
+
+    def at(self, path: str) -> Format:
+        """Return the format of the objects of a path."""
+        rule = self.names.rule_at(path)
+        return self.quarantine if rule is None else self.formats[rule]

@@ -1,0 +1,238 @@
+"""``spec.types``: topics that mix records of many types, each with a parser, a schema and a format of its own."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
+from urllib.parse import quote
+
+from pydantic import Field
+
+from logpersister.manifest.constraint import Condition, Flag, Model, Regex, Text, Unique
+from logpersister.manifest.frame import FrameSpec
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.partition_rule import FieldPath, ValuePrefix
+from logpersister.manifest.problems import Finding, PathStep
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.rule import NotInCel, rule
+from logpersister.manifest.shares import Percent
+
+MOST_ENTRIES: Final = 256
+MOST_NAME_BYTES: Final = 100
+"""Of the name of a type, as folders have it: in UTF-8, with three bytes for each that is escaped."""
+
+Action = Literal["store", "quarantine", "drop"]
+
+
+def segment_bytes(name: str) -> int:
+    """Return the length of a name in the name of a folder (`records.escaping`)."""
+    return len(quote(name, safe="").replace("~", "%7E"))
+
+
+TypeName = Annotated[
+    str,
+    Text(
+        r"^[^\x00-\x1f\x7f]+$",
+        "is empty or has a control character",
+        "write the name that the type has in records",
+        MOST_NAME_BYTES,
+        conditions=(
+            Condition(
+                NotInCel("CEL cannot count the bytes of a text"),
+                lambda name: segment_bytes(name) <= MOST_NAME_BYTES,
+                f"takes more than {MOST_NAME_BYTES} bytes in the name of a folder, where a letter outside of ASCII"
+                " takes six",
+                "write a shorter name",
+            ),
+        ),
+    ),
+]
+HeaderName = Annotated[
+    str,
+    Text(
+        r"^[^\x00-\x1f\x7f]+$",
+        "is empty or has a control character",
+        "write the name of the header that producers set, for example event-type",
+    ),
+]
+
+
+class TypeRule(Model):
+    """What becomes of the records of some types."""
+
+    action: Action = "store"
+    """`store`: they become objects. `quarantine`: they are stored in the topic's folder `_quarantine`, unparsed.
+    `drop`: they are left out, and counted."""
+
+    folder: TypeName | None = None
+    """Value of the folder, instead of the type's own name. All types of the entry then share the folder."""
+
+    parser: ParserSpec | None = None
+    """Replaces `spec.parser` for these types, and `spec.schema` with it: an entry with a parser and without a schema
+    has no schema."""
+
+    row_schema: SchemaSpec | None = Field(default=None, alias="schema")
+    """Replaces `spec.schema` as a whole."""
+
+    output: OutputSpec | None = None
+    """Replaces `spec.output` as a whole, also its folders below that of the type."""
+
+    @property
+    def blocks(self) -> frozenset[PathStep]:
+        """The blocks of the spec that it replaces; a parser replaces the schema, too, by none."""
+        set_here = {"parser": self.parser, "schema": self.row_schema, "output": self.output}
+        return frozenset(name for name, block in set_here.items() if block is not None)
+
+    @rule(
+        "!has(self.parser) && !has(self.schema) && !has(self.output) && !has(self.folder) || $action == 'store'",
+        "has a parser, a schema, an output or a folder, and its records are not stored",
+        "remove these, or set action to store",
+        "action",
+    )
+    def _what_is_not_stored_has_no_shape(self) -> bool:
+        return self.action == "store" or (not self.blocks and self.folder is None)
+
+
+class TypeEntry(TypeRule):
+    """What becomes of the records of types that are named."""
+
+    names: Annotated[tuple[TypeName, ...], Field(min_length=1, max_length=100), Unique()] | None = None
+    """Types by name. Exactly one of `names` and `pattern` is needed."""
+
+    pattern: Regex | None = None
+    """Types by regular expression, found anywhere in the name unless anchored with ^ and $."""
+
+    def is_of(self, name: str) -> bool:
+        """Whether the entry is about a type. The first one that is applies."""
+        if self.names is not None:
+            return name in self.names
+        return self.pattern is not None and re.search(self.pattern, name) is not None
+
+    @rule(
+        "has(self.names) != has(self.pattern)",
+        "is not exactly one of names and pattern",
+        "name the types in one way",
+    )
+    def _types_are_named_in_one_way(self) -> bool:
+        return (self.names is None) != (self.pattern is None)
+
+
+class OtherTypes(TypeRule):
+    """What becomes of the records of types that no entry names."""
+
+    action: Action = "quarantine"
+    """What becomes of their records, as in entries."""
+
+
+class TypesSpec(Model):
+    """How the type of a record is found, and what becomes of each."""
+
+    header: HeaderName | None = None
+    """Name of the header whose value is the type, as text; of several of that name the last one. Exactly one of
+    `header`, `key`, `field` and `frame` is needed."""
+
+    key: Flag = False
+    """Whether the key of a record is its type, as text."""
+
+    field: FieldPath | None = None
+    """Field of values that are JSON objects whose text or whole number is the type, for example `meta.type`."""
+
+    frame: FrameSpec | None = None
+    """Values are frames: numbers at fixed places, of which one is the type, and behind them a header and a body.
+    Parsers get the body."""
+
+    prefix: ValuePrefix = "type="
+    """Text before the type in the name of its folder, the outermost below the topic."""
+
+    entries: Annotated[tuple[TypeEntry, ...], Field(min_length=1, max_length=MOST_ENTRIES)]
+    """The types. The first entry that names a type applies, and no other; what it does not set is that of the topic."""
+
+    others: OtherTypes = OtherTypes()
+    """Types that no entry names."""
+
+    hold_above: Annotated[int, Percent("100%")] | None = None
+    """A range of whose records more than this share would go to quarantine is not stored: its partition is held until
+    somebody raises or removes the limit. Instead of `spec.parser.quarantine.holdAbove`."""
+
+    @property
+    def rules(self) -> Sequence[TypeRule]:
+        """The entries, and last the others."""
+        return *self.entries, self.others
+
+    def place_of(self, name: str) -> int:
+        """Return the place in `rules` of what applies to a type."""
+        return next((place for place, one in enumerate(self.entries) if one.is_of(name)), len(self.entries))
+
+    @rule(
+        "(has(self.header) ? 1 : 0) + ($key ? 1 : 0) + (has(self.field) ? 1 : 0) + (has(self.frame) ? 1 : 0) == 1",
+        "is not exactly one of header, key, field and frame",
+        "say in one way where the type of a record stands",
+    )
+    def _types_are_found_in_one_way(self) -> bool:
+        return [self.header is not None, self.key, self.field is not None, self.frame is not None].count(True) == 1
+
+    @rule(
+        NotInCel("comparing so many names costs more than the API server allows"),
+        "names types that an entry before it has",
+        "remove the repetition",
+        "entries",
+    )
+    def _names_differ(self) -> Sequence[Finding]:
+        found: list[Finding] = []
+        for place, one in enumerate(self.entries):
+            for number, name in enumerate(one.names or ()):
+                before = self.place_of(name)
+                if before < place:
+                    told = f"is named by spec.types.entries[{before}] before; the first entry that names a type applies"
+                    at: tuple[PathStep, ...] = ("entries", place, "names", number)
+                    found.append(Finding(told, "put this entry first, or remove the name here", at, f'"{name}"'))
+        return found
+
+    @rule(
+        NotInCel("comparing so many names costs more than the API server allows"),
+        "is the folder of another entry",
+        "name another folder",
+        "entries",
+    )
+    def _folders_differ(self) -> Sequence[Finding]:
+        """Each folder has objects of one entry only: they have one format, and one name for each range."""
+        found: list[Finding] = []
+        taken = {name: place for place, one in enumerate(self.rules) if _has_own_folders(one) for name in _names(one)}
+        for place, one in enumerate(self.rules):
+            if one.folder is None:
+                continue
+            before = taken.setdefault(one.folder, place)
+            if before != place:
+                at: tuple[PathStep, ...] = ("others",) if place == len(self.entries) else ("entries", place)
+                told = f"is the folder of spec.types.entries[{before}]"
+                found.append(Finding(told, "name another folder", (*at, "folder"), f'"{one.folder}"'))
+        return found
+
+    @rule(
+        NotInCel("CEL would have to look at every name"),
+        "is no whole number, and types of frames are",
+        "write it as in frames, for example 1001",
+        "entries",
+    )
+    def _types_of_frames_are_numbers(self) -> Sequence[Finding]:
+        if self.frame is None:
+            return []
+        return [
+            Finding(
+                "is no whole number, and types of frames are",
+                "write it as in frames, for example 1001, and the name that folders have in folder",
+                ("entries", place, "names", number),
+                f'"{name}"',
+            )
+            for place, one in enumerate(self.entries)
+            for number, name in enumerate(one.names or ())
+            if re.fullmatch("0|-?[1-9][0-9]*", name, re.ASCII) is None
+        ]
+
+
+def _has_own_folders(one: TypeRule) -> bool:
+    return one.action == "store" and one.folder is None
+
+
+def _names(one: TypeRule) -> Sequence[str]:
+    return (one.names or ()) if isinstance(one, TypeEntry) else ()

@@ -1,0 +1,78 @@
+"""``spec.types.frame``: values that are binary frames, as Garmadon writes them."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Annotated, Literal
+
+from logpersister.manifest.constraint import Model, Whole
+from logpersister.manifest.problems import Finding, PathStep
+from logpersister.manifest.rule import NotInCel, rule
+
+MOST_FIXED = 1024
+LENGTH_BYTES = 4
+"""Of the length of header and body."""
+Place = Annotated[int, Whole(0, MOST_FIXED)]
+
+
+class NumberAt(Model):
+    """A number at a fixed place; signed, the highest byte first."""
+
+    at: Place
+    """Bytes before it."""
+
+    bytes: Literal[1, 2, 4, 8] = 4
+    """How many bytes it takes."""
+
+
+class PartAt(Model):
+    """A part of a frame whose length stands at a fixed place, in four bytes, the highest first."""
+
+    length_at: Place
+    """Bytes before the length."""
+
+
+class FrameSpec(Model):
+    """Numbers at fixed places, directly behind the last of them the header, if any, and then the body up to the end."""
+
+    type: NumberAt
+    """The type of the record."""
+
+    timestamp: NumberAt | None = None
+    """Milliseconds since 1970. If set, folders by date go by it, instead of by the timestamp of the record."""
+
+    header: PartAt | None = None
+    """The header. Parsers do not look at it."""
+
+    body: PartAt
+    """The body, which parsers get."""
+
+    @property
+    def fixed(self) -> int:
+        """How many bytes the numbers take together."""
+        return max(end for _, _, end in self._fields())
+
+    def _fields(self) -> Iterator[tuple[tuple[PathStep, ...], int, int]]:
+        """Yield of each number where in the manifest it is, and where in frames it begins and ends."""
+        yield ("type",), self.type.at, self.type.at + self.type.bytes
+        if self.timestamp is not None:
+            yield ("timestamp",), self.timestamp.at, self.timestamp.at + self.timestamp.bytes
+        for name, part in (("header", self.header), ("body", self.body)):
+            if part is not None:
+                yield (name, "lengthAt"), part.length_at, part.length_at + LENGTH_BYTES
+
+    @rule(
+        NotInCel("it would be an expression for each pair of numbers"),
+        "overlaps another number",
+        "correct the places",
+    )
+    def _numbers_are_apart(self) -> Sequence[Finding]:
+        fields = sorted(self._fields(), key=lambda one: one[1])
+        return [
+            Finding(
+                f"overlaps another number: {'.'.join(map(str, before[0]))}, which ends at {before[2]}",
+                "correct the places",
+                at,
+            )
+            for before, (at, begin, _) in pairwise(fields)
+            if begin < before[2]
+        ]

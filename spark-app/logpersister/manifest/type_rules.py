@@ -1,0 +1,158 @@
+"""Rules about ``spec.types``, and what a spec is for one type: that of the topic, with what its entry replaces."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, Self, TypeVar, cast
+
+from logpersister.manifest.event_types import TypeRule, TypesSpec
+from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.output import COLUMNAR, OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.problems import Finding, PathStep, path_text
+from logpersister.manifest.row_rules import RowRules
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.rule import NotInCel, rule, rules_of
+from logpersister.manifest.table import TableSpec
+
+_OF_EACH = NotInCel("each rule of the spec would have to be written once more for each entry")
+
+
+class Typed(Protocol):
+    """What of a spec decides about the records of types."""
+
+    @property
+    def parser(self) -> ParserSpec: ...
+
+    @property
+    def row_schema(self) -> SchemaSpec | None: ...
+
+    @property
+    def output(self) -> OutputSpec: ...
+
+    @property
+    def types(self) -> TypesSpec | None: ...
+
+    @property
+    def finish(self) -> FinishSpec | None: ...
+
+    @property
+    def table(self) -> TableSpec | None: ...
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self: ...
+
+
+TypedSpec = TypeVar("TypedSpec", bound=Typed)
+
+
+def specs_of_types(spec: TypedSpec) -> Sequence[TypedSpec]:
+    """Return what holds for the records of each rule of ``types``, as specs without types; itself without any."""
+    return [spec] if spec.types is None else [_of(spec, one) for one in spec.types.rules]
+
+
+def _of(spec: TypedSpec, entry: TypeRule) -> TypedSpec:
+    update: dict[str, object] = {"types": None}
+    if entry.parser is not None:
+        update |= {"parser": entry.parser, "row_schema": None}
+    if entry.row_schema is not None:
+        update["row_schema"] = entry.row_schema
+    if entry.output is not None:
+        update["output"] = entry.output
+    return spec.model_copy(update=update)
+
+
+class TypeRules(RowRules):
+    """The rules, for a spec that has these fields."""
+
+    @rule(
+        "!has(self.table) || !has(self.types)",
+        "is set, and so is spec.types, whose types have columns of their own",
+        "remove it; types have no tables yet",
+        "table",
+    )
+    def _types_have_no_tables(self: Typed) -> bool:
+        return self.table is None or self.types is None
+
+    @rule(
+        "!has(self.finish) || !has(self.types)",
+        "is set, and so is spec.types, whose types have folders of their own",
+        "remove it; folders of types are not finished yet",
+        "finish",
+    )
+    def _folders_of_types_are_not_finished(self: Typed) -> bool:
+        return self.finish is None or self.types is None
+
+    @rule(
+        _OF_EACH,
+        "does not go together with the rest of the spec",
+        "correct the entry; what it does not set is that of the topic",
+        "types",
+    )
+    def _types_fit(self: Typed) -> Sequence[Finding]:
+        if self.types is None:
+            return []
+        own = _findings(self.model_copy(update={"types": None}))
+        return [
+            _of_entry(place, self.types, finding)
+            for place, (entry, spec) in enumerate(zip(self.types.rules, specs_of_types(self), strict=True))
+            if entry.action == "store"
+            for finding in (*_findings(spec), *_of_types(self.types, spec))
+            if finding not in own
+        ]
+
+    @rule(
+        _OF_EACH,
+        "has no meaning beside spec.types, where quarantine always is Parquet with all of a record",
+        "remove it; the limit is spec.types.holdAbove",
+        *("parser", "quarantine"),
+    )
+    def _types_have_one_quarantine(self: Typed) -> Sequence[Finding]:
+        if self.types is None:
+            return []
+        told = "has no meaning with spec.types, where quarantine always is Parquet with all of a record"
+        of_entries = [(("types", *_where(place, self.types)), one.parser) for place, one in enumerate(self.types.rules)]
+        return [
+            Finding(told, "remove it; the limit is spec.types.holdAbove", (*at, "parser", "quarantine"))
+            for at, parser in [((), self.parser), *of_entries]
+            if parser is not None and "quarantine" in parser.model_fields_set
+        ]
+
+
+def _findings(spec: Typed) -> list[Finding]:
+    return [one for of in rules_of(RowRules) for one in of.findings(cast("RowRules", spec))]
+
+
+def _of_types(types: TypesSpec, spec: Typed) -> list[Finding]:
+    """Return what is wrong with the spec of an entry, beside what would be wrong without types."""
+    found: list[Finding] = []
+    schema, column = spec.row_schema, types.prefix.removesuffix("=").lower()
+    if schema is not None and schema.asks_registry:
+        told = "declares no columns, and for types no registry is asked which ones there are"
+        found.append(Finding(told, "name them in fields, avro or protobuf", ("schema",)))
+    if schema is not None and schema.hidden:
+        told = "hides fields, and quarantine of types keeps values as they are"
+        found.append(Finding(told, "remove hash, mask and drop", ("schema",)))
+    columns = set() if schema is None or spec.output.format not in COLUMNAR else {one.name for one in schema.columns}
+    if column in (one.lower() for one in columns):
+        told = f"has a field of the name of the folder {types.prefix}, which readers take for one column"
+        found.append(Finding(told, "set another spec.types.prefix, for example event_type=", ("schema",)))
+    if column in (one.lower() for one in spec.output.folder_columns):
+        told = f"has folders that begin with {types.prefix}, as those of types do"
+        found.append(Finding(told, "set another prefix", ("output", "partitionBy")))
+    if types.frame is not None and spec.parser.type == "json" and schema is None:
+        told = "checks the body of a frame, and what is stored without a schema is the whole frame"
+        found.append(Finding(told, "name the columns in schema, or take parser bytes", ("parser",)))
+    return found
+
+
+def _where(place: int, types: TypesSpec) -> tuple[PathStep, ...]:
+    return ("others",) if place == len(types.entries) else ("entries", place)
+
+
+def _of_entry(place: int, types: TypesSpec, finding: Finding) -> Finding:
+    """Return what is wrong with the records of an entry, told where it can be put right."""
+    at = ("types", *_where(place, types))
+    if finding.at and finding.at[0] in types.rules[place].blocks:
+        return replace(finding, at=(*at, *finding.at))
+    told = f"does not go together with {path_text(('spec', *finding.at))}, which then {finding.expectation}"
+    step = finding.at[0] if finding.at else "parser"
+    return Finding(told, f"set {step} in this entry, too, or correct it: {finding.remedy}", at)

@@ -1,0 +1,73 @@
+"""The types of records, for whole batches at once: where ``spec.types`` says that they stand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import logpersister_native as native
+from logpersister.manifest.event_types import TypesSpec
+from logpersister.records.frames import types_of
+from logpersister.records.type_names import Place, TypeNames
+
+Indices = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The types of a batch."""
+
+    places: Sequence[Place]
+    """Of types that occur; at least one."""
+    indices: Indices
+    """Row ``i`` belongs to ``places[indices[i]]``."""
+
+
+class FindTypes(Protocol):
+    """Finds the types of records. Picklable."""
+
+    def find(self, batch: pa.RecordBatch) -> Found:
+        """Return the type of each row of `batch` (columns of `records.schema`, with headers), which has some."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFinder:
+    """Finds types where a manifest says that they are."""
+
+    names: TypeNames
+
+    def find(self, batch: pa.RecordBatch) -> Found:
+        values = types_at(self.names.types, batch)
+        encoded: Any = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+        distinct = encoded.dictionary.to_pylist()
+        indices = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        return Found([self.names.place(name) for name in (*distinct, None)], indices)
+
+
+def types_at(types: TypesSpec, batch: pa.RecordBatch) -> "pa.Array[Any]":
+    """Return the type of each record, in bytes; null where it has none."""
+    if types.header is not None:
+        return _last_header(batch, types.header.encode())
+    if types.key:
+        return batch.column("key")
+    value = cast("pa.BinaryArray", batch.column("value"))
+    if types.frame is not None:
+        return types_of(types.frame, value)
+    assert types.field is not None
+    return native.json_texts(value, types.field.split("."))
+
+
+def _last_header(batch: pa.RecordBatch, name: bytes) -> "pa.Array[Any]":
+    """Return the value of the last header of a name that each record has."""
+    headers: Any = batch.column("headers")
+    items = headers.flatten()
+    matching: Any = pc.equal(items.field("key"), pa.scalar(name, pa.binary()))
+    places = np.flatnonzero(matching.to_numpy(zero_copy_only=False))
+    rows = headers.value_parent_indices().to_numpy(zero_copy_only=False)[places]
+    last = np.full(batch.num_rows, -1, np.int64)
+    last[rows] = places  # of places that come twice the last one stays
+    return cast("pa.Array[Any]", items.field("value").take(pa.array(last, pa.int64(), mask=last < 0)))

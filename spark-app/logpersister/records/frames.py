@@ -1,0 +1,89 @@
+"""Frames: numbers at fixed places of values, and the body behind them, for whole batches at once."""
+
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+import logpersister_native as native
+from logpersister.formats import binary
+from logpersister.manifest.frame import LENGTH_BYTES, FrameSpec
+from logpersister.records.paths import Assignment, Layout
+
+Int64s = npt.NDArray[np.int64]
+NO_TIME: Final = -1
+
+
+class _Values:
+    """Binary values as numpy sees them."""
+
+    def __init__(self, values: pa.BinaryArray) -> None:
+        ends, data = binary.offsets(values), values.buffers()[2]
+        self.starts, self.lengths = ends[:-1].astype(np.int64), binary.lengths(values)
+        self._data = np.frombuffer(memoryview(data) if data is not None else b"", np.uint8)
+
+    def numbers(self, at: int, size: int, rows: Int64s) -> Int64s:
+        """Return the number at a place of some values, which are long enough."""
+        found = self._data[(self.starts[rows] + at)[:, None] + np.arange(size)]
+        return np.ascontiguousarray(found).view(f">i{size}").ravel().astype(np.int64)
+
+
+def types_of(frame: FrameSpec, values: pa.BinaryArray) -> "pa.Array[Any]":
+    """Return the type of each value as bytes of its decimal digits; null where the value is no frame."""
+    found = _Values(values)
+    rows = _frames(frame, values, found)
+    numbers = found.numbers(frame.type.at, frame.type.bytes, rows)
+    distinct, places = np.unique(numbers, return_inverse=True)
+    names = pa.array([str(one).encode() for one in distinct.tolist()], pa.binary())
+    indices = np.zeros(len(values), np.int32)
+    indices[rows] = places
+    is_none = np.ones(len(values), np.bool_)
+    is_none[rows] = False
+    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32(), mask=is_none), names)
+
+
+def _frames(frame: FrameSpec, values: pa.BinaryArray, found: _Values) -> Int64s:
+    """Return the rows that are frames: the lengths in them say how long they are."""
+    is_long = found.lengths >= frame.fixed
+    if values.null_count:
+        is_long &= values.is_valid().to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero(is_long)
+    header, body = _lengths(frame, found, rows)
+    whole: Int64s = rows[(header >= 0) & (body >= 0) & (frame.fixed + header + body == found.lengths[rows])]
+    return whole
+
+
+def _lengths(frame: FrameSpec, found: _Values, rows: Int64s) -> tuple[Int64s, Int64s]:
+    """Return the lengths of header and body that values have."""
+    body = found.numbers(frame.body.length_at, LENGTH_BYTES, rows)
+    if frame.header is None:
+        return np.zeros_like(body), body
+    return found.numbers(frame.header.length_at, LENGTH_BYTES, rows), body
+
+
+@dataclass(frozen=True, slots=True)
+class FrameLayout:
+    """Gives frames the path that a layout gives to their bodies. A layout of frames, and of no others."""
+
+    frame: FrameSpec
+    inner: Layout
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        return self.inner.assign(inside(self.frame, batch))
+
+
+def inside(frame: FrameSpec, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return what is inside of values that are frames: bodies, and the timestamp of the frame if it has one."""
+    values = cast("pa.BinaryArray", batch.column("value"))
+    found = _Values(values)
+    rows = np.arange(len(values))
+    header, body = _lengths(frame, found, rows)
+    begins = frame.fixed + header
+    bodies = native.parts(values, pa.array(begins, pa.int64()), pa.array(begins + body, pa.int64()))
+    times = batch.column("timestamp")
+    if frame.timestamp is not None:
+        times = pa.array(found.numbers(frame.timestamp.at, frame.timestamp.bytes, rows), pa.int64())
+    columns = {"offset": batch.column("offset"), "timestamp": times, "key": batch.column("key"), "value": bodies}
+    return pa.RecordBatch.from_pydict(columns)

@@ -1,0 +1,83 @@
+"""Where the records of a type go: which rule of ``spec.types`` applies, and the folder of the type.
+
+A name and its folder say the same: from the path of an object follows the rule by which it was written.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from logpersister.manifest.event_types import MOST_NAME_BYTES, TypesSpec
+from logpersister.records.escaping import escape, unescape
+
+RULES: Final = 1
+"""Raise it when a record gets another type, or a type another folder, than before."""
+
+NO_TYPE: Final = "no_type"
+"""Why a record is in quarantine: it has no type, or one that cannot be the name of a folder."""
+UNKNOWN_TYPE: Final = "unknown_type"
+"""The same: no entry names its type."""
+QUARANTINED_TYPE: Final = "quarantined_type"
+"""The same: the entry of its type says so."""
+
+DROPPED: Final = -1
+REFUSED: Final = -2
+_MOST_REMEMBERED: Final = 10_000
+"""Names whose places are remembered; where types are garbage, each record may have another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the records of a type go."""
+
+    rule: int
+    """Place in `TypesSpec.rules`, or `DROPPED` or `REFUSED`."""
+    segment: str = ""
+    """Name of the folder, of those that are stored."""
+    reason: str | None = None
+    """Why they are refused, in one word."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeNames:
+    """The places of types."""
+
+    types: TypesSpec
+    _known: dict[bytes | None, Place] = field(default_factory=dict, compare=False)
+
+    def place(self, name: bytes | None) -> Place:
+        """Return where the records of a type go; None: they have no type."""
+        found = self._known.get(name)
+        if found is None:
+            if len(self._known) >= _MOST_REMEMBERED:
+                self._known.clear()
+            found = self._known[name] = self._place(name)
+        return found
+
+    def _place(self, name: bytes | None) -> Place:
+        try:
+            text = "" if name is None else name.decode()
+        except UnicodeDecodeError:
+            text = ""
+        if not text or len(escape(text)) > MOST_NAME_BYTES:
+            return Place(REFUSED, reason=NO_TYPE)
+        rule = self.types.place_of(text)
+        applies = self.types.rules[rule]
+        if applies.action == "drop":
+            return Place(DROPPED)
+        if applies.action == "quarantine":
+            return Place(REFUSED, reason=UNKNOWN_TYPE if rule == len(self.types.entries) else QUARANTINED_TYPE)
+        folder = text if applies.folder is None else applies.folder
+        if applies.folder is None and any(one.folder == text for one in self.types.rules):
+            return Place(REFUSED, reason=UNKNOWN_TYPE)  # its folder is that of another rule
+        return Place(rule, self.types.prefix + escape(folder))
+
+    def rule_at(self, path: str) -> int | None:
+        """Return the rule by which the objects of a path were written; None: no type has this path."""
+        segment = path.split("/", 1)[0]
+        name = unescape(segment.removeprefix(self.types.prefix)) if segment.startswith(self.types.prefix) else None
+        if name is None:
+            return None
+        for rule, applies in enumerate(self.types.rules):
+            if applies.folder == name:
+                return rule
+        return self.types.place_of(name)

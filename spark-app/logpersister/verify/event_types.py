@@ -1,0 +1,166 @@
+"""The type of each record found once more, record by record in plain Python; docs/types.md says where it stands.
+
+No code that finds types for members is in it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+
+from logpersister.manifest.event_types import MOST_NAME_BYTES, TypesSpec
+from logpersister.manifest.frame import FrameSpec, NumberAt
+from logpersister.records.event_types import Found
+from logpersister.records.paths import Assignment, Layout
+from logpersister.records.type_names import DROPPED, NO_TYPE, QUARANTINED_TYPE, REFUSED, UNKNOWN_TYPE, Place
+from logpersister.verify.json_text import NotJsonError, tree_of
+from logpersister.verify.rows import Oracle, Row
+
+_LARGEST: Final = 2**64
+_LENGTH: Final = 4
+"""Bytes of a length in a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeOracle:
+    """Finds types, as `records.event_types` has it, for verification."""
+
+    types: TypesSpec
+
+    def find(self, batch: pa.RecordBatch) -> Found:
+        """Return the type of each row."""
+        places: dict[str | None, int] = {}
+        indices = [places.setdefault(name, len(places)) for name in self._names(batch)]
+        return Found([self._place(name) for name in places], np.array(indices, np.int32))
+
+    def _names(self, batch: pa.RecordBatch) -> Iterator[str | None]:
+        types = self.types
+        if types.header is not None:
+            wanted = types.header.encode()
+            of_records: list[Any] = batch.column("headers").to_pylist()
+            for headers in of_records:
+                found = [header["value"] for header in headers if header["key"] == wanted]
+                yield _text(found[-1] if found else None)
+        elif types.key:
+            yield from map(_text, batch.column("key").to_pylist())
+        else:
+            yield from map(self._in_value, batch.column("value").to_pylist())
+
+    def _in_value(self, value: bytes | None) -> str | None:
+        if value is None:
+            return None
+        if self.types.frame is not None:
+            return None if parts_of(self.types.frame, value) is None else str(_number(value, self.types.frame.type))
+        return _field(value, (self.types.field or "").split("."))
+
+    def _place(self, name: str | None) -> Place:
+        if not name or len(quote(name, safe="").replace("~", "%7E")) > MOST_NAME_BYTES:
+            return Place(REFUSED, reason=NO_TYPE)
+        entries = [number for number, one in enumerate(self.types.entries) if one.is_of(name)]
+        number = entries[0] if entries else len(self.types.entries)
+        rule = self.types.rules[number]
+        if rule.action == "drop":
+            return Place(DROPPED)
+        if rule.action == "quarantine":
+            return Place(REFUSED, reason=QUARANTINED_TYPE if entries else UNKNOWN_TYPE)
+        if rule.folder is None and name in [one.folder for one in self.types.rules]:
+            return Place(REFUSED, reason=UNKNOWN_TYPE)
+        return Place(number, self.types.prefix + _segment(rule.folder or name))
+
+
+def _segment(name: str) -> str:
+    found = quote(name, safe="").replace("~", "%7E")
+    return found.replace(".", "%2E") if found in (".", "..") else found
+
+
+def _text(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _field(value: bytes, path: list[str]) -> str | None:
+    try:
+        node = tree_of(value.decode())
+    except (NotJsonError, UnicodeDecodeError, RecursionError):
+        return None
+    for name in path:
+        found = [member for key, member in node.members if key == name] if node.kind == "object" else []
+        if len(found) != 1:
+            return None
+        node = found[0]
+    if node.kind == "string":
+        return _utf8(node.string)
+    if node.kind != "number" or not node.text.lstrip("-").isdigit() or node.text == "-0":
+        return None
+    number = int(node.text)
+    return str(number) if -_LARGEST // 2 <= number < _LARGEST else None
+
+
+def _utf8(text: str) -> str | None:
+    """Return a text; none where it has half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return None
+    return text
+
+
+def _number(value: bytes, of: NumberAt) -> int:
+    return int.from_bytes(value[of.at : of.at + of.bytes], "big", signed=True)
+
+
+def parts_of(frame: FrameSpec, value: bytes) -> tuple[bytes, bytes] | None:
+    """Return header and body of a value; none where it is no frame."""
+    if len(value) < frame.fixed:
+        return None
+    lengths = [
+        0 if part is None else int.from_bytes(value[part.length_at : part.length_at + _LENGTH], "big", signed=True)
+        for part in (frame.header, frame.body)
+    ]
+    if min(lengths) < 0 or frame.fixed + sum(lengths) != len(value):
+        return None
+    middle = frame.fixed + lengths[0]
+    return value[frame.fixed : middle], value[middle:]
+
+
+@dataclass(frozen=True)
+class FrameOracle(Oracle):
+    """Makes rows of the bodies of frames."""
+
+    frame: FrameSpec
+    inner: Oracle
+
+    @property
+    def schema(self) -> Any:  # type: ignore[override]  # of the rows
+        return self.inner.schema
+
+    def row(self, value: bytes) -> Row:
+        parts = parts_of(self.frame, value)
+        assert parts is not None, "what is no frame has no type"
+        return self.inner.row(parts[1])
+
+
+@dataclass(frozen=True, slots=True)
+class FrameFolders:
+    """Gives frames the path that a layout gives to their bodies."""
+
+    frame: FrameSpec
+    inner: Layout
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        values: list[bytes] = [value or b"" for value in batch.column("value").to_pylist()]
+        bodies = [(parts_of(self.frame, value) or (b"", b""))[1] for value in values]
+        times = batch.column("timestamp").to_pylist()
+        if self.frame.timestamp is not None:
+            times = [_number(value, self.frame.timestamp) for value in values]
+        columns = {
+            "offset": batch.column("offset"),
+            "timestamp": pa.array(times, pa.int64()),
+            "value": pa.array(bodies, pa.binary()),
+        }
+        return self.inner.assign(pa.RecordBatch.from_pydict(columns))

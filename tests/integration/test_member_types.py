@@ -1,0 +1,127 @@
+"""Topics that mix records of many types: each type is a data set of its own, whatever happens to the process."""
+
+import io
+import json
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from logpersister.cli import main
+from logpersister.cli.exits import Exit
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify, kinds
+from tests.stack.topics import Record, produce
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(600)
+
+DAY = 86_400_000
+NOON = 20_000 * DAY + DAY // 2
+ROWS: dict[str, Any] = {
+    "parser": {"type": "json"},
+    "schema": {"fields": [{"name": "id", "type": "int64"}]},
+    "output": {"format": "parquet", "parquet": {"kafkaColumns": ["offset"]}},
+}
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def example(name: str) -> dict[str, Any]:
+    """Return what an example says of records: all but the places that they come from and go to."""
+    spec = yaml.safe_load((EXAMPLES / name).read_text())["spec"]
+    return {key: block for key, block in spec.items() if key not in ("kafka", "storage")}
+
+
+def said(*command: str) -> str:
+    with redirect_stdout(io.StringIO()) as out:
+        assert main([*command]) == Exit.OK
+    return out.getvalue()
+
+
+def events(names: list[str | None], begin: int = 0) -> Iterator[Record]:
+    """Yield records whose type is in a header, in turn, on one day after the other."""
+    for number in range(begin, begin + 60):
+        name = names[number % len(names)]
+        headers = [] if name is None else [("event-type", b"wrong"), ("event-type", name.encode())]
+        yield Record(json.dumps({"id": number}).encode(), b"key", headers=headers, timestamp=NOON)
+
+
+def records_by_folder(scene: Scene, topic: str) -> Counter[str]:
+    """Return how many records each folder of a topic has, by the objects' own facts."""
+    found: Counter[str] = Counter()
+    for key in scene.bucket.names(topic):
+        head = scene.bucket.client.head_object(Bucket=scene.bucket.name, Key=key)
+        found[key.split("/")[-2]] += int(head["Metadata"]["records"])
+    return found
+
+
+def rows(scene: Scene, topic: str, folder: str) -> list[dict[str, Any]]:
+    """Return the rows of a folder, in the order of offsets."""
+    keys = [key for key in scene.bucket.names(topic) if f"/{folder}/" in key and key.endswith(".parquet")]
+    bodies = [scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read() for key in sorted(keys)]
+    found = [row for body in bodies for row in pq.read_table(io.BytesIO(body)).to_pylist()]
+    return sorted(found, key=lambda row: int(row["kafka_offset"]))
+
+
+def test_types_by_a_header_and_a_type_that_is_declared_later(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
+    name = topic(1)
+    shape = example("types.yaml")
+    manifest = scene.manifest(kafka={"topics": [name]}, **shape)
+    produce(scene.kafka.bootstrap, name, events(["click", "audit.a", "noise", "new", None, "audit.b"]))
+    told = said("try", "-f", str(manifest))
+    assert "type=clicks" in told
+    assert "unknown_type" in told
+    assert "left out, as their entries say: 10 records" in told
+    assert "ROW 1" in said("try", "-f", str(manifest), "--type", "click")
+    scene.run_until_current(manifest)
+    stored = {"type=clicks": 10, "type=audit.a": 10, "type=audit.b": 10, "_quarantine": 20}
+    assert records_by_folder(scene, name) == stored
+    assert [row["id"] for row in rows(scene, name, "type=clicks")] == list(range(0, 60, 6))
+
+    # A range of which nothing is stored, and records after it; then the new type is declared.
+    produce(scene.kafka.bootstrap, name, events(["noise"], 60))
+    scene.run_until_current(manifest)
+    document = verify(manifest, "--deep")
+    assert kinds(document) == {("left-out", 0): 1}
+    assert document["ok"]
+    shape["types"]["entries"].append({"names": ["new"], **ROWS})
+    manifest = scene.manifest(kafka={"topics": [name]}, **shape)
+    produce(scene.kafka.bootstrap, name, events(["new", "click"], 120))
+    scene.run_until_current(manifest)
+    listed = json.loads(said("quarantine", "ls", "-f", str(manifest), "--json"))
+    assert {one["reason"]: one["records"] for one in listed["reasons"]} == {"accepted": 10, "no_type": 10}
+    said("quarantine", "replay", "-f", str(manifest))
+    assert records_by_folder(scene, name) == {**stored, "type=clicks": 40, "type=new": 40, "_quarantine": 10}
+    document = verify(manifest, "--deep")
+    assert document["ok"]
+    assert document["topics"][0]["compared"] == 110
+    assert [row["id"] for row in rows(scene, name, "type=new")][:10] == list(range(3, 60, 6))
+
+
+def frame(type_: int, milliseconds: int, number: int) -> bytes:
+    """Return an event as Garmadon writes it; the body has one field."""
+    header, body = b"\x0a\x04host", bytes([8, number])
+    return struct.pack(">iqii", type_, milliseconds, len(header), len(body)) + header + body
+
+
+def test_frames_of_three_days_out_of_order(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
+    name = topic(2)
+    manifest = scene.manifest(kafka={"topics": [name]}, **example("garmadon.yaml"))
+    values = [frame(1001 + number % 3, NOON - number % 4 * DAY, number) for number in range(120)]
+    produce(scene.kafka.bootstrap, name, [Record(values[number], partition=number % 2) for number in range(120)])
+    produce(scene.kafka.bootstrap, name, [Record(b"broken", partition=0), Record(None, key=b"k", partition=0)])
+    scene.run_until_current(manifest)
+    folders = {key.split("/")[-3] + "/" + key.split("/")[-2] for key in scene.bucket.names(name) if "type=" in key}
+    days = {"dt=2024-10-01", "dt=2024-10-02", "dt=2024-10-03", "dt=2024-10-04"}
+    assert folders == {f"type={of}/{day}" for of in ("container", "1002", "1003") for day in days}
+    found = sorted(row["id"] for row in rows(scene, name, "type=container"))
+    assert found == list(range(0, 120, 3))
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert document["topics"][0]["compared"] == 122

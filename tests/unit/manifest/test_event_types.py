@@ -1,0 +1,160 @@
+"""``spec.types``: what contradicts what, and what holds for each type."""
+
+from typing import Any
+
+import pytest
+
+from logpersister.manifest.revision import reached_like, resource_of, revision_of
+from tests.unit.manifest.documents import accepted, problems
+
+JSON: dict[str, Any] = {"type": "json"}
+ID: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}]}
+NAMED: dict[str, Any] = {"names": ["a"], "parser": JSON, "schema": ID}
+FRAME: dict[str, Any] = {"type": {"at": 0}, "body": {"lengthAt": 4}}
+
+
+def types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
+    return {"spec.types": {"header": "h", "entries": list(entries), **others}}
+
+
+def test_an_entry_is_the_topic_s_spec_with_what_it_replaces() -> None:
+    spec = accepted(
+        {
+            "spec.parser": JSON,
+            "spec.schema": ID,
+            "spec.output": {"format": "parquet"},
+            **types({"names": ["a"]}, {"names": ["b"], "parser": {"type": "bytes"}, "output": {"format": "jsonl"}}),
+        }
+    ).spec
+    first, second, others = spec.of_types()
+    assert (first.types, first.parser, first.row_schema, first.output) == (
+        None,
+        spec.parser,
+        spec.row_schema,
+        spec.output,
+    )
+    assert (second.parser.type, second.row_schema, second.output.format) == ("bytes", None, "jsonl")
+    assert others.row_schema == spec.row_schema
+    assert spec.has_folders
+    assert spec.has_quarantine
+    assert spec.keeps_all_in_quarantine
+
+
+def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_that_of_the_topic() -> None:
+    spec = accepted(
+        {
+            "spec.kafka.topics": ["clicks", "raw"],
+            "spec.overrides": [
+                {"topics": ["raw"], "parser": {"type": "json", "quarantine": {"holdAbove": "5%"}}},
+            ],
+            **types(NAMED, holdAbove="7%"),
+        }
+    ).spec
+    assert spec.for_topic("raw").types is None
+    assert spec.for_topic("clicks").types == spec.types
+    assert (spec.hold_above("clicks"), spec.hold_above("raw")) == (7, 5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "said"),
+    [
+        (types(NAMED, key=True), "spec.types", "is not exactly one of header, key, field and frame"),
+        (types({"names": ["a"], "pattern": "a"}), "spec.types.entries[0]", "is not exactly one of names and pattern"),
+        (types({}), "spec.types.entries[0]", "is not exactly one of names and pattern"),
+        (
+            {
+                "spec.finish": {},
+                "spec.output": {"partitionBy": [{"date": {"granularity": "day"}}]},
+                **types({"names": ["a"]}),
+            },
+            "spec.finish",
+            "so is spec.types",
+        ),
+        (
+            {
+                "spec.table": {
+                    "format": "iceberg",
+                    "catalog": {"type": "rest", "uri": "http://c:8181"},
+                    "name": "a.{topic}",
+                },
+                **types(NAMED),
+            },
+            "spec.table",
+            "so is spec.types",
+        ),
+        (types({**NAMED, "action": "drop"}), "spec.types.entries[0].action", "its records are not stored"),
+        (types({"names": ["a"], "folder": "f", "action": "quarantine"}), "spec.types.entries[0].action", "not stored"),
+        (types(NAMED, NAMED), "spec.types.entries[1].names[0]", "named by spec.types.entries[0] before"),
+        (types({"pattern": "a"}, NAMED), "spec.types.entries[1].names[0]", "named by spec.types.entries[0] before"),
+        (
+            types(NAMED, {"names": ["b"], "folder": "a"}),
+            "spec.types.entries[1].folder",
+            "folder of spec.types.entries[0]",
+        ),
+        (
+            types({"names": ["b"], "folder": "f"}, others={"action": "store", "folder": "f"}),
+            "spec.types.others.folder",
+            "is the folder of spec.types.entries[0]",
+        ),
+        (types({"names": ["ü" * 17]}), "spec.types.entries[0].names[0]", "takes more than 100 bytes"),
+        (
+            types({**NAMED, "schema": {"fields": [{"name": "Type", "type": "string"}]}, "output": {"format": "avro"}}),
+            "spec.types.entries[0].schema",
+            "has a field of the name of the folder type=",
+        ),
+        (
+            types({"names": ["a"], "output": {"partitionBy": [{"date": {"granularity": "day", "prefix": "type="}}]}}),
+            "spec.types.entries[0].output.partitionBy",
+            "has folders that begin with type=",
+        ),
+        (
+            types({"names": ["a"], "parser": {"type": "avro"}, "schema": {"registry": {"url": "http://r:8081"}}}),
+            "spec.types.entries[0].schema",
+            "declares no columns",
+        ),
+        (
+            types({**NAMED, "schema": {"fields": [{"name": "n", "type": "string"}], "mask": [{"fields": ["n"]}]}}),
+            "spec.types.entries[0].schema",
+            "hides fields",
+        ),
+        (types({"names": ["a"], "parser": {"type": "csv"}}), "spec.types.entries[0]", "schema, which then is missing"),
+        (
+            types({**NAMED, "parser": {**JSON, "quarantine": {"holdAbove": "5%"}}}),
+            "spec.types.entries[0].parser.quarantine",
+            "has no meaning with spec.types",
+        ),
+        (
+            {"spec.types": {"frame": FRAME, "entries": [{"names": ["click"]}]}},
+            "spec.types.entries[0].names[0]",
+            "is no whole number",
+        ),
+        (
+            {"spec.types": {"frame": {**FRAME, "header": {"lengthAt": 6}}, "entries": [{"names": ["1"]}]}},
+            "spec.types.frame.header.lengthAt",
+            "overlaps another number: body.lengthAt, which ends at 8",
+        ),
+        (
+            {"spec.types": {"frame": FRAME, "entries": [{"names": ["1"], "parser": JSON}]}},
+            "spec.types.entries[0].parser",
+            "checks the body of a frame",
+        ),
+    ],
+)
+def test_what_contradicts_is_told_where_it_can_be_put_right(changes: dict[str, Any], path: str, said: str) -> None:
+    found = problems(changes)
+    assert any(one.startswith(f"{path}: ") and said in one for one in found), found
+
+
+def test_a_revision_of_types_is_read_back_and_reaches_registries_our_way() -> None:
+    registry = {"url": "http://r:8081", "secretName": "old"}
+    of_avro = {"names": ["a"], "parser": {"type": "avro"}, "schema": {**ID, "registry": registry}}
+    resource = accepted(types(of_avro, {"names": ["b"]}))
+    document = revision_of(resource, "1").document
+    assert resource_of(document).spec.types == resource.spec.types
+    now = accepted(types({**of_avro, "schema": {**ID, "registry": {**registry, "secretName": "new"}}}))
+    reached = resource_of(reached_like(document, revision_of(now, "1").document)).spec
+    assert reached.types is not None
+    schema = reached.types.entries[0].row_schema
+    assert schema is not None
+    assert schema.registry is not None
+    assert schema.registry.secret_name == "new"

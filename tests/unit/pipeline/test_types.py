@@ -1,0 +1,235 @@
+"""Records of many types in one range: each in the folder, by the parser and in the format of its type."""
+
+import io
+import json
+import struct
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.formats.quarantine import format_at
+from logpersister.formats.registry import format_of
+from logpersister.manifest.spec import Spec
+from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
+from logpersister.pipeline.room import Room
+from logpersister.pipeline.splitting import sides
+from logpersister.records.schema import RECORDS_WITH_HEADERS
+from logpersister.records.typed import layout_for
+from logpersister.verify.writing import Writing
+from tests.examples import examples
+from tests.unit.pipeline.fakes import FakeBucket, work
+
+DAY = 86_400_000
+SCHEMA = {"fields": [{"name": "id", "type": "int64", "required": True}, {"name": "kind", "type": "string"}]}
+CLICK = {
+    "parser": {"type": "json"},
+    "schema": SCHEMA,
+    "output": {
+        "format": "parquet",
+        "parquet": {"kafkaColumns": ["offset"]},
+        "partitionBy": [{"date": {"granularity": "day"}}],
+    },
+}
+TEXT = {"format": "text", "compression": "none"}
+ENTRIES = [
+    {"names": ["click", "view"], **CLICK},
+    {"names": ["1001"], "folder": "container", **CLICK},
+    {"pattern": "^audit[.]", "output": {"format": "jsonl", "compression": "none"}},
+    {"names": ["noise"], "action": "drop"},
+    {"names": ["odd"], "action": "quarantine"},
+]
+FRAME = {
+    "type": {"at": 0},
+    "timestamp": {"at": 4, "bytes": 8},
+    "header": {"lengthAt": 12},
+    "body": {"lengthAt": 16},
+}
+NAMES = ["click", "view", "1001", "audit.a", "audit.b", "noise", "odd", "container", "stranger", "", None, "ü" * 60]
+WAYS: Sequence[dict[str, Any]] = ({"header": "event-type"}, {"key": True}, {"field": "kind"})
+
+
+def spec_of(way: dict[str, Any], entries: Sequence[Any] = ENTRIES, **others: Any) -> Spec:
+    kafka = {"bootstrapServers": "a:9092", "topics": ["clicks"]}
+    types = {**way, "entries": entries, **others}
+    return Spec.model_validate({"kafka": kafka, "storage": {"bucket": "logs"}, "output": TEXT, "types": types})
+
+
+def batch_of(records: Sequence[tuple[int, str | None, bytes | None]], way: dict[str, Any]) -> pa.RecordBatch:
+    """Make records of days, types and values; the offset of each is its number."""
+    rows = []
+    for offset, (day, name, value) in enumerate(records):
+        encoded = None if name is None else name.encode()
+        headers: list[dict[str, bytes | None]] = [{"key": b"other", "value": b"click"}]
+        if "header" in way:
+            headers += [{"key": b"event-type", "value": b"replaced"}] if offset % 2 else []
+            headers += [{"key": b"event-type", "value": encoded}]
+        key = encoded if "key" in way else b"key"
+        rows.append({"offset": offset, "timestamp": day * DAY, "key": key, "value": value, "headers": headers})
+    return pa.RecordBatch.from_pylist(rows, schema=RECORDS_WITH_HEADERS)
+
+
+def value_of(number: int, name: str | None, kind: int) -> bytes | None:
+    """Return a row, a row without its required field, or no JSON."""
+    document = {"kind": name} | ({"id": number} if kind != 1 else {})
+    return None if kind == 3 else json.dumps(document).encode() if kind < 2 else b'{"kind": '
+
+
+def written(spec: Spec, batches: Sequence[pa.RecordBatch], room: Room) -> tuple[FakeBucket, RangeWriter]:
+    bucket = FakeBucket()
+    layout, file_format = layout_for(spec, lambda _: None), format_of(spec)
+    writer = RangeWriter(work(0, 10_000), layout, file_format, bucket.open_upload, room)
+    while True:
+        for batch in batches:
+            writer.write(batch)
+        if not writer.end_pass():
+            return bucket, writer
+
+
+def cut(batch: pa.RecordBatch, lengths: Sequence[int]) -> list[pa.RecordBatch]:
+    found, begin = [], 0
+    for length in (*lengths, batch.num_rows):
+        found.append(batch.slice(begin, length))
+        begin = min(begin + length, batch.num_rows)
+    return found
+
+
+RECORDS = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(NAMES), st.integers(0, 3)), min_size=1, max_size=60)
+
+
+@examples(60)
+@given(st.sampled_from(WAYS), RECORDS, st.lists(st.integers(0, 20), max_size=5), st.integers(400, 20_000))
+def test_objects_depend_on_the_records_only_and_each_record_is_in_its_folder(
+    way: dict[str, Any], drawn: list[tuple[int, str | None, int]], lengths: list[int], total: int
+) -> None:
+    spec = spec_of(way)
+    records = [(day, name, value_of(number, name, kind)) for number, (day, name, kind) in enumerate(drawn)]
+    batch = batch_of(records, way)
+    whole, _ = written(spec, [batch], Room(10**9, 10**9))
+    bounded, writer = written(spec, cut(batch, lengths), Room(total, total // 3))
+    assert bounded.objects == whole.objects
+    assert bounded.facts == whole.facts
+    expected: defaultdict[str, list[int]] = defaultdict(list)
+    for offset, (day, name, value) in enumerate(records):
+        kind = drawn[offset][2]
+        is_told = "field" not in way or kind < 2
+        path = path_of(name if is_told else None, day, kind, value)
+        if path is not None:
+            expected[f"{path}/0"].append(offset)
+    stored = {key: int(facts["records"]) for key, facts in whole.facts.items()}
+    assert stored == {key: len(offsets) for key, offsets in expected.items()}
+    assert {key: (facts["first"], facts["last"]) for key, facts in whole.facts.items()} == {
+        key: (str(offsets[0]), str(offsets[-1])) for key, offsets in expected.items()
+    }
+    assert writer.dropped == len(records) - sum(stored.values())
+
+
+def path_of(name: str | None, day: int, kind: int, value: bytes | None) -> str | None:
+    """Return where a record belongs; None: nowhere."""
+    if name in ("click", "view", "1001"):
+        folder = "container" if name == "1001" else name
+        is_good = kind in (0, 3) and value != b'{"kind": '
+        return f"type={folder}/dt=1970-01-0{day + 1}" if is_good else "_quarantine"
+    if name is not None and name.startswith("audit."):
+        return f"type={name}"
+    return None if name == "noise" else "_quarantine"
+
+
+@examples(60)
+@given(st.sampled_from(WAYS), RECORDS)
+def test_verification_finds_the_same_types(way: dict[str, Any], drawn: list[tuple[int, str | None, int]]) -> None:
+    spec = spec_of(way)
+    records = [(day, name, value_of(number, name, kind)) for number, (day, name, kind) in enumerate(drawn)]
+    batch = batch_of(records, way)
+    assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == paths(batch, layout_for(spec, lambda _: None))
+
+
+def paths(batch: pa.RecordBatch, layout: Any) -> dict[int, tuple[str, str | None]]:
+    """Return the path of each record, and why it is refused."""
+    found: dict[int, tuple[str, str | None]] = {}
+    for side in sides(batch, layout):
+        reasons = side.rows.column("reason").to_pylist() if side.refused is not None else [None] * side.rows.num_rows
+        offsets: list[Any] = side.rows.column("offset").to_pylist()
+        for offset, index, reason in zip(offsets, side.indices, reasons, strict=True):
+            assert offset not in found
+            found[offset] = side.paths[index], reason
+    return found
+
+
+def frame(type_: int, milliseconds: int, header: bytes, body: bytes) -> bytes:
+    return struct.pack(">iqii", type_, milliseconds, len(header), len(body)) + header + body
+
+
+def test_the_body_of_a_frame_becomes_columns_and_its_time_names_the_folder() -> None:
+    spec = spec_of({"frame": FRAME}, ENTRIES[1:3], others={"action": "store", "output": TEXT})
+    body = json.dumps({"id": 7, "kind": "x"}).encode()
+    values: list[Any] = [
+        frame(1001, 2 * DAY, b"header", body),
+        frame(1001, 3 * DAY, b"", body),
+        frame(-5, 0, b"h", b"any"),
+        frame(1001, DAY, b"header", b"no JSON"),
+        frame(1001, DAY, b"header", body)[:-1],
+        frame(1001, DAY, b"header", body) + b"more",
+        struct.pack(">iqii", 1001, 0, -1, 1),
+        b"short",
+        None,
+    ]
+    batch = batch_of([(9, None, value) for value in values], {"frame": FRAME})
+    bucket, _ = written(spec, [batch], Room(10**9, 10**9))
+    rows = pq.read_table(io.BytesIO(bucket.objects["type=container/dt=1970-01-03/0"])).to_pylist()
+    assert rows == [{"id": 7, "kind": "x", "kafka_offset": 0}]
+    assert "type=container/dt=1970-01-04/0" in bucket.objects
+    assert bucket.objects["type=-5/0"] == values[2] + b"\n", "without a schema the whole frame is stored"
+    refused = pq.read_table(io.BytesIO(bucket.objects["_quarantine/0"])).to_pylist()
+    assert [(row["kafka_offset"], row["reason"]) for row in refused] == [
+        (3, "not_json"),
+        *((offset, "no_type") for offset in range(4, 9)),
+    ]
+    assert refused[0]["value"] == values[3]
+    found = paths(batch, layout_for(spec, lambda _: None))
+    assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == found
+
+
+def test_names_of_folders_are_escaped_and_tell_the_format() -> None:
+    entries = [{"pattern": "^a", **CLICK}, {"names": ["b/c=ü"], "output": TEXT}, {"names": ["."], "output": TEXT}]
+    spec = spec_of({"key": True}, entries)
+    records = [(0, name, b'{"id": 1}') for name in ("a b", "b/c=ü", ".", "a~")]
+    bucket, _ = written(spec, [batch_of(records, {"key": True})], Room(10**9, 10**9))
+    assert sorted(bucket.objects) == [
+        "type=%2E/0",
+        "type=a%20b/dt=1970-01-01/0",
+        "type=a%7E/dt=1970-01-01/0",
+        "type=b%2Fc%3D%C3%BC/0",
+    ]
+    file_format = format_of(spec)
+    extensions = {key: format_at(file_format, key.rpartition("/")[0]).extension for key in bucket.objects}
+    assert set(extensions.values()) == {".txt", ".parquet"}
+    assert extensions["type=%2E/0"] == ".txt"
+
+
+def test_a_type_that_nobody_names_never_gets_the_folder_of_an_entry() -> None:
+    spec = spec_of({"key": True}, others={"action": "store"})
+    records = [(0, "container", b"{}"), (0, "stranger", b"{}"), (0, "1001", b'{"id": 1}')]
+    batch = batch_of(records, {"key": True})
+    found = paths(batch, layout_for(spec, lambda _: None))
+    assert found == {
+        0: ("_quarantine", "unknown_type"),
+        1: ("type=stranger", None),
+        2: ("type=container/dt=1970-01-01", None),
+    }
+    assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == found
+
+
+def test_a_range_with_too_many_unknown_types_is_held() -> None:
+    spec = spec_of({"key": True})
+    batch = batch_of([(0, "click", b'{"id": 1}'), (0, "stranger", b"{}")], {"key": True})
+    layout, file_format, bucket = layout_for(spec, lambda _: None), format_of(spec), FakeBucket()
+    writer = RangeWriter(work(), layout, file_format, bucket.open_upload, Room(10**9, 10**9), hold_above=49)
+    writer.write(batch)
+    with pytest.raises(TooManyRefusedError, match=r"offset 1 is the first \(unknown_type"):
+        writer.end_pass()
