@@ -84,6 +84,9 @@ class TopicFolders:
         self._publisher = Publisher(store, group, spec)
         self._quiet = QuietWatch()
         self._stored = StoredWatch()
+        self._later: dict[str, int] = {}
+        """Notes of arrivals that need no reading until a folder is finished that ends then; the name says which it is.
+        There are many where one partition holds back the folders of all others for days."""
         self._clock = clock
         self._now = now
 
@@ -193,10 +196,14 @@ class TopicFolders:
         """
         if done is None:
             return
+        self._later = {key: self._later[key] for key in keys if self._later.get(key, done) > done}
         ready: dict[str, list[TimeFolder]] = {}
-        for key, arrival in read_arrivals(self.store, keys):
+        for key, arrival in read_arrivals(self.store, (key for key in keys if key not in self._later)):
             folders = [one for path in arrival.folders if (one := self.layout.folder_of(path)) is not None]
-            if all(one.end <= done for one in folders) and _is_committed(arrival, positions):
+            last = max((one.end for one in folders), default=done)
+            if last > done:
+                self._later[key] = last
+            elif _is_committed(arrival, positions):
                 ready[key] = folders
         for folder in sorted({folder for folders in ready.values() for folder in folders}):
             look.late.append(self._publish(folder, positions, late=True))

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -263,6 +264,35 @@ def test_a_look_at_a_long_backlog_lists_no_more_than_it_finishes(monkeypatch: py
         assert world.look().more
         assert world.store.listings - before <= 10, "the notes, then twice the days and hours of at most two; 4 folders"
         assert len(world.finished()) == 4 * look
+
+
+def test_notes_that_wait_for_folders_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One partition holds back the folders of all others; each of their ranges has left a note."""
+    world = World(partitions=2)
+    world.produce(0, 0.5, *range(2, 10), 20)
+    world.produce(1, 1.3, 1.5, 20)
+    world.at(20)
+    for end in range(2, 10):
+        world.store_range(0, end)
+    world.store_range(1, 1)
+    world.look()
+    assert (world.finished(), world.arrivals()) == ([hour(0)], 9)
+    read: list[str] = []
+    of_store = world.store.get_json
+
+    def get_json(key: str) -> dict[str, Any] | None:
+        read.append(key)
+        return of_store(key)
+
+    monkeypatch.setattr(world.store, "get_json", get_json)
+    world.look()
+    assert read == [], "those of folders that are not finished are known"
+    world.store_range(0)
+    world.store_range(1)
+    for _ in range(3):
+        world.look()
+    assert (world.finished(), world.arrivals()) == ([hour(number) for number in range(10)], 0)
+    assert len(read) == len(set(read))
 
 
 def test_a_folder_that_comes_while_one_looks_is_not_late(monkeypatch: pytest.MonkeyPatch) -> None:
