@@ -38,6 +38,8 @@ IDLE_SECONDS: Final = 5.0
 """How often is looked for topics that have come or gone, at most."""
 STOP_SECONDS: Final = 10.0
 """How long a thread may take to end; a request that takes longer is left behind: it is harmless."""
+LAST_SECONDS: Final = 600.0
+"""The same before the last time, for which a member waits: a topic that has much to do takes minutes."""
 _BACKOFF: Final = Backoff(5.0, 300.0)
 
 
@@ -115,8 +117,10 @@ class DutyThread:
 
     def once_more(self) -> bool:
         """End the thread, then perform the duty for each topic, due or not; return whether all of them succeeded."""
-        self.close()
-        if self._thread.is_alive():  # a request takes longer than that; the duty is for one thread at a time
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(LAST_SECONDS)
+        if self._thread.is_alive():  # the duty is for one thread at a time
             return False
         self._update_topics()
         for topic, state in sorted(self._topics.items()):

@@ -18,6 +18,8 @@ from logpersister.storage.errors import StorageError
 from logpersister.storage.store import ObjectStore
 
 DIGEST_DIGITS = 12
+MOST_ATTEMPTS = 20
+"""Each is one more than somebody else has changed the same note."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -103,13 +105,18 @@ def finish_to(store: ObjectStore, group: str, topic: str, instant: int) -> None:
     Raises StorageError.
     """
     key = names.finished_key(store.prefix, group, topic)
-    while True:
+    for _ in range(MOST_ATTEMPTS):
         found = _finished(store, group, topic)
         if found is not None and found[0] >= instant:
             return
         document = {"topic": topic, "finishedTo": instant}
         if store.replace_json(key, document, None if found is None else found[1]):
             return
+    raise StorageError(
+        "rejected",
+        f"object {key!r} could not be replaced: others keep changing it, or the server refuses puts with If-Match that "
+        "it should take",
+    )
 
 
 def _finished(store: ObjectStore, group: str, topic: str) -> tuple[int, str] | None:

@@ -196,6 +196,22 @@ def test_the_last_time_goes_on_while_there_is_more() -> None:
     assert world.done == ["clicks!", "clicks!", "clicks!", "views!"]
 
 
+def test_the_last_time_waits_for_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("logpersister.member.duties.STOP_SECONDS", 0.01)
+    world, begun, may_end = World(CLICKS), threading.Event(), threading.Event()
+
+    def takes_long() -> None:
+        begun.set()
+        may_end.wait(10)
+
+    world.meanwhile = takes_long
+    with performing([world], lambda: world.owned, world.recorder) as once_more:
+        begun.wait(10)
+        threading.Timer(0.1, may_end.set).start()
+        assert once_more()
+    assert world.done == ["clicks", "clicks!"]
+
+
 def test_a_member_that_leaves_ends_the_threads_first() -> None:
     world = World(CLICKS)
     with performing([world], lambda: world.owned, world.recorder) as once_more:
