@@ -21,9 +21,18 @@ def existing_folders(
     One listing for each folder above them that may have one, by the date in its name. Where no levels stand above,
     names are in the order of time, and no more than the oldest `most` are looked for. Raises StorageError.
     """
-    below = _below(store, names.topic_prefix(store.prefix, topic), "", layout, after, until)
-    found = (one for one in below if (after is None or one.end > after) and one.end <= until)
+    found = _found(store, topic, layout, after, until)
     return sorted(islice(found, most) if layout.above == 0 else found)
+
+
+def has_folders(store: ObjectStore, topic: str, layout: TimeFolders, *, after: int | None, until: int) -> bool:
+    """Whether there is such a folder; lists until one is found. Raises StorageError."""
+    return next(_found(store, topic, layout, after, until), None) is not None
+
+
+def _found(store: ObjectStore, topic: str, layout: TimeFolders, after: int | None, until: int) -> Iterator[TimeFolder]:
+    below = _below(store, names.topic_prefix(store.prefix, topic), "", layout, after, until)
+    return (one for one in below if (after is None or one.end > after) and one.end <= until)
 
 
 def _below(

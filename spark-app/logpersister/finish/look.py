@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from logpersister.finish.folders import existing_folders
+from logpersister.finish.folders import existing_folders, has_folders
 from logpersister.finish.positions import Kafka, Positions, first_since, positions_of
 from logpersister.finish.publishing import Published, Publisher
 from logpersister.finish.watermark import Progress, QuietWatch, StoredWatch, last_passed, waits_for
@@ -123,11 +123,12 @@ class TopicFolders:
         Raises StorageError, ForeignObjectError, OvertakenError, NotKnownError, KafkaError.
         """
         done, over = self.finished_to(), self.over_to()
-        if not arrivals and not self._folders(done, over, most=1):
+        if not arrivals and not has_folders(self.store, self.topic, self.layout, after=done, until=over):
             return Look(settled_to=over)
         look, positions = Look(), self.positions()
         # Listed after that: what was stored by then has its folder, and is not late.
-        folders = self._folders(done, over, most=MOST_FOLDERS + 1)
+        most = MOST_FOLDERS + 1
+        folders = existing_folders(self.store, self.topic, self.layout, after=done, until=over, most=most)
         reasons: dict[int, str] = {}
         ends = sorted({folder.end for folder in folders})
         passed = last_passed(ends, lambda end: self._has_passed(positions, end, reasons))
@@ -181,9 +182,6 @@ class TopicFolders:
         if waits:
             reasons[end] = in_words(waits)
         return not waits
-
-    def _folders(self, after: int | None, until: int, *, most: int) -> list[TimeFolder]:
-        return existing_folders(self.store, self.topic, self.layout, after=after, until=until, most=most)
 
     def _publish(self, folder: TimeFolder, positions: Positions, *, late: bool) -> Finished:
         return Finished(folder, self.publish(folder, positions, late=late))

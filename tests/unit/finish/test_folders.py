@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from logpersister.finish.folders import content_of, existing_folders
+from logpersister.finish.folders import content_of, existing_folders, has_folders
 from logpersister.finish.positions import Positions
 from logpersister.manifest.partition_rule import PartitionRule
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
@@ -53,6 +53,14 @@ def test_folders_above_each_have_their_own_and_folders_below_belong_to_them() ->
     assert found(store, layout(OFFSET, *RULES, OFFSET)) == [
         f"offset={offset}/{hour(number)}" for number in (1, 3) for offset in (0, 100)
     ]
+
+
+def test_whether_there_is_one_is_known_by_the_first() -> None:
+    store = bucket(*(f"offset={offset}/{hour(3)}" for offset in range(0, 1000, 100)))
+    of = layout(OFFSET, *RULES)
+    assert has_folders(cast("ObjectStore", store), TOPIC, of, after=None, until=1 << 62)
+    assert store.listings == 3, "offsets, days and hours of one"
+    assert not has_folders(cast("ObjectStore", store), TOPIC, of, after=MIDNIGHT_MS + 24 * HOUR_MS, until=1 << 62)
 
 
 def test_days_that_cannot_have_one_are_not_listed() -> None:
