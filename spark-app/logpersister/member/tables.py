@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
 from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister
 from logpersister.manifest.problems import ManifestError, Problem
-from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.secrets import Secrets, storage_credentials
 from logpersister.manifest.table import TableSpec
 from logpersister.member.duties import Duty
 from logpersister.plan.intents import CommittedOffset
@@ -66,18 +65,25 @@ def open_tables(
 
 
 def table_opener(resource: LogPersister, spec: TableSpec, secrets: Secrets) -> "Callable[[str, int], Any]":
-    """Return what opens the table of a topic and a generation. Its first call loads pyiceberg and opens the catalog."""
+    """Return what opens the table of a topic and a generation.
 
-    @cache
+    Its first call loads pyiceberg and opens the catalog; so does one after a Secret was rotated.
+    """
+    storage = resource.spec.storage
+    known: list[tuple[Any, Any]] = []
+
     def catalog() -> Any:
         from logpersister.tables.catalog import open_catalog  # noqa: PLC0415 - takes a second, and memory
 
-        return open_catalog(spec.catalog, resource.spec.storage, secrets)
+        login = catalog_login(spec.catalog, secrets), storage_credentials(storage, secrets)
+        if not known or known[0][0] != login:
+            known[:] = [(login, open_catalog(spec.catalog, storage, secrets))]
+        return known[0][1]
 
     def opened(topic: str, generation: int) -> Any:
         from logpersister.tables.catalog import IcebergTable  # noqa: PLC0415
 
-        return IcebergTable(catalog(), spec, topic, generation, resource.group_id, resource.spec.storage.bucket)
+        return IcebergTable(catalog(), spec, topic, generation, resource.group_id, storage.bucket)
 
     return opened
 

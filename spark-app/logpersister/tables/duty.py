@@ -93,7 +93,6 @@ class TableDuty:
         self._interval = interval
         self._generation = generation
         self._pause = pause
-        self._tables: dict[tuple[str, int], Table] = {}
         self._given_up: set[tuple[str, str]] = set()
         """Topics and messages that were logged."""
         self._ends: dict[str, dict[ReceiptName, Offset]] = {}
@@ -121,7 +120,6 @@ class TableDuty:
                 self._pause(CONFLICT_SECONDS * 2**conflicts * random.uniform(0.5, 1.0))
 
     def forget(self, topic: str) -> None:
-        self._tables = {of: table for of, table in self._tables.items() if of[0] != topic}
         self._given_up = {one for one in self._given_up if one[0] != topic}
         self._ends.pop(topic, None)
 
@@ -129,28 +127,27 @@ class TableDuty:
         """Make one attempt; return whether there is more to do at once."""
         positions = self._positions(topic)  # first: what is committed by then has its receipt
         names = list(list_receipts(self._store, self._group, topic))
+        generations = sorted({name.generation for name in names}, reverse=True)
+        tables = {number: self._open_table(topic, number) for number in generations}
         of_tables: defaultdict[str, list[ReceiptName]] = defaultdict(list)
-        for name in sorted(names, reverse=True):  # those of the newest generation first
-            of_tables[self._table(topic, name.generation).name].append(name)
+        for name in names:
+            of_tables[tables[name.generation].name].append(name)
         more, failed = False, None
-        for of_table in of_tables.values():
+        for table in {table.name: table for table in tables.values()}.values():  # that of the newest generation first
+            of_table = of_tables[table.name]
             try:
-                more = self._append_to(topic, of_table, positions) or more
+                more = self._append_to(topic, table, of_table, positions) or more
             except TableError as error:
-                if not self._gives_up(topic, of_table[0].generation, error.reason, str(error)):
+                if not self._gives_up(topic, max(of_table).generation, error.reason, str(error)):
                     failed = failed or error
         if failed is not None and not more:
             raise failed
         return more
 
-    def _table(self, topic: str, generation: int) -> Table:
-        if (topic, generation) not in self._tables:
-            self._tables[topic, generation] = self._open_table(topic, generation)
-        return self._tables[topic, generation]
-
-    def _append_to(self, topic: str, names: Sequence[ReceiptName], positions: Mapping[int, CommittedPosition]) -> bool:
+    def _append_to(
+        self, topic: str, table: Table, names: Sequence[ReceiptName], positions: Mapping[int, CommittedPosition]
+    ) -> bool:
         """Append to one table; return whether there is more to do at once."""
-        table = self._table(topic, names[0].generation)
         loaded = table.load()
         view = loaded.view
         held = held_by(view)
@@ -159,12 +156,15 @@ class TableDuty:
         found = appends(view, held, positions, receipts)
         if any(stop.reason == "gap" for stop in found.stops):  # rare: the records of losses are listed
             found = appends(view, held, positions, receipts, self._unstored(topic, positions))
-        self._delete(topic, [*done, *found.done])
+        # A backlog; what only waits for a person, or came meanwhile, has time until the next snapshot.
+        more = not are_all and 0 < len(receipts) <= 2 * len(found.take)
         if found.take:
             self._commit(topic, loaded, found)
-            if not are_all and 2 * len(found.take) >= len(receipts):
-                return True  # a backlog; what only waits for a person, or came meanwhile, has time until the next one
-            self._delete(topic, self._known_done(topic, names, held_by(table.load().view)))
+            if not more:
+                done |= self._known_done(topic, names, held_by(table.load().view))
+        self._delete(topic, done.union(found.done))  # last: a bucket that refuses it delays no rows
+        if more:
+            return True
         found.stops = [
             stop for stop in found.stops if not self._gives_up(topic, stop.generation, stop.reason, stop.message)
         ]

@@ -9,10 +9,11 @@ from logpersister.manifest import ManifestError, parse
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.table_binding import TableBinding, table_of
 from logpersister.member import tables
-from logpersister.member.tables import committed_positions, open_tables
+from logpersister.member.tables import committed_positions, open_tables, table_opener
 from logpersister.pipeline.work import WorkError
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata, UnknownMetadataError
 from logpersister.ranges import TopicPartition
+from logpersister.tables import catalog as catalog_module
 from logpersister.tables.appends import CommittedPosition
 from logpersister.tables.errors import TableError
 from tests.unit.member.fakes import FakeDependencies
@@ -77,6 +78,19 @@ def test_what_is_wrong_is_a_failure_of_the_topic(fakes: FakeDependencies, table:
     assert revisions.take_errors() == {"clicks": WorkError("table", "no")}
     with pytest.raises(TableError, match="not known yet"):
         revisions.now("clicks")
+
+
+def test_a_catalog_is_opened_once_and_again_with_a_rotated_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(catalog_module, "open_catalog", lambda spec, *_: opened.append(spec.uri))
+    resource = manifest(table={"catalog": {"type": "rest", "uri": "http://c", "secretName": "login"}})
+    assert resource.spec.table is not None
+    environment = {"LOGPERSISTER_SECRET_LOGIN_TOKEN": "before"}
+    open_table = table_opener(resource, resource.spec.table, Secrets(environment))
+    for token in ("before", "before", "after", "after"):
+        environment["LOGPERSISTER_SECRET_LOGIN_TOKEN"] = token
+        assert open_table("clicks", 1).name == "lake.clicks"
+    assert len(opened) == 2
 
 
 class Reader:

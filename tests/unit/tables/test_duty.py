@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from logpersister.storage.errors import StorageError
 from logpersister.tables import duty as duty_module
 from logpersister.tables.duty import TableDuty
 from logpersister.tables.errors import TableError
@@ -115,3 +116,21 @@ def test_a_higher_generation_is_the_remedy_for_a_hole() -> None:
     assert [line["reason"] for line in logs if line["event"] == "table.given_up"] == ["gap"], "said once"
     assert world.head is not None
     assert world.head.files == ("1-0-0", "2-0-9")
+
+
+def test_a_bucket_that_deletes_nothing_delays_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = calm()
+
+    def refuses(*_: Any) -> None:
+        raise StorageError("rejected", "no rights")
+
+    monkeypatch.setattr(World, "delete_all", refuses)
+    tested = duty(world)
+    for end in (1, 2, 3):
+        stored(world, (end - 1, end))
+        with pytest.raises(StorageError):
+            tested.perform(TOPIC)
+    assert (world.commits, len(world.documents)) == (3, 3)
+    with pytest.raises(StorageError):
+        duty(world).perform(TOPIC)
+    assert world.commits == 3, "a restart appends nothing twice"
