@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from logpersister.manifest.constraint import Model
 from logpersister.manifest.declared_columns import Column
+from logpersister.manifest.format_settings import ParquetSpec
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.problems import Finding
@@ -79,16 +80,20 @@ class TableRules(Model):
     def _folders_are_columns(self: _Table) -> Sequence[Finding]:
         if self.table is None:
             return []
-        return [
-            Finding(
-                "names no column of the table",
-                "set a prefix of letters, digits, - and _ with = at the end, for example dt=",
-                ("output", "partitionBy", place),
-                f'"{level.folder_prefix}"',
-            )
-            for place, level in enumerate(self.output.partition_by)
-            if not _COLUMN.fullmatch(level.folder_prefix)
-        ]
+        told: list[Finding] = []
+        taken = set() if self.row_schema is not None else {"value"}
+        taken |= {f"kafka_{name}" for name in (self.output.parquet or ParquetSpec()).kafka_columns}
+        for place, level in enumerate(self.output.partition_by):
+            prefix = level.folder_prefix
+            where, shown = ("output", "partitionBy", place), f'"{prefix}"'
+            column = prefix.removesuffix("=").lower()
+            if not _COLUMN.fullmatch(prefix):
+                remedy = "set a prefix of letters, digits, - and _ with = at the end, for example dt="
+                told.append(Finding("names no column of the table", remedy, where, shown))
+            elif column in taken:
+                told.append(Finding("names a column that the table has already", "set another prefix", where, shown))
+            taken.add(column)
+        return told
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),

@@ -335,6 +335,17 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         'spec.output.partitionBy[0]: "" names no column of the table; set a prefix',
     ),
     (
+        in_table()
+        | {F + "partitionBy": [{"offset": {"every": 9}}, {"date": {"granularity": "day", "prefix": "Offset="}}]},
+        'spec.output.partitionBy[1]: "Offset=" names a column that the table has already; set another prefix',
+    ),
+    (
+        in_table()
+        | {F + "parquet": {"kafkaColumns": ["topic"]}}
+        | {F + "partitionBy": [{"date": {"granularity": "day", "prefix": "kafka_topic="}}]},
+        'spec.output.partitionBy[0]: "kafka_topic=" names a column that the table has already',
+    ),
+    (
         in_table({"name": "a", "type": "struct<b: list<timestamp[ns]>>"}),
         "cannot be a column of an Iceberg table: field a.b[] is of type timestamp[ns], and Iceberg has microseconds",
     ),
