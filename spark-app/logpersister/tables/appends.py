@@ -108,7 +108,7 @@ def _considered(
     if not _is_committed(receipt, position) or len(found.take) >= most:
         return False
     if holds is not None and holds < range_.start:
-        holds = _over_lost(holds, lost)
+        holds = min(range_.start, _over_lost(holds, lost))  # a skip may be taken back: then a part of it is stored
     stop = _stop(receipt, holds, view)
     if stop is not None:
         found.stops.append(stop)

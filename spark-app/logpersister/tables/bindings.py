@@ -87,6 +87,8 @@ class Bindings:
         known = self._known.get((topic, revision))
         if known is not None:
             return known
+        if (topic, revision) not in self._asked:  # a topic has one revision at a time: the one before was refused
+            self._asked = {of: asked for of, asked in self._asked.items() if of[0] != topic}
         asked = self._asked.setdefault((topic, revision), _Asked())
         if asked.answer is None:
             if self._clock() >= asked.retry_at:

@@ -79,6 +79,12 @@ def test_recorded_losses_are_no_hole() -> None:
     assert starts(decided(receipt(5, 9), receipt(12, 15), held={CLICKS: {0: 5}}, unstored=stored)) == [5, 12]
 
 
+def test_a_skip_that_was_taken_back_in_part_is_no_overlap() -> None:
+    skipped = [Range(TopicPartition("clicks", 0), 5, 20)]
+    found = decided(receipt(12, 15), receipt(15, 17), held={CLICKS: {0: 5}}, unstored=skipped)
+    assert (starts(found), found.held, reasons(found)) == ([12, 15], {CLICKS: {0: 17}}, [])
+
+
 def test_rows_that_the_table_may_have_are_not_appended() -> None:
     found = decided(receipt(3, 9), held={CLICKS: {0: 5}})
     assert (starts(found), reasons(found)) == ([], ["overlap"])

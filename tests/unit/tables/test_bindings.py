@@ -124,6 +124,17 @@ def test_what_fails_is_told_and_asked_again_later(error: TableError, refused: se
     assert (world.asked(), world.bindings.refused) == (BINDING, set())
 
 
+def test_another_schema_is_not_refused_for_the_one_before() -> None:
+    world = World()
+    world.error = TableError("schema", "no")
+    assert (world.asked(), world.bindings.refused) == (None, {"clicks"})
+    world.error = None
+    other = revision_of(manifest([*FIELDS, {"name": "new", "type": "bool"}]), "1.0")
+    assert world.bindings.binding("clicks", other.hash, other.document) is None
+    assert world.bindings.refused == set(), "it is being asked for"
+    assert (world.asked(revision=other), world.bindings.refused) == (BINDING, set())
+
+
 def test_a_damaged_note_is_no_note() -> None:
     world = World()
     world.asked()
