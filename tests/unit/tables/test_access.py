@@ -48,6 +48,13 @@ def test_a_missing_key_is_found_at_the_start(spec: CatalogSpec) -> None:
         catalog_login(spec, secrets(username="me"))
 
 
+@pytest.mark.parametrize("token", ["first line\nsecond", "two words", "\u20acuro"])
+def test_a_token_that_no_header_can_have_is_never_sent(token: str) -> None:
+    with pytest.raises(ManifestError, match="whose key token has characters that no header can have") as error:
+        catalog_login(catalog(), secrets(token=token))
+    assert token not in str(error.value)
+
+
 def test_the_bucket_is_reached_as_by_members() -> None:
     found = _files(StorageSpec.model_validate(STORAGE | {"secretName": "s3"}), secrets())
     assert (found["s3.endpoint"], found["s3.access-key-id"], found["s3.secret-access-key"]) == (
