@@ -37,6 +37,9 @@ class Place:
     """Why they are refused, in one word."""
 
 
+_NO_TYPE: Final = Place(REFUSED, reason=NO_TYPE)
+
+
 @dataclass(frozen=True, slots=True)
 class TypeNames:
     """The places of types."""
@@ -46,6 +49,8 @@ class TypeNames:
 
     def place(self, name: bytes | None) -> Place:
         """Return where the records of a type go; None: they have no type."""
+        if name is not None and len(name) > MOST_NAME_BYTES:
+            return _NO_TYPE  # keys and headers may be of any length, and what is remembered stays in memory
         found = self._known.get(name)
         if found is None:
             if len(self._known) >= _MOST_REMEMBERED:
@@ -59,7 +64,7 @@ class TypeNames:
         except UnicodeDecodeError:
             text = ""
         if not text or len(escape(text)) > MOST_NAME_BYTES:
-            return Place(REFUSED, reason=NO_TYPE)
+            return _NO_TYPE
         rule = self.types.place_of(text)
         applies = self.types.rules[rule]
         if applies.action == "drop":

@@ -20,6 +20,8 @@ from logpersister.verify.json_text import NotJsonError, tree_of
 from logpersister.verify.rows import Oracle, Row
 
 _LARGEST: Final = 2**64
+_MOST_DIGITS: Final = 20
+"""Of whole numbers below that, with a sign; Python converts no number of many thousand."""
 _LENGTH: Final = 4
 """Bytes of a length in a frame."""
 
@@ -86,18 +88,25 @@ def _text(value: bytes | None) -> str | None:
 def _field(value: bytes, path: list[str]) -> str | None:
     try:
         node = tree_of(value.decode())
-    except (NotJsonError, UnicodeDecodeError, RecursionError):
+    except (NotJsonError, UnicodeDecodeError):
         return None
     for name in path:
+        if any(_utf8(key) is None for key, _ in node.members):
+            return None
         found = [member for key, member in node.members if key == name] if node.kind == "object" else []
         if len(found) != 1:
             return None
         node = found[0]
     if node.kind == "string":
         return _utf8(node.string)
-    if node.kind != "number" or not node.text.lstrip("-").isdigit() or node.text == "-0":
+    return _whole(node.text) if node.kind == "number" else None
+
+
+def _whole(text: str) -> str | None:
+    """Return a whole number that 64 bits hold, with a sign or without."""
+    if not text.lstrip("-").isdigit() or text == "-0" or len(text) > _MOST_DIGITS:
         return None
-    number = int(node.text)
+    number = int(text)
     return str(number) if -_LARGEST // 2 <= number < _LARGEST else None
 
 

@@ -16,6 +16,7 @@ _STRING: Final = rf'"{_PLAIN}(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{{4}}){_PLAIN})*"'
 _NUMBER: Final = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _TOKEN: Final = re.compile(rf"[ \t\r\n]*({_STRING}|{_NUMBER}|true|false|null|[\[\]{{}},:])")
 _END: Final = re.compile(r"[ \t\r\n]*\Z")
+_CLOSES: Final = {"{": "}", "[": "]"}
 
 
 class NotJsonError(Exception):
@@ -66,52 +67,73 @@ def tokens_of(text: str) -> list[str]:
 
 
 def tree_of(text: str) -> Node:
-    """Return the document that a text is. Raises `NotJsonError`, and `RecursionError` for one nested very deep."""
+    """Return the document that a text is, however deep it is nested. Raises `NotJsonError`."""
     tokens = tokens_of(text)
-    node = _value(tokens, 0)
+    node = _outermost(tokens)
     if node.end != len(tokens):
         raise NotJsonError
     return node
 
 
-def _value(tokens: Sequence[str], at: int) -> Node:
-    sign = _token(tokens, at)
-    if sign == "{":
-        return _members(tokens, at, "object", "}")
-    if sign == "[":
-        return _members(tokens, at, "array", "]")
-    if sign[0] == '"':
-        return Node("string", tokens, at, at + 1)
-    if sign[0] in "tfn":
-        return Node("word", tokens, at, at + 1)
+class _Open:
+    """An object or an array whose end is still to come."""
+
+    def __init__(self, tokens: Sequence[str], begin: int) -> None:
+        self._tokens, self._begin = tokens, begin
+        self.close = _CLOSES[tokens[begin]]
+        self._members: list[tuple[str, Node]] = []
+        self._name = ""
+
+    def named(self, at: int) -> int:
+        """Read the name of the next member, if members have names; return where its value begins."""
+        if self.close == "]":
+            return at
+        written = _token(self._tokens, at)
+        if written[0] != '"' or _token(self._tokens, at + 1) != ":":
+            raise NotJsonError
+        self._name = unescaped(written)
+        return at + 2
+
+    def add(self, member: Node) -> None:
+        self._members.append((self._name, member))
+
+    def node(self, end: int) -> Node:
+        kind: Kind = "array" if self.close == "]" else "object"
+        depth = max((member.depth for _, member in self._members), default=0) + 1
+        return Node(kind, self._tokens, self._begin, end, self._members, depth)
+
+
+def _outermost(tokens: Sequence[str]) -> Node:
+    """Return the first value. Not by recursion: some are nested deeper than Python goes."""
+    open_: list[_Open] = []
+    at = 0
+    while True:
+        if _token(tokens, at) in _CLOSES:
+            open_.append(_Open(tokens, at))
+            if _token(tokens, at + 1) != open_[-1].close:
+                at = open_[-1].named(at + 1)
+                continue
+            node = open_.pop().node(at + 2)
+        else:
+            node = _plain(tokens, at)
+        while open_:
+            open_[-1].add(node)
+            sign, at = _token(tokens, node.end), node.end + 1
+            if sign == ",":
+                at = open_[-1].named(at)
+                break
+            if sign != open_[-1].close:
+                raise NotJsonError
+            node = open_.pop().node(at)
+        else:
+            return node
+
+
+def _plain(tokens: Sequence[str], at: int) -> Node:
+    sign = tokens[at]
     if sign in ("}", "]", ",", ":"):
         raise NotJsonError
-    return Node("number", tokens, at, at + 1)
-
-
-def _members(tokens: Sequence[str], begin: int, kind: Kind, close: str) -> Node:
-    at = begin + 1
-    members: list[tuple[str, Node]] = []
-    depth = 0
-    if _token(tokens, at) == close:
-        return Node(kind, tokens, begin, at + 1, members, 1)
-    while True:
-        name = ""
-        if kind == "object":
-            written = _token(tokens, at)
-            if written[0] != '"' or _token(tokens, at + 1) != ":":
-                raise NotJsonError
-            name = unescaped(written)
-            at += 2
-        member = _value(tokens, at)
-        members.append((name, member))
-        depth = max(depth, member.depth)
-        at = member.end + 1
-        sign = _token(tokens, member.end)
-        if sign == close:
-            return Node(kind, tokens, begin, at, members, depth + 1)
-        if sign != ",":
-            raise NotJsonError
+    return Node("string" if sign[0] == '"' else "word" if sign[0] in "tfn" else "number", tokens, at, at + 1)
 
 
 def _token(tokens: Sequence[str], at: int) -> str:

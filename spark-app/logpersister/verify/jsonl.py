@@ -66,7 +66,7 @@ class JsonLinesContent:
             fields = dict(tree.members)
             kafka = [_KAFKA_FIELDS[name](_either(fields, _KAFKA + name)) for name in self.rows.of_kafka]
             return (*self._value(tree, fields), *kafka)
-        except (NotJsonError, UnicodeDecodeError, RecursionError, LookupError, ValueError, RefusalError) as error:
+        except (NotJsonError, UnicodeDecodeError, LookupError, ValueError, RefusalError) as error:
             raise ContentError(f"a line in it cannot be read: {line[:80]!r} ({str(error) or 'no JSON'})") from None
 
     def _value(self, tree: Node, fields: Mapping[str, Node]) -> Item:

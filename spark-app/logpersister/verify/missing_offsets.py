@@ -101,12 +101,11 @@ def _read(
     if first is not None:
         yield _finding(examination, missing, Kind.MISSING, span, _missing(missing, first))
         return
+    silent_from = span[1] - unexplained
     if others:
         told = f"{whose}, and spec.types leaves out the {others:,} records that Kafka has there"
-        yield _finding(examination, missing, Kind.LEFT_OUT, span, told)
-        return
-    silent_from = span[1] - unexplained
-    if silent_from > span[0] and missing.within is None:
+        yield _finding(examination, missing, Kind.LEFT_OUT, (span[0], silent_from), told)
+    elif silent_from > span[0] and missing.within is None:
         yield _finding(examination, missing, Kind.NO_RECORD, (span[0], silent_from), f"{whose}, and {NOTHING_THERE}")
     if unexplained:
         yield _finding(examination, missing, Kind.UNEXPLAINED, (silent_from, span[1]), f"{whose}, and {SILENCE}")

@@ -103,5 +103,5 @@ def _compact(value: bytes) -> str:
     """Return a JSON document without white space outside of strings."""
     try:
         return tree_of(value.decode()).text
-    except (NotJsonError, UnicodeDecodeError, RecursionError):
+    except (NotJsonError, UnicodeDecodeError):
         return _NO_VALUE

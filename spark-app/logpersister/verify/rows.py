@@ -151,8 +151,6 @@ def _checked(value: bytes) -> Node:
         tree = tree_of(text)
     except NotJsonError:
         raise RefusalError("not_json") from None
-    except RecursionError:
-        raise RefusalError("too_deep") from None
     if tree.depth > MOST_NESTED:
         raise RefusalError("too_deep")
     if "\\u" in text and any(token[0] == '"' and _is_half(token) for token in tree.tokens):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import pickle
 import struct
 from collections import defaultdict
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.splitting import sides
 from logpersister.records.schema import RECORDS_WITH_HEADERS
+from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import layout_for
 from logpersister.verify.writing import Writing
 from tests.examples import examples
@@ -147,6 +149,35 @@ def test_verification_finds_the_same_types(way: dict[str, Any], drawn: list[tupl
     records = [(day, name, value_of(number, name, kind)) for number, (day, name, kind) in enumerate(drawn)]
     batch = batch_of(records, way)
     assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == paths(batch, layout_for(spec, lambda _: None))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (b'{"kind": ' + b"1" * 5_000 + b"}", ("_quarantine", "no_type")),
+        (b'{"kind": -0}', ("_quarantine", "no_type")),
+        (b'{"\\ud800": 1, "kind": "audit.a"}', ("_quarantine", "no_type")),
+        (b'{"other": {"\\ud800": "\\ud800"}, "kind": "audit.a"}', ("type=audit.a", None)),
+        (b'{"kind": "audit.\\ud800"}', ("_quarantine", "no_type")),
+        (b'{"other": ' + b"[" * 5_000 + b"]" * 5_000 + b', "kind": "audit.a"}', ("type=audit.a", None)),
+        (b'{"other": ' + b"[" * 5_000 + b"]" * 4_999 + b', "kind": "audit.a"}', ("_quarantine", "no_type")),
+    ],
+    ids=["digits", "minus zero", "half a name", "half of others", "half a type", "deep", "not closed"],
+)
+def test_verification_finds_the_same_types_in_odd_documents(value: bytes, expected: tuple[str, str | None]) -> None:
+    spec = spec_of({"field": "kind"})
+    batch = batch_of([(0, None, value)], {"field": "kind"})
+    assert paths(batch, layout_for(spec, lambda _: None)) == {0: expected}
+    assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == {0: expected}
+
+
+def test_long_keys_are_no_types_and_stay_not_in_memory() -> None:
+    types = spec_of({"key": True}).types
+    assert types is not None
+    names = TypeNames(types)
+    reasons = {names.place(b"%d" % number * 100_000).reason for number in range(100)}
+    assert reasons == {"no_type"}
+    assert len(pickle.dumps(names)) < 100_000
 
 
 def paths(batch: pa.RecordBatch, layout: Any) -> dict[int, tuple[str, str | None]]:

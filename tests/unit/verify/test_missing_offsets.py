@@ -1,5 +1,6 @@
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -72,6 +73,15 @@ def test_kafka_only_says_nothing_there() -> None:
     assert [(one.kind, one.start, one.end, one.is_problem) for one in findings] == [
         (Kind.NO_RECORD, 100, 160, False),
         (Kind.UNEXPLAINED, 160, 200, False),
+    ]
+
+
+def test_silence_behind_records_that_are_left_out_is_still_told() -> None:
+    examination = examine(evidence(SIDES, committed(300)))
+    findings = explain(examination, Log(120, silent_from=160), lambda batch: np.ones(batch.num_rows, np.bool_))
+    assert [(one.kind, one.start, one.end) for one in findings] == [
+        (Kind.LEFT_OUT, 100, 160),
+        (Kind.UNEXPLAINED, 160, 200),
     ]
 
 
