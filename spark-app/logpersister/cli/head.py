@@ -166,5 +166,5 @@ def _record_document(record: ShownRecord) -> Document:
         "offset": record.offset,
         "timestamp": record.timestamp,
         **bytes_document("key", record.key),
-        **bytes_document("value", record.value),
+        **bytes_document("value", None if record.is_tombstone else record.value),
     }

@@ -171,5 +171,5 @@ def _document(one: RefusedRecord) -> Document:
 
 
 def _line(one: RefusedRecord) -> str:
-    fields = [printable(one.entry.name.topic), one.where, one.reason, one.field or "-", text_of(one.value)]
+    fields = [printable(one.entry.name.topic), one.where, one.reason, one.field or "-", text_of(one.value or b"")]
     return "\t".join(fields)

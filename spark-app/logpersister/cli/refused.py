@@ -72,7 +72,7 @@ class RefusedRecord:
     entry: Entry
     offset: Offset | None
     """None where the format does not keep it: then it is one of the object's range."""
-    value: bytes
+    value: bytes | None
     reason: str
     """Why the parser of the manifest refuses it now, or `ACCEPTED`, or `NO_VALUES`."""
     field: str | None
@@ -112,7 +112,8 @@ def refused_records(
 
 
 def _judged(entry: Entry, begun: Preview, some: Sequence[ShownRecord], judge: Judge) -> Iterator[RefusedRecord]:
-    values = [_value(one.value) if begun.format == "jsonl" else one.value for one in some]
+    is_json = begun.format == "jsonl"
+    values = [None if one.is_tombstone else _value(one.value) if is_json else one.value for one in some]
     columns: dict[str, list[Any]] = {
         "offset": list(range(len(some))),
         "timestamp": [-1 if one.timestamp is None else one.timestamp for one in some],

@@ -15,6 +15,7 @@ from logpersister.verify.parquet import damage_as_content_error, plain
 BATCH_ROWS: Final = 64
 _KAFKA: Final = "kafka_"
 OFFSET: Final = f"{_KAFKA}offset"
+_IN_QUARANTINE: Final = {"value", "reason", "field"}
 """Name of the column of offsets."""
 
 
@@ -45,9 +46,11 @@ def shown(row: Mapping[str, Any]) -> ShownRecord:
     kafka = {name.removeprefix(_KAFKA): value for name, value in row.items() if name.startswith(_KAFKA)}
     own = {name: value for name, value in row.items() if not name.startswith(_KAFKA)}
     value = own.get("value")
-    as_it_is = isinstance(value, bytes) and own.keys() <= {"value", "reason", "field"}
+    is_tombstone = value is None and own.keys() == _IN_QUARANTINE
+    as_it_is = is_tombstone or (isinstance(value, bytes) and own.keys() <= _IN_QUARANTINE)
     text = value if as_it_is else json.dumps(own, default=as_text, ensure_ascii=False).encode()
-    return ShownRecord(text or b"", kafka.get("offset"), kafka.get("timestamp"), kafka.get("key"), _headers(kafka))
+    of_kafka = kafka.get("offset"), kafka.get("timestamp"), kafka.get("key"), _headers(kafka)
+    return ShownRecord(text or b"", *of_kafka, is_tombstone)
 
 
 def _headers(kafka: Mapping[str, Any]) -> tuple[tuple[bytes, bytes | None], ...]:

@@ -20,6 +20,8 @@ class ShownRecord:
     """Milliseconds since 1970."""
     key: bytes | None = None
     headers: Sequence[tuple[bytes, bytes | None]] = ()
+    is_tombstone: bool = False
+    """Whether a record in quarantine has no value; `value` is empty then."""
 
 
 def text_of(content: bytes) -> str:

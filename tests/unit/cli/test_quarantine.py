@@ -14,12 +14,12 @@ from logpersister.cli import quarantine
 from logpersister.cli.exits import Exit
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.quarantine import format_at
-from logpersister.formats.registry import make_format
+from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.quarantine import layout_of
+from logpersister.records.typed import layout_for
 from logpersister.storage import names
 from logpersister.storage.names import ObjectName
 from logpersister.storage.peek import Peeked
@@ -58,8 +58,8 @@ class Bucket:
         spec = resource.spec
         records = with_headers(batch([Record(100 + number, 5, b"k", value) for number, value in enumerate(VALUES)]))
         self.contents: dict[str, bytes] = {}
-        made = make_format(spec.output, spec.parser, spec.row_schema)
-        for path, rows in by_path(records, layout_of(spec.output, spec.parser, spec.row_schema)):
+        made = format_of(spec)
+        for path, rows in by_path(records, layout_for(spec, lambda _: None)):
             key = names.object_key("raw", "clicks", path, 1, 0, 100, format_at(made, path).extension)
             self.contents[key] = encode(made, [rows], ObjectIdentity(Range(CLICKS, 100, 200), path))
         self._document = revision_of(resource, "1").document
@@ -192,3 +192,16 @@ def test_records_without_values_are_not_judged(monkeypatch: pytest.MonkeyPatch) 
     code, out, _ = run(monkeypatch, bucket, resource, "ls", json=True)
     told = [(one["reason"], one["field"], one["records"], one["offset"]) for one in json.loads(out)["reasons"]]
     assert (code, told) == (Exit.OK, [("values_left_out", None, 5, 101)])
+
+
+def test_a_tombstone_of_a_type_that_was_declared_since_is_judged_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, now = (
+        resource_of(OUTPUTS["parquet"], **{"spec.types": {"key": True, "entries": [{"names": [name]}]}})
+        for name in ("other", "k")
+    )
+    bucket = Bucket(before)
+    _, out, _ = run(monkeypatch, bucket, now, "show", json=True)
+    tombstone = json.loads(out)["records"][VALUES.index(None)]
+    assert (tombstone["offset"], tombstone["reason"], tombstone["value"]) == (106, "accepted", None)
+    _, out, _ = run(monkeypatch, bucket, before, "show")
+    assert out.splitlines()[VALUES.index(None)] == "clicks\t0:106\tunknown_type\t-\t"
