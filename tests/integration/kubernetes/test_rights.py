@@ -24,6 +24,7 @@ from tests.unit.kubernetes.samples import resource as sample
 pytestmark = pytest.mark.timeout(300)
 
 ACCOUNT = f"{NAME}-operator"
+DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/logpersisters.logpersister.dev"
 SMALL: dict[str, Any] = {
     "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
     "storage": {"bucket": "logs", "prefix": "raw", "secretName": "s3"},
@@ -207,6 +208,13 @@ def label(api: Client, namespace: str, team: str | None) -> None:
     api.request("PATCH", f"/api/v1/namespaces/{namespace}", change, content_type="application/merge-patch+json")
 
 
+def release(api: Client, namespace: str) -> None:
+    """Let the resource of a namespace go, as a person does whose operator is gone."""
+    path = f"/apis/logpersister.dev/v1alpha1/namespaces/{namespace}/logpersisters/clicks"
+    change = {"metadata": {"finalizers": None}}
+    api.request("PATCH", path, change, content_type="application/merge-patch+json")
+
+
 def test_namespaces_come_and_go_by_their_labels(
     installation: Installation, api: Client, audit: Audit, unique: str
 ) -> None:
@@ -246,6 +254,8 @@ def test_namespaces_come_and_go_by_their_labels(
         False,
         True,
     ], "only that of the namespace that is no longer selected"
+    release(api, leaves)  # or the definition, which the next test makes anew, would never go
+    eventually("the definition goes", lambda: installation.get(DEFINITION) is None, seconds=60)
 
 
 def test_one_that_waits_for_the_lease_is_alive_and_takes_over(
@@ -268,9 +278,7 @@ def test_one_that_waits_for_the_lease_is_alive_and_takes_over(
         for one in (leader, other):
             eventually("neither is to be restarted", lambda one=one: one.healthz() == 200, seconds=60)  # type: ignore[misc]
 
-        api.apply(
-            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/logpersisters.logpersister.dev", definition()
-        )
+        api.apply(DEFINITION, definition())
         eventually("it begins", lambda: leader.events("operator.started"), seconds=60)
         eventually("it is alive", lambda: leader.healthz() == 200, seconds=60)
         assert not other.events("operator.started")
