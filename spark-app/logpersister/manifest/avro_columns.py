@@ -1,17 +1,12 @@
 """From an Avro schema to columns that fit all that it can write. Pure; docs/schemas.md has the table."""
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from logpersister.manifest.avro_defaults import fits
 from logpersister.manifest.types import (
-    KAFKA_PREFIX,
-    MOST_COLUMNS,
     MOST_DIGITS,
-    MOST_NESTED,
-    NAME,
     Binary,
     Decimal,
     ListOf,
@@ -24,11 +19,14 @@ from logpersister.manifest.types import (
     TimestampUnit,
     Type,
 )
-from logpersister.manifest.written_column import WrittenColumn
+from logpersister.manifest.written_column import (
+    NoColumnError,
+    TypeCount,
+    WrittenColumn,
+    require_new,
+    unusable_name,
+)
 
-LONGEST_NAME: Final = 64
-MOST_TYPES: Final = 10 * MOST_COLUMNS
-"""Of one column, with unions, lists and the like that are none of their own."""
 _PLAIN: Final[Mapping[str, Type]] = {
     "boolean": Plain("bool"),
     "int": Plain("int32"),
@@ -51,10 +49,6 @@ _NUMBERS: Final = ("int", "long", "float", "double")
 
 class AvroTextError(ValueError):
     """A text that is no Avro schema, or none of records."""
-
-
-class _NoColumnError(Exception):
-    """A type that cannot be a column, and why."""
 
 
 def columns_of(text: str, *, as_reader: bool = False) -> list[WrittenColumn]:
@@ -83,15 +77,14 @@ def columns_of(text: str, *, as_reader: bool = False) -> list[WrittenColumn]:
 
 def _column(types: "_Types", field: Mapping[str, Any], namespace: str) -> WrittenColumn:
     name = str(field["name"])
-    if re.fullmatch(NAME, name, re.ASCII) is None or len(name) > LONGEST_NAME:
-        return WrittenColumn(name, None, "a column cannot have this name")
-    if name.lower().startswith(KAFKA_PREFIX):
-        return WrittenColumn(name, None, f"{KAFKA_PREFIX} is for Kafka's own fields")
+    problem = unusable_name(name)
+    if problem is not None:
+        return WrittenColumn(name, None, problem)
     try:
-        types.begin_column()
+        types.count.begin_column()
         found = types.type(field["type"], namespace, 1, ())
         member = types.member(field, found)
-    except _NoColumnError as error:
+    except NoColumnError as error:
         return WrittenColumn(name, None, str(error))
     told = _told(field["type"])
     return WrittenColumn(name, found, told, member.required, member.default, member.aliases)
@@ -121,13 +114,9 @@ class _Types:
 
     def __init__(self, *, as_reader: bool) -> None:
         self._as_reader = as_reader
-        self._made = 0
+        self.count = TypeCount()
         self._named: dict[str, tuple[Mapping[str, Any], str]] = {}
         """With the namespace in which each stands."""
-
-    def begin_column(self) -> None:
-        """Count the types of another column."""
-        self._made = 0
 
     def note(self, node: Any, namespace: str) -> None:
         """Note all types that have a name, wherever they stand."""
@@ -145,13 +134,13 @@ class _Types:
                 self.note(node.get(key), inside)
 
     def member(self, field: Mapping[str, Any], type_: Type) -> Member:
-        """Return the field of a record, whose type is known. Raises `_NoColumnError`."""
+        """Return the field of a record, whose type is known. Raises `NoColumnError`."""
         name, required = str(field["name"]), self._required(field["type"])
         if not self._as_reader:
             return Member(name, type_, required)
         default = field.get("default")
         if default is not None and not fits(default, type_, required=required):
-            raise _NoColumnError(f"the default of {name} does not fit its type")
+            raise NoColumnError(f"the default of {name} does not fit its type")
         aliases = tuple(map(str, field.get("aliases", ())))
         return Member(name, type_, required, None if default is None else json.dumps(default), aliases)
 
@@ -159,12 +148,8 @@ class _Types:
         return self._as_reader and node != "null" and not (isinstance(node, list) and "null" in node)
 
     def type(self, node: Any, namespace: str, depth: int, above: tuple[str, ...]) -> Type:  # noqa: PLR0911
-        """Return the type of a column. Raises `_NoColumnError`."""
-        if depth > MOST_NESTED:
-            raise _NoColumnError(f"it is nested more than {MOST_NESTED} deep")
-        self._made += 1
-        if self._made > MOST_TYPES:  # a few records that name each other can stand for any number
-            raise _NoColumnError(f"it has more than {MOST_COLUMNS} columns at all depths together")
+        """Return the type of a column. Raises `NoColumnError`."""
+        self.count.add(depth)
         if node == "null" or isinstance(node, list):
             branches = node if isinstance(node, list) else [node]
             return self._union([one for one in branches if one != "null"], namespace, depth, above)
@@ -185,35 +170,34 @@ class _Types:
         if len(branches) == 1:
             return self.type(branches[0], namespace, depth, above)
         if not branches:
-            raise _NoColumnError("it is always null")
+            raise NoColumnError("it is always null")
         if all(one in ("int", "long") for one in branches):
             return Plain("int64")
         if all(one in _NUMBERS for one in branches):
             return Plain("float64")
-        raise _NoColumnError("it is one of several types")
+        raise NoColumnError("it is one of several types")
 
     def _by_name(self, name: str, namespace: str, depth: int, above: tuple[str, ...]) -> Type:
         full = _full(name, namespace)
         found = self._named.get(full) or self._named.get(name)
         if found is None:
-            raise _NoColumnError(f"its type {name} is not known")
+            raise NoColumnError(f"its type {name} is not known")
         node, around = found
         return self.type(node, around, depth, above)
 
     def _record(self, node: Mapping[str, Any], namespace: str, depth: int, above: tuple[str, ...]) -> Type:
         full = _full(str(node["name"]), str(node.get("namespace", namespace)))
         if full in above:
-            raise _NoColumnError(f"{full} has itself in it")
+            raise NoColumnError(f"{full} has itself in it")
         inside = _namespace(node, namespace)
         members: dict[str, Member] = {}
         for field in node["fields"]:
             name = str(field["name"])
-            if name.lower() in members:
-                raise _NoColumnError(f"its field {name} differs from another one in case only")
+            require_new(name, members)
             type_ = self.type(field["type"], inside, depth + 1, (*above, full))
             members[name.lower()] = self.member(field, type_)
         if not members:
-            raise _NoColumnError("it has no fields")
+            raise NoColumnError("it has no fields")
         return Struct(tuple(members.values()))
 
 

@@ -16,7 +16,6 @@ from typing import Any, Final
 from logpersister.manifest.declared_columns import Notation
 from logpersister.manifest.row_schema import MOST_FIELDS
 from logpersister.manifest.types import (
-    KAFKA_PREFIX,
     MOST_COLUMNS,
     MOST_DIGITS,
     MOST_NESTED,
@@ -31,12 +30,12 @@ from logpersister.manifest.types import (
     Type,
     leaves,
 )
+from logpersister.manifest.written_column import unusable_name
 
 MOST_NAMES: Final = 64
 """Of an object that is taken for a struct without another look."""
 SELDOM: Final = 0.2
 """Share of objects that have a name, on average; below it, and with more names than `MOST_NAMES`, they are keys."""
-_LONGEST_NAME: Final = 64
 _DEEPEST: Final = MOST_NESTED - 2
 """Inside of a field; what is nested deeper is ``json``."""
 
@@ -195,10 +194,9 @@ class InferredField:
 
 
 def _problem(name: str, beside: Mapping[str, object]) -> str | None:
-    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
-        return "a column cannot have this name"
-    if name.lower().startswith(KAFKA_PREFIX):
-        return f"{KAFKA_PREFIX} is for Kafka's own fields"
+    problem = unusable_name(name)
+    if problem is not None:
+        return problem
     same = next(other for other in beside if other.lower() == name.lower())
     return None if same == name else f"differs from {same} in case only"
 

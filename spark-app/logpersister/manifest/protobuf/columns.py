@@ -1,19 +1,14 @@
 """From a message of protobuf to columns that fit all that it can hold. Pure; docs/schemas.md has the table."""
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Final
 
-from logpersister.manifest.avro_columns import LONGEST_NAME, MOST_TYPES
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import Enum, Field, Schema, read_schema
 from logpersister.manifest.protobuf.well_known import JSON, TIMESTAMP, WRAPPED
 from logpersister.manifest.types import (
-    KAFKA_PREFIX,
     MOST_COLUMNS,
-    MOST_NESTED,
-    NAME,
     Binary,
     Decimal,
     ListOf,
@@ -24,7 +19,14 @@ from logpersister.manifest.types import (
     Timestamp,
     Type,
 )
-from logpersister.manifest.written_column import WrittenColumn
+from logpersister.manifest.written_column import (
+    TOO_MANY,
+    NoColumnError,
+    TypeCount,
+    WrittenColumn,
+    require_new,
+    unusable_name,
+)
 
 _UNSIGNED: Final = Decimal(20, 0)
 """All numbers of 64 bits without a sign."""
@@ -41,13 +43,6 @@ _TYPES: Final[Mapping[str, Type]] = {
 }
 
 
-_MOST: Final = f"it has more than {MOST_COLUMNS} columns at all depths together"
-
-
-class _NoColumnError(Exception):
-    """A type that cannot be a column, and why."""
-
-
 def columns_of(text: str, message: str | None, *, as_reader: bool = False) -> list[WrittenColumn]:
     """Return a column for each field of a message. Raises ProtobufError.
 
@@ -61,7 +56,7 @@ def columns_of(text: str, message: str | None, *, as_reader: bool = False) -> li
     types = _Types(schema, as_reader=as_reader)
     name = schema.message(message)
     if as_reader and len(schema.messages[name]) > MOST_COLUMNS:
-        raise ProtobufError(_MOST)
+        raise ProtobufError(TOO_MANY)
     return [types.column(one, name) for one in schema.messages[name]]
 
 
@@ -84,17 +79,16 @@ class _Types:
     def __init__(self, schema: Schema, *, as_reader: bool) -> None:
         self._schema = schema
         self._as_reader = as_reader
-        self._made = 0
+        self._count = TypeCount()
 
     def column(self, one: Field, message: str) -> WrittenColumn:
-        if re.fullmatch(NAME, one.name, re.ASCII) is None or len(one.name) > LONGEST_NAME:
-            return WrittenColumn(one.name, None, "a column cannot have this name")
-        if one.name.lower().startswith(KAFKA_PREFIX):
-            return WrittenColumn(one.name, None, f"{KAFKA_PREFIX} is for Kafka's own fields")
-        self._made = 0
+        problem = unusable_name(one.name)
+        if problem is not None:
+            return WrittenColumn(one.name, None, problem)
+        self._count.begin_column()
         try:
             member = self._member(one, 1, (message,))
-        except _NoColumnError as error:
+        except NoColumnError as error:
             return WrittenColumn(one.name, None, str(error))
         return WrittenColumn(one.name, member.type, self._told(one), member.required, member.default)
 
@@ -106,7 +100,7 @@ class _Types:
         return ("repeated " if one.repeated else "") + (one.of or one.kind)
 
     def _member(self, one: Field, depth: int, above: tuple[str, ...]) -> Member:
-        """Return a column or a field of a struct. Raises `_NoColumnError`."""
+        """Return a column or a field of a struct. Raises `NoColumnError`."""
         if one.repeated:
             is_map = one.of in self._schema.entries
             inner = self._schema.messages[one.of][1] if is_map else one
@@ -121,11 +115,7 @@ class _Types:
         return Member(one.name, type_, required=True, default=default)
 
     def _value(self, one: Field, depth: int, above: tuple[str, ...]) -> Type:
-        if depth > MOST_NESTED:
-            raise _NoColumnError(f"it is nested more than {MOST_NESTED} deep")
-        self._made += 1
-        if self._made > MOST_TYPES:  # a few messages that name each other can stand for any number
-            raise _NoColumnError(_MOST)
+        self._count.add(depth)
         if one.kind not in ("message", "group"):
             return _TYPES[one.kind]
         if one.of == TIMESTAMP:
@@ -138,14 +128,13 @@ class _Types:
 
     def _struct(self, name: str, depth: int, above: tuple[str, ...]) -> Type:
         if name in above:
-            raise _NoColumnError(f"{name} has itself in it")
+            raise NoColumnError(f"{name} has itself in it")
         members: dict[str, Member] = {}
         for one in self._schema.messages[name]:
-            if one.name.lower() in members:
-                raise _NoColumnError(f"its field {one.name} differs from another one in case only")
+            require_new(one.name, members)
             members[one.name.lower()] = self._member(one, depth + 1, (*above, name))
         if not members:
-            raise _NoColumnError("it has no fields")
+            raise NoColumnError("it has no fields")
         return Struct(tuple(members.values()))
 
 

@@ -1,17 +1,12 @@
 """From a struct of Thrift to columns that fit all that it can hold. Pure; docs/schemas.md has the table."""
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
-from logpersister.manifest.avro_columns import LONGEST_NAME, MOST_TYPES
 from logpersister.manifest.thrift.errors import ThriftError
 from logpersister.manifest.thrift.schema import Field, Kind, Schema, read_schema
 from logpersister.manifest.types import (
-    KAFKA_PREFIX,
     MOST_COLUMNS,
-    MOST_NESTED,
-    NAME,
     Binary,
     ListOf,
     MapOf,
@@ -20,7 +15,14 @@ from logpersister.manifest.types import (
     Struct,
     Type,
 )
-from logpersister.manifest.written_column import WrittenColumn
+from logpersister.manifest.written_column import (
+    TOO_MANY,
+    NoColumnError,
+    TypeCount,
+    WrittenColumn,
+    require_new,
+    unusable_name,
+)
 
 KEYS: Final = frozenset({"bool", "i8", "i16", "i32", "i64", "string", "binary", "enum"})
 """Kinds that keys of maps become texts of."""
@@ -37,13 +39,6 @@ _TYPES: Final[Mapping[str, Type]] = {
 }
 
 
-_MOST: Final = f"it has more than {MOST_COLUMNS} columns at all depths together"
-
-
-class _NoColumnError(Exception):
-    """A type that cannot be a column, and why."""
-
-
 def columns_of(idl: str, struct: str | None) -> list[WrittenColumn]:
     """Return a column for each field of a struct. Raises ThriftError.
 
@@ -55,33 +50,28 @@ def columns_of(idl: str, struct: str | None) -> list[WrittenColumn]:
     types = _Types(schema)
     name = schema.struct(struct)
     if len(schema.structs[name]) > MOST_COLUMNS:
-        raise ThriftError(_MOST)
+        raise ThriftError(TOO_MANY)
     return [types.column(one, name) for one in schema.structs[name]]
 
 
 class _Types:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._made = 0
+        self._count = TypeCount()
 
     def column(self, one: Field, struct: str) -> WrittenColumn:
-        if re.fullmatch(NAME, one.name, re.ASCII) is None or len(one.name) > LONGEST_NAME:
-            return WrittenColumn(one.name, None, "a column cannot have this name")
-        if one.name.lower().startswith(KAFKA_PREFIX):
-            return WrittenColumn(one.name, None, f"{KAFKA_PREFIX} is for Kafka's own fields")
-        self._made = 0
+        problem = unusable_name(one.name)
+        if problem is not None:
+            return WrittenColumn(one.name, None, problem)
+        self._count.begin_column()
         try:
             found = self._value(one.kind, 1, (struct,))
-        except _NoColumnError as error:
+        except NoColumnError as error:
             return WrittenColumn(one.name, None, str(error))
         return WrittenColumn(one.name, found, str(one.kind), one.requirement == "required")
 
     def _value(self, kind: Kind, depth: int, above: tuple[str, ...]) -> Type:
-        if depth > MOST_NESTED:
-            raise _NoColumnError(f"it is nested more than {MOST_NESTED} deep")
-        self._made += 1
-        if self._made > MOST_TYPES:  # a few structs that name each other can stand for any number
-            raise _NoColumnError(_MOST)
+        self._count.add(depth)
         match kind.word:
             case "struct":
                 return self._struct(kind.of, depth, above)
@@ -90,21 +80,20 @@ class _Types:
             case "map":
                 key, value = kind.inner
                 if key.word not in KEYS:
-                    raise _NoColumnError(f"it is a map whose keys are {key}, which cannot become texts")
+                    raise NoColumnError(f"it is a map whose keys are {key}, which cannot become texts")
                 return MapOf(self._value(value, depth + 1, above), required=True)
             case word if word in _TYPES:
                 return _TYPES[word]
-        raise _NoColumnError(f"it is a {kind}")
+        raise NoColumnError(f"it is a {kind}")
 
     def _struct(self, name: str, depth: int, above: tuple[str, ...]) -> Type:
         if name in above:
-            raise _NoColumnError(f"{name} has itself in it")
+            raise NoColumnError(f"{name} has itself in it")
         members: dict[str, Member] = {}
         for one in self._schema.structs[name]:
-            if one.name.lower() in members:
-                raise _NoColumnError(f"its field {one.name} differs from another one in case only")
+            require_new(one.name, members)
             found = self._value(one.kind, depth + 1, (*above, name))
             members[one.name.lower()] = Member(one.name, found, one.requirement == "required")
         if not members:
-            raise _NoColumnError(f"{name} has no fields")
+            raise NoColumnError(f"{name} has no fields")
         return Struct(tuple(members.values()))
