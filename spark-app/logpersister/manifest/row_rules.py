@@ -15,7 +15,7 @@ from logpersister.manifest.rule import NotInCel, cel_literal, rule
 from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, leaves
 
 
-class _Rows(Protocol):
+class Rows(Protocol):
     """What of a spec decides about rows."""
 
     @property
@@ -44,7 +44,7 @@ class RowRules(Model):
         "set spec.parser.type, for example to json, or remove it",
         "schema",
     )
-    def _a_schema_is_for_a_parser(self: _Rows) -> bool:
+    def _a_schema_is_for_a_parser(self: Rows) -> bool:
         return self.row_schema is None or self.parser.type != "bytes"
 
     @rule(
@@ -53,7 +53,7 @@ class RowRules(Model):
         "name the fields of the values in spec.schema.fields (docs/schemas.md)",
         "schema",
     )
-    def _rows_have_a_schema(self: _Rows) -> bool:
+    def _rows_have_a_schema(self: Rows) -> bool:
         return self.row_schema is not None or self.parser.type in ("bytes", "json", "avro", "protobuf", "thrift")
 
     @rule(
@@ -62,7 +62,7 @@ class RowRules(Model):
         "set spec.schema.registry.url to what producers have as schema.registry.url (docs/schemas.md)",
         *("schema", "registry"),
     )
-    def _avro_has_a_registry(self: _Rows) -> bool:
+    def _avro_has_a_registry(self: Rows) -> bool:
         return self.parser.type != "avro" or (self.row_schema is not None and self.row_schema.registry is not None)
 
     @rule(
@@ -72,7 +72,7 @@ class RowRules(Model):
         " (docs/schemas.md#protobuf)",
         *("schema", "registry"),
     )
-    def _protobuf_with_a_header_has_a_registry(self: _Rows) -> bool:
+    def _protobuf_with_a_header_has_a_registry(self: Rows) -> bool:
         return (
             self.parser.type != "protobuf"
             or self.parser.framing == "plain"
@@ -85,7 +85,7 @@ class RowRules(Model):
         "write the .proto text there, or a descriptor set in base64 (docs/schemas.md#protobuf)",
         *("schema", "protobuf"),
     )
-    def _protobuf_without_a_header_has_a_schema(self: _Rows) -> bool:
+    def _protobuf_without_a_header_has_a_schema(self: Rows) -> bool:
         return self.parser.framing != "plain" or (self.row_schema is not None and self.row_schema.protobuf is not None)
 
     @rule(
@@ -94,7 +94,7 @@ class RowRules(Model):
         "write the .thrift file into spec.schema.thrift.idl (docs/schemas.md#thrift)",
         *("schema", "thrift"),
     )
-    def _thrift_has_a_schema(self: _Rows) -> bool:
+    def _thrift_has_a_schema(self: Rows) -> bool:
         return self.parser.type != "thrift" or (self.row_schema is not None and self.row_schema.thrift is not None)
 
     @rule(
@@ -103,7 +103,7 @@ class RowRules(Model):
         "name the columns in spec.schema.fields, or set spec.parser.type to thrift",
         *("schema", "thrift"),
     )
-    def _a_thrift_schema_is_for_thrift(self: _Rows) -> bool:
+    def _a_thrift_schema_is_for_thrift(self: Rows) -> bool:
         return self.row_schema is None or self.row_schema.thrift is None or self.parser.type == "thrift"
 
     @rule(
@@ -113,7 +113,7 @@ class RowRules(Model):
         "remove it, or set spec.parser.type to avro or protobuf",
         *("schema", "registry"),
     )
-    def _a_registry_is_for_headers(self: _Rows) -> bool:
+    def _a_registry_is_for_headers(self: Rows) -> bool:
         if self.row_schema is None or self.row_schema.registry is None:
             return True
         return self.parser.type in REGISTERED and self.parser.framing != "plain"
@@ -124,7 +124,7 @@ class RowRules(Model):
         "name the columns in spec.schema.fields, or set spec.parser.type to protobuf",
         *("schema", "protobuf"),
     )
-    def _a_protobuf_schema_is_for_protobuf(self: _Rows) -> bool:
+    def _a_protobuf_schema_is_for_protobuf(self: Rows) -> bool:
         schema = self.row_schema
         return schema is None or (schema.protobuf is None and schema.message is None) or self.parser.type == "protobuf"
 
@@ -134,7 +134,7 @@ class RowRules(Model):
         "name the columns in spec.schema.fields, or set spec.parser.type to avro",
         *("schema", "avro"),
     )
-    def _an_avro_schema_is_for_avro(self: _Rows) -> bool:
+    def _an_avro_schema_is_for_avro(self: Rows) -> bool:
         return self.row_schema is None or self.row_schema.avro is None or self.parser.type == "avro"
 
     @rule(
@@ -143,7 +143,7 @@ class RowRules(Model):
         "write the type that the field has in the values, for example string or struct<a: int32>",
         *("schema", "fields"),
     )
-    def _binary_values_have_no_json(self: _Rows) -> bool:
+    def _binary_values_have_no_json(self: Rows) -> bool:
         if self.row_schema is None or self.parser.type not in ("avro", "messagepack"):
             return True
         return not any(leaf == Plain("json") for one in self.row_schema.columns for leaf in leaves(one.type))
@@ -154,7 +154,7 @@ class RowRules(Model):
         "take string, or json where the text is a JSON document",
         *("schema", "fields"),
     )
-    def _lines_have_plain_fields(self: _Rows) -> bool:
+    def _lines_have_plain_fields(self: Rows) -> bool:
         if self.row_schema is None or self.parser.type not in ("csv", "regex"):
             return True
         return not any(isinstance(one.type, Struct | ListOf | MapOf) for one in self.row_schema.columns)
@@ -165,7 +165,7 @@ class RowRules(Model):
         "name it in spec.parser.csv.columns, or write a group for it in spec.parser.regex.pattern",
         *("schema", "fields"),
     )
-    def _lines_have_the_fields(self: _Rows) -> Sequence[Finding]:
+    def _lines_have_the_fields(self: Rows) -> Sequence[Finding]:
         columns = () if self.row_schema is None else self.row_schema.columns
         if self.parser.type == "csv" and self.parser.csv is not None and self.parser.csv.columns is not None:
             known: Sequence[str] = self.parser.csv.columns
@@ -192,7 +192,7 @@ class RowRules(Model):
         "add the field, or write (?:...) instead of the group",
         *("parser", "regex", "pattern"),
     )
-    def _groups_are_fields(self: _Rows) -> bool:
+    def _groups_are_fields(self: Rows) -> bool:
         if self.row_schema is None or self.parser.regex is None:
             return True
         return set(groups_of(self.parser.regex.pattern)) <= {one.name for one in self.row_schema.columns}
@@ -203,7 +203,7 @@ class RowRules(Model):
         "remove it, or name the known fields in spec.schema",
         *("parser", "unknownFields"),
     )
-    def _unknown_fields_are_those_of_a_schema(self: _Rows) -> bool:
+    def _unknown_fields_are_those_of_a_schema(self: Rows) -> bool:
         return self.row_schema is not None or self.parser.unknown_fields == "drop"
 
     @rule(
@@ -212,7 +212,7 @@ class RowRules(Model):
         "set another prefix in spec.output.partitionBy, or leave the field out",
         "schema",
     )
-    def _columns_are_no_folders(self: _Rows) -> bool:
+    def _columns_are_no_folders(self: Rows) -> bool:
         if self.row_schema is None or self.output.format not in COLUMNAR:
             return True
         folders = {folder.lower() for folder in self.output.folder_columns}
@@ -225,7 +225,7 @@ class RowRules(Model):
         "output",
         "format",
     )
-    def _the_format_has_the_columns(self: _Rows) -> Sequence[Finding]:
+    def _the_format_has_the_columns(self: Rows) -> Sequence[Finding]:
         columns = () if self.row_schema is None else self.row_schema.columns
         return list(format_findings(self.output.format, columns))
 
@@ -235,7 +235,7 @@ class RowRules(Model):
         "name a column of the files",
         *("output", "parquet"),
     )
-    def _options_are_of_columns(self: _Rows) -> Sequence[Finding]:
+    def _options_are_of_columns(self: Rows) -> Sequence[Finding]:
         if self.output.parquet is None or (self.row_schema is not None and self.row_schema.asks_registry):
             return []  # told when the registry has said what the fields are
         return list(parquet_findings(self.output.parquet, self.row_schema))
@@ -247,7 +247,7 @@ class RowRules(Model):
         "output",
         "partitionBy",
     )
-    def _folders_are_of_fields(self: _Rows) -> Sequence[Finding]:
+    def _folders_are_of_fields(self: Rows) -> Sequence[Finding]:
         if self.row_schema is not None and self.row_schema.asks_registry:
             return []  # told when the registry has said what the fields are
         found = enumerate(self.output.partition_by)
@@ -259,7 +259,7 @@ class RowRules(Model):
         "set it to parquet, avro or jsonl, or remove hash, mask and drop from spec.schema",
         *("output", "format"),
     )
-    def _hidden_fields_are_columns(self: _Rows) -> bool:
+    def _hidden_fields_are_columns(self: Rows) -> bool:
         return self.row_schema is None or not self.row_schema.hidden or self.output.format in COLUMNAR
 
     @rule(
@@ -270,7 +270,7 @@ class RowRules(Model):
         " holdAbove to 0%, so that a range with a refused record is held",
         *("parser", "quarantine"),
     )
-    def _quarantine_shows_nothing_hidden(self: _Rows) -> bool:
+    def _quarantine_shows_nothing_hidden(self: Rows) -> bool:
         quarantine = self.parser.quarantine
         is_decided = quarantine.keep_value is not None or quarantine.hold_above == 0
         return self.row_schema is None or not self.row_schema.hidden or is_decided

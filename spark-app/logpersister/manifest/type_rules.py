@@ -6,28 +6,17 @@ from typing import Any, Protocol, Self, TypeVar, cast
 
 from logpersister.manifest.event_types import TypeRule, TypesSpec
 from logpersister.manifest.finish import FinishSpec
-from logpersister.manifest.output import COLUMNAR, OutputSpec
-from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.output import COLUMNAR
 from logpersister.manifest.problems import Finding, PathStep, path_text
-from logpersister.manifest.row_rules import RowRules
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.row_rules import RowRules, Rows
 from logpersister.manifest.rule import NotInCel, rule, rules_of
 from logpersister.manifest.table import TableSpec
 
 _OF_EACH = NotInCel("each rule of the spec would have to be written once more for each entry")
 
 
-class Typed(Protocol):
+class Typed(Rows, Protocol):
     """What of a spec decides about the records of types."""
-
-    @property
-    def parser(self) -> ParserSpec: ...
-
-    @property
-    def row_schema(self) -> SchemaSpec | None: ...
-
-    @property
-    def output(self) -> OutputSpec: ...
 
     @property
     def types(self) -> TypesSpec | None: ...
