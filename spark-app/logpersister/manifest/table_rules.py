@@ -80,17 +80,30 @@ class TableRules(Model):
     def _folders_are_columns(self: _Table) -> Sequence[Finding]:
         if self.table is None:
             return []
+        told = "names no column of the table"
+        remedy = "set a prefix of letters, digits, - and _ with = at the end, for example dt="
+        return [
+            Finding(told, remedy, ("output", "partitionBy", place), f'"{level.folder_prefix}"')
+            for place, level in enumerate(self.output.partition_by)
+            if not _COLUMN.fullmatch(level.folder_prefix)
+        ]
+
+    @rule(
+        NotInCel("names are compared without regard to case, and the default of a prefix depends on its granularity"),
+        "names a column that the table has already",
+        "set another prefix",
+        *("output", "partitionBy"),
+    )
+    def _folders_are_columns_of_their_own(self: _Table) -> Sequence[Finding]:
+        if self.table is None:
+            return []
         told: list[Finding] = []
         taken = set() if self.row_schema is not None else {"value"}
         taken |= {f"kafka_{name}" for name in (self.output.parquet or ParquetSpec()).kafka_columns}
         for place, level in enumerate(self.output.partition_by):
-            prefix = level.folder_prefix
-            where, shown = ("output", "partitionBy", place), f'"{prefix}"'
-            column = prefix.removesuffix("=").lower()
-            if not _COLUMN.fullmatch(prefix):
-                remedy = "set a prefix of letters, digits, - and _ with = at the end, for example dt="
-                told.append(Finding("names no column of the table", remedy, where, shown))
-            elif column in taken:
+            column = level.folder_prefix.removesuffix("=").lower()
+            if column in taken:
+                where, shown = ("output", "partitionBy", place), f'"{level.folder_prefix}"'
                 told.append(Finding("names a column that the table has already", "set another prefix", where, shown))
             taken.add(column)
         return told

@@ -22,7 +22,9 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     ),
     "cannot be a column of an Iceberg table": "it would have to understand the types of the schema",
     "names no column of the table": "the default of a folder's prefix depends on its granularity",
-    "names a column that the table has already": "names are compared without regard to case, and defaults as above",
+    "names a column that the table has already": (
+        "names are compared without regard to case, and the default of a prefix depends on its granularity"
+    ),
     "sets properties whose names begin with logpersister., which are those of members": (
         "keys of a map have no patterns there"
     ),
