@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.field import FieldSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.avro_rows import AvroRows
 from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, RegistryWriters, Schema
 from logpersister.registry.avro import self_contained

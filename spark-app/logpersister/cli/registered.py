@@ -11,9 +11,10 @@ from logpersister.cli.judging import judge
 from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister, avro_columns
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.protobuf import columns as protobuf_columns
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.manifest.written_column import WrittenColumn

@@ -9,8 +9,9 @@ from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.judging import accepted, judge
 from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records import inference
 from logpersister.records.inference import InferredField
 from logpersister.records.rows import make_rows

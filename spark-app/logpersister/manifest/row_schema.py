@@ -5,16 +5,16 @@ from typing import Annotated
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Condition, Flag, Model, Text, Unique, never
+from logpersister.manifest.constraint import Model, Text, Unique
 from logpersister.manifest.declared_columns import (
     NO_AVRO,
     OTHER_COLUMNS,
     Column,
-    Notation,
     columns_by,
     columns_by_message,
     columns_by_struct,
 )
+from logpersister.manifest.field import AvroText, FieldName, FieldSpec
 from logpersister.manifest.hidden_fields import NOT_HIDDEN, hiding_findings
 from logpersister.manifest.hiding import HashSpec, MaskSpec
 from logpersister.manifest.problems import Finding, RefusedError
@@ -26,87 +26,15 @@ from logpersister.manifest.thrift.errors import ThriftError
 from logpersister.manifest.thrift.plan import plan_of
 from logpersister.manifest.thrift_schema import ThriftSchema
 from logpersister.manifest.types import (
-    KAFKA_PREFIX,
     MOST_COLUMNS,
-    NAME,
-    NO_TYPE,
     Struct,
-    Timestamp,
     Type,
     leaves,
-    parse_type,
 )
 
 MOST_FIELDS = 256
-LONGEST_AVRO = 100_000
-"""Characters of an Avro schema."""
 LONGEST_PROTOBUF = 200_000
 """Characters of a schema of protobuf."""
-
-FieldName = Annotated[
-    str,
-    Text(
-        rf"^{NAME}$",
-        "is not a name for a column (letters, digits, _, @, $ and -, no digit or - first)",
-        "write the name that the field has in the values",
-        64,
-        conditions=(
-            never(
-                rf"^(?i:{KAFKA_PREFIX})",
-                f"begins with {KAFKA_PREFIX}, which is for Kafka's own fields",
-                "leave the field out; offset, key and the like become columns by spec.output.parquet.kafkaColumns",
-            ),
-        ),
-    ),
-]
-
-
-def _is_a_type(text: str) -> bool:
-    parse_type(text)
-    return True
-
-
-TypeText = Annotated[
-    str,
-    Text(
-        r"^[A-Za-z0-9_@\$<>\[\](),: -]+$",
-        "is not a type",
-        "write for example int64, timestamp[ms] or list<string> (docs/schemas.md)",
-        4096,
-        conditions=(
-            Condition(
-                NotInCel("types nest, and patterns do not"),
-                _is_a_type,
-                NO_TYPE,
-                "write for example int64, timestamp[ms] or list<string> (docs/schemas.md)",
-            ),
-        ),
-    ),
-]
-
-
-def _has_columns(avro: str) -> bool:
-    return bool(columns_by(avro))
-
-
-AvroText = Annotated[
-    str,
-    Text(
-        r"^\s*\{[\s\S]*$",
-        "is not the JSON of an Avro schema of type record",
-        "write the schema as producers have it, or name the columns in spec.schema.fields",
-        LONGEST_AVRO,
-        conditions=(
-            Condition(
-                NotInCel("it would have to understand Avro, protobuf and Thrift"),
-                _has_columns,
-                NO_AVRO,
-                OTHER_COLUMNS,
-            ),
-        ),
-    ),
-]
-
 
 ProtobufText = Annotated[
     str,
@@ -127,45 +55,6 @@ MessageName = Annotated[
         500,
     ),
 ]
-
-
-class FieldSpec(Model):
-    """One field of the values, and one column of the rows."""
-
-    name: FieldName
-    """Name of the field in the values, and of the column. Names in values are case-sensitive; names of two columns must
-    differ in more than case, because Athena and Hive ignore case."""
-
-    type: TypeText
-    """`bool`, `int8` to `int64`, `float32`, `float64`, `string`, `binary[base64]`, `date`, `time[ms]`, `timestamp[ms]`,
-    `decimal(10,2)`, `json`, `struct<a: int32 not null, b: string>`, `list<T>`, `map<string, T>` (docs/schemas.md)."""
-
-    required: Flag = False
-    """Whether each value must have the field with a value other than null. A record without it is stored in
-    quarantine."""
-
-    format: Notation | None = None
-    """Notation of the timestamps in this field: `rfc3339` (default; text such as `2026-11-21T05:00:00Z`), or
-    `epoch[s]`, `epoch[ms]`, `epoch[us]`, `epoch[ns]` (a whole number). Only with timestamps."""
-
-    @property
-    def parsed(self) -> Type:
-        """What `type` means."""
-        return parse_type(self.type)
-
-    @property
-    def column(self) -> Column:
-        """What it declares."""
-        return Column(self.name, self.parsed, self.required, format=self.format)
-
-    @rule(
-        "!has(self.format) || self.type.contains('timestamp[')",
-        "is set, and the type has no timestamp",
-        "remove it, or write for example type timestamp[ms]",
-        "format",
-    )
-    def _a_format_is_for_timestamps(self) -> bool:
-        return self.format is None or any(isinstance(leaf, Timestamp) for leaf in leaves(self.parsed))
 
 
 class SchemaSpec(Model):

@@ -17,10 +17,11 @@ from logpersister.cli.records import Preview, preview
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.formats.registry import make_format
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.revision import revision_of
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of
 from logpersister.storage.peek import Peeked

@@ -6,9 +6,10 @@ import pyarrow as pa
 
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of
 from tests.unit.formats.samples import IDENTITY, Record

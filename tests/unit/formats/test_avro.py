@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 import logpersister_native as native
 from logpersister.formats.avro_container import BLOCK_BYTES
 from logpersister.formats.registry import make_format
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.output import COMPRESSIONS, OutputSpec
 from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.columns import row_columns, without_notation
 from logpersister.records.escaping import QUARANTINE

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import TopicPartition
 from logpersister.records.escaping import QUARANTINE

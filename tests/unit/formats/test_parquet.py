@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.row_groups import RowGroups
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.escaping import QUARANTINE
 from tests.examples import examples
 from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files

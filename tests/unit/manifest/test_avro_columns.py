@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.manifest.avro_columns import AvroTextError, columns_of
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.field import FieldSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Struct
 from logpersister.records.avro_rows import AvroRows
 from tests.examples import examples

@@ -7,9 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.persist import RangeWriter
 from logpersister.pipeline.reader import RangeReadError

@@ -8,7 +8,8 @@ from typing import Any
 import fastavro
 from hypothesis import strategies as st
 
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.field import FieldSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Timestamp, leaves, parse_type
 from logpersister.records.writers import WriterSchema
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.line_parsers import CsvSpec
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Plain, Timestamp, parse_type
 from tests.unit.records import row_samples
 

@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.field import FieldSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import (
     Binary,
     Decimal,

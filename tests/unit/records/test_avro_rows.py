@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.parser import Framing
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.avro_rows import AvroRows
 from logpersister.records.writers import WriterSchema
 from logpersister.verify.avro import AvroOracle

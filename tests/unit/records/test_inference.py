@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import MOST_COLUMNS, NAME, leaves, parse_type
 from logpersister.records.inference import MOST_NAMES, InferredField, Sample
 from logpersister.records.rows import make_rows

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
 from logpersister.manifest.pattern import groups_of
 from logpersister.manifest.problems import RefusedError
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.line_rows import CsvRows, RegexRows
 from logpersister.verify.csv_record import CsvOracle
 from logpersister.verify.pattern import RegexOracle

@@ -12,8 +12,9 @@ from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.parser import Framing
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.protobuf_rows import ProtobufRows, misfit
 from logpersister.records.writers import WriterSchema
 from logpersister.verify.comparison import same

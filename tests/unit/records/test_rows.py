@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.field import FieldSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import most_rows
 from logpersister.records.rows import JsonRows
 from logpersister.verify.parquet import plain

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from thriftpy2.protocol import TBinaryProtocol, TCompactProtocol
 from thriftpy2.transport import TMemoryBuffer
 
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.field import FieldSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.thrift.schema import Kind, Schema, read_schema
 from logpersister.manifest.thrift_schema import ThriftSchema
 from logpersister.manifest.types import Binary, ListOf, MapOf, Plain, Struct

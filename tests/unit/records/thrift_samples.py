@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from logpersister.manifest.row_schema import FieldSpec, SchemaSpec
+from logpersister.manifest.field import FieldSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.thrift.schema import Field, Kind, Schema, read_schema
 from logpersister.manifest.thrift_schema import ThriftSchema
 
