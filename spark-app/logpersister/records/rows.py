@@ -3,9 +3,10 @@
 The parser is native (spark-app/native). What it accepts says docs/schemas.md; `verify.rows` says the same once more.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
@@ -61,9 +62,27 @@ def parsed_of(accepted: pa.RecordBatch, codes: pa.UInt8Array, fields: pa.StringA
 
 
 def _with_nulls(rows: pa.StructArray, is_row: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> pa.StructArray:
-    """Return rows with a null where there is none."""
-    places = pa.array(np.cumsum(is_row) - 1, pa.int64(), mask=~is_row)
-    return rows.take(places)
+    """Return rows with a null where there is none, below which no required field is null: writers of files look."""
+    whole = cast("pa.StructArray", pa.concat_arrays([rows, _any_of(rows.type)]))
+    found = whole.take(pa.array(np.where(is_row, np.cumsum(is_row) - 1, len(rows)), pa.int64()))
+    columns = [found.field(place) for place in range(found.type.num_fields)]
+    from_arrays = cast("Callable[..., pa.StructArray]", pa.StructArray.from_arrays)
+    return from_arrays(columns, fields=[*rows.type], mask=pa.array(~is_row, pa.bool_()))
+
+
+def _any_of(type_: Any, *, is_null: bool = False) -> "pa.Array[Any]":
+    """Return one value of a type, or a null, in which no required field is null."""
+    if pa.types.is_struct(type_):
+        columns = [_any_of(one.type, is_null=one.nullable) for one in type_]
+        from_arrays = cast("Callable[..., pa.StructArray]", pa.StructArray.from_arrays)
+        return from_arrays(columns, fields=[*type_], mask=pa.array([is_null]))
+    if is_null:
+        return pa.nulls(1, type_)
+    if pa.types.is_list(type_) or pa.types.is_map(type_):
+        return pa.array([[]], type_)
+    zeros = pa.py_buffer(bytes(16))
+    is_long = pa.types.is_string(type_) or pa.types.is_binary(type_)
+    return pa.Array.from_buffers(type_, 1, [None, zeros, pa.py_buffer(b"")] if is_long else [None, zeros])
 
 
 @cache

@@ -132,6 +132,17 @@ def test_tombstones(schema: SchemaSpec | None) -> None:
     assert (nothing.num_rows, nothing.column_names[0]) == (0, first)
 
 
+@pytest.mark.parametrize(
+    "others", [[], [Record(2, 5, b"b", b'{"s": {"b": {"t": "x", "at": "2026-11-21", "n": [], "d": 1}}}')]]
+)
+def test_a_tombstone_may_be_a_row_of_structs_with_required_fields(others: list[Record]) -> None:
+    required = "struct<t: string not null, at: date not null, n: list<int8> not null, d: decimal(38,2) not null>"
+    schema = SchemaSpec(fields=(FieldSpec(name="s", type=f"struct<a: {required}, b: {required} not null>"),))
+    few = [batch([Record(1, 5, b"a", None), *others])]
+    stored = files(output_of(tombstones="null"), few, schema)
+    assert read(stored[""]).column("s").is_valid().to_pylist() == [False, *(True for _ in others)]
+
+
 def _groups(groups: RowGroups, sizes: list[int], cuts: list[int]) -> Iterator[list[Any]]:
     rows = pa.RecordBatch.from_pydict({"row": pa.array(range(len(sizes)), pa.int64())})
     edges = [0, *sorted(min(one, len(sizes)) for one in cuts), len(sizes)]
