@@ -74,10 +74,10 @@ def _any_of(type_: Any, *, is_null: bool = False) -> "pa.Array[Any]":
     """Return one value of a type, or a null, in which no required field is null."""
     if pa.types.is_struct(type_):
         columns = [_any_of(one.type, is_null=one.nullable) for one in type_]
-        from_arrays = cast("Callable[..., pa.StructArray]", pa.StructArray.from_arrays)
+        from_arrays = cast("Callable[..., pa.Array[Any]]", pa.StructArray.from_arrays)
         return from_arrays(columns, fields=[*type_], mask=pa.array([is_null]))
     if is_null:
-        return pa.nulls(1, type_)
+        return cast("pa.Array[Any]", pa.nulls(1, type_))
     if pa.types.is_list(type_) or pa.types.is_map(type_):
         return pa.array([[]], type_)
     zeros = pa.py_buffer(bytes(16))
