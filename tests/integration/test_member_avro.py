@@ -53,6 +53,7 @@ FIRST, SECOND, TEXT = (
     record_of({"name": "id", "type": "string"}),
 )
 
+KEY = {"type": "record", "name": "Key", "fields": [ID, {"name": "of", "type": "string"}]}
 DECLARED = record_of(ID, WHEN, {**RATE, "default": -1.5}, {**COUNTRY, "default": None}, SOURCE)
 """Columns in place of `FIELDS`: what no writer has has a default, and what both have another name."""
 
@@ -80,8 +81,10 @@ class Writers:
                 yield encoded(FIRST, {"id": number, "at": NOON + number, "rate": rate}, self.first)
 
 
-def write(scene: Scene, topic: str, values: Iterator[bytes] | list[bytes]) -> None:
-    records = (Record(value, partition=partition) for value in values for partition in (0, 1))
+def write(
+    scene: Scene, topic: str, values: Iterator[bytes] | list[bytes], key: Callable[[int], bytes | None] = lambda _: None
+) -> None:
+    records = (Record(value, key(place), partition) for place, value in enumerate(values) for partition in (0, 1))
     produce(scene.kafka.bootstrap, topic, records)
 
 
@@ -99,7 +102,12 @@ def test_writers_change_while_the_registry_is_away(
         encoded(FIRST, good, 999_999),
         encoded(FIRST, good, writers.first)[:-1],
     ]
-    write(scene, name, [*writers.values(0, 300), *bad])
+    of_keys = registry.register(f"{unique}-key", KEY)
+
+    def key(place: int) -> bytes | None:
+        return b"bad" if place == 3 else encoded(KEY, {"id": place, "of": "x"}, of_keys) if place % 2 == 0 else None
+
+    write(scene, name, [*writers.values(0, 300), *bad], key)
     columns = {"kafkaColumns": ["partition", "offset"]}
     avro = {"parser": {"type": "avro"}, "schema": {"fields": FIELDS, "registry": {"url": registry.url}}}
     manifest = scene.manifest(
@@ -144,19 +152,34 @@ def test_writers_change_while_the_registry_is_away(
         kafka={"topics": [name], "groupId": f"{unique}-lines"},
         storage={"prefix": "lines"},
         output={"format": "jsonl", "jsonl": columns},
-        parser={"type": "avro"},
-        schema={"avro": json.dumps(DECLARED), "registry": {"url": registry.url}},
+        parser={"type": "avro", "quarantine": {"format": "parquet"}},
+        schema={
+            "avro": json.dumps(DECLARED),
+            "registry": {"url": registry.url},
+            "key": {"parser": "avro", "type": "struct<id: int64 not null>"},
+        },
     )
     scene.run_until_current(lines)
     document = verify(lines, "--deep")  # also of what is no number in JSON
     assert (document["ok"], [one["compared"] for one in document["topics"]]) == (True, [2 * (500 + len(bad))])
     client, bucket = scene.bucket.client, scene.bucket.name
-    [first, *_] = [key for key in Bucket(client, bucket, "lines").names(name) if QUARANTINE not in key]
-    first_line, *_ = gzip.decompress(client.get_object(Bucket=bucket, Key=first)["Body"].read()).splitlines()
-    assert json.loads(first_line) == {
+    objects = Bucket(client, bucket, "lines").names(name)
+    [first, *_] = [one for one in objects if QUARANTINE not in one]
+    texts = gzip.decompress(client.get_object(Bucket=bucket, Key=first)["Body"].read()).splitlines()
+    assert json.loads(texts[0]) == {
         "id": 0, "when": "2026-11-21T12:00:00.000Z", "rate": "Infinity", "country": None, "source": "web",
-        "kafka_partition": 0, "kafka_offset": 0,
+        "key": {"id": 0}, "kafka_partition": 0, "kafka_offset": 0,
     }  # fmt: skip
+    assert [json.loads(text)["key"] for text in texts[1:4]] == [None, {"id": 2}, {"id": 4}]  # without offset 3
+    [refused, *_] = [one for one in objects if QUARANTINE in one]
+    table = pq.read_table(io.BytesIO(client.get_object(Bucket=bucket, Key=refused)["Body"].read()))
+    assert [table.column(column)[0].as_py() for column in ("kafka_offset", "reason", "field")] == [
+        3,
+        "no_header",
+        "key",
+    ]
+    assert main(["try", "-f", str(lines), "--last", "500", "--rows", "1"]) == Exit.OK
+    assert "struct<id: int64 not null>" in capsys.readouterr().out
 
 
 def stored(scene: Scene, topic: str) -> tuple[list[dict[str, Any]], Counter[str]]:

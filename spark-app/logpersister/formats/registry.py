@@ -47,7 +47,12 @@ def make_format(
     configured = _FACTORIES[output.format](output, parser, schema)
     if field_ids is not None and isinstance(configured, ParquetFormat):
         configured = ParquetFormat(replace(configured.options, field_ids=field_ids))
-    return WithQuarantine(configured, _ALL_OF_A_RECORD) if parser.keeps_all_in_quarantine else configured
+    if not parser.keeps_all_in_quarantine:
+        return configured
+    refuses_tombstones = schema is not None and schema.key is not None  # which may have a bad key
+    return WithQuarantine(
+        configured, ParquetFormat(replace(_ALL_OF_A_RECORD.options, refuses_tombstones=refuses_tombstones))
+    )
 
 
 def format_of(spec: Spec, field_ids: Mapping[str, int] | None = None) -> Format:

@@ -33,6 +33,10 @@ _HIDES_NOTHING = (
     " && (!has(self.schema.drop) || self.schema.drop.size() == 0)"
 )
 """In CEL: whether all fields are stored as they are."""
+_AVRO_KEYS = (
+    "has(self.schema) && has(self.schema.key) && has(self.schema.key.parser) && self.schema.key.parser == 'avro'"
+)
+"""In CEL: whether keys name schemas of a registry."""
 
 
 class RowRules(Model):
@@ -108,7 +112,7 @@ class RowRules(Model):
 
     @rule(
         "!has(self.schema) || !has(self.schema.registry) || $parser.type in ['avro', 'protobuf']"
-        " && $parser.framing != 'plain'",
+        f" && $parser.framing != 'plain' || {_AVRO_KEYS}",
         "has no meaning without parser avro or protobuf, or with framing plain",
         "remove it, or set spec.parser.type to avro or protobuf",
         *("schema", "registry"),
@@ -116,7 +120,37 @@ class RowRules(Model):
     def _a_registry_is_for_headers(self: Rows) -> bool:
         if self.row_schema is None or self.row_schema.registry is None:
             return True
-        return self.parser.type in REGISTERED and self.parser.framing != "plain"
+        return (self.parser.type in REGISTERED and self.parser.framing != "plain") or self.row_schema.has_avro_keys
+
+    @rule(
+        f"!({_AVRO_KEYS}) || has(self.schema.registry)",
+        "is missing, and Avro keys name schemas that it knows",
+        "set spec.schema.registry.url to what producers have as schema.registry.url (docs/schemas.md#keys)",
+        *("schema", "registry"),
+    )
+    def _avro_keys_have_a_registry(self: Rows) -> bool:
+        return self.row_schema is None or not self.row_schema.has_avro_keys or self.row_schema.registry is not None
+
+    @rule(
+        f"!({_AVRO_KEYS}) || $parser.type != 'protobuf' || $parser.framing == 'plain'",
+        "is avro, and one registry is asked for schemas of one kind: values have those of protobuf",
+        "set it to text or json, or leave spec.schema.key out",
+        *("schema", "key", "parser"),
+    )
+    def _a_registry_has_schemas_of_one_kind(self: Rows) -> bool:
+        is_both = self.parser.type == "protobuf" and self.parser.framing != "plain"
+        return self.row_schema is None or not self.row_schema.has_avro_keys or not is_both
+
+    @rule(
+        "!has(self.schema) || !has(self.schema.registry) || has(self.schema.fields) || has(self.schema.thrift)"
+        " || $parser.type in ['avro', 'protobuf']",
+        "is missing, and for values of this parser the registry has no schemas",
+        "name the fields of the values in spec.schema.fields (docs/schemas.md)",
+        *("schema", "fields"),
+    )
+    def _a_registry_declares_columns_of_its_own(self: Rows) -> bool:
+        schema = self.row_schema
+        return schema is None or not schema.asks_registry or self.parser.type in REGISTERED
 
     @rule(
         "!has(self.schema) || !has(self.schema.protobuf) && !has(self.schema.message) || $parser.type == 'protobuf'",
@@ -146,7 +180,7 @@ class RowRules(Model):
     def _binary_values_have_no_json(self: Rows) -> bool:
         if self.row_schema is None or self.parser.type not in ("avro", "messagepack"):
             return True
-        return not any(leaf == Plain("json") for one in self.row_schema.columns for leaf in leaves(one.type))
+        return not any(leaf == Plain("json") for one in self.row_schema.of_values for leaf in leaves(one.type))
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),
@@ -157,7 +191,7 @@ class RowRules(Model):
     def _lines_have_plain_fields(self: Rows) -> bool:
         if self.row_schema is None or self.parser.type not in ("csv", "regex"):
             return True
-        return not any(isinstance(one.type, Struct | ListOf | MapOf) for one in self.row_schema.columns)
+        return not any(isinstance(one.type, Struct | ListOf | MapOf) for one in self.row_schema.of_values)
 
     @rule(
         NotInCel("comparing so many names costs more than the API server allows"),
@@ -166,7 +200,7 @@ class RowRules(Model):
         *("schema", "fields"),
     )
     def _lines_have_the_fields(self: Rows) -> Sequence[Finding]:
-        columns = () if self.row_schema is None else self.row_schema.columns
+        columns = () if self.row_schema is None else self.row_schema.of_values
         if self.parser.type == "csv" and self.parser.csv is not None and self.parser.csv.columns is not None:
             known: Sequence[str] = self.parser.csv.columns
             remedy = "add it to spec.parser.csv.columns, at its place in the values, or remove it"
@@ -195,7 +229,7 @@ class RowRules(Model):
     def _groups_are_fields(self: Rows) -> bool:
         if self.row_schema is None or self.parser.regex is None:
             return True
-        return set(groups_of(self.parser.regex.pattern)) <= {one.name for one in self.row_schema.columns}
+        return set(groups_of(self.parser.regex.pattern)) <= {one.name for one in self.row_schema.of_values}
 
     @rule(
         "has(self.schema) || $parser.unknownFields == 'drop'",

@@ -17,6 +17,7 @@ from logpersister.manifest.declared_columns import (
 from logpersister.manifest.field import AvroText, FieldName, FieldSpec
 from logpersister.manifest.hidden_fields import NOT_HIDDEN, hiding_findings
 from logpersister.manifest.hiding import HashSpec, MaskSpec
+from logpersister.manifest.key_schema import KeySpec
 from logpersister.manifest.problems import Finding, RefusedError
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import read_schema
@@ -82,8 +83,11 @@ class SchemaSpec(Model):
 
     registry: RegistrySpec | None = None
     """Schema registry that knows the schemas by which values were written. With parser `avro`, or `protobuf` whose
-    framing is not `plain`, and only with them. If `fields`, `avro` and `protobuf` are absent, a version of the topic's
-    subject declares the columns."""
+    framing is not `plain`, or for Avro keys, and only with them. If `fields`, `avro` and `protobuf` are absent, a
+    version of the topic's subject declares the columns."""
+
+    key: KeySpec | None = None
+    """Column that keys become, parsed by themselves (docs/schemas.md#keys). Default: none."""
 
     hash: HashSpec | None = None
     """Fields of which only a keyed hash is stored (docs/schemas.md#what-is-not-stored-as-it-is)."""
@@ -108,12 +112,38 @@ class SchemaSpec(Model):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of rows, in their order; none where the registry has to be asked."""
+        """The columns of rows, in their order; without those of values where the registry has to be asked."""
+        return self.of_values if self.key is None else (*self.of_values, self.key.declared)
+
+    @property
+    def of_values(self) -> tuple[Column, ...]:
+        """The columns that values become."""
         return tuple(one for one in self.declared if one.name not in self.drop)
 
     @property
+    def has_avro_keys(self) -> bool:
+        """Whether keys name schemas that the registry knows."""
+        return self.key is not None and self.key.parser == "avro"
+
+    @property
+    def without_key(self) -> "SchemaSpec":
+        """The schema of values alone."""
+        return self if self.key is None else self.model_copy(update={"key": None})
+
+    @property
+    def of_key(self) -> "SchemaSpec | None":
+        """The schema of keys alone."""
+        if self.key is None:
+            return None
+        fields = [  # of a type that was read, so there is nothing left to check
+            FieldSpec.model_construct(name=one.name, type=str(one.type), required=one.required, format=one.format)
+            for one in self.key.inner
+        ]
+        return SchemaSpec.model_construct(fields=tuple(fields))
+
+    @property
     def declared(self) -> tuple[Column, ...]:
-        """The columns with those that are left out."""
+        """The columns that values become, with those that are left out."""
         if self.avro is not None:
             return columns_by(self.avro)
         if self.fields is None and self.protobuf is not None:
@@ -126,8 +156,8 @@ class SchemaSpec(Model):
         """Return what becomes of each field of a struct of Thrift, as `plan_of` does. Raises ThriftError."""
         if self.thrift is None:
             raise ThriftError("there is no schema")
-        formats = {one.name: one.format for one in self.columns}
-        return plan_of(self.thrift.idl, self.thrift.struct, self.columns, formats)
+        formats = {one.name: one.format for one in self.of_values}
+        return plan_of(self.thrift.idl, self.thrift.struct, self.of_values, formats)
 
     def type_at(self, path: str) -> Type | None:
         """Return the type of a field, ``geo.country`` for one in a struct; None: there is none."""
@@ -275,6 +305,15 @@ class SchemaSpec(Model):
     )
     def _columns_are_few(self) -> bool:
         return sum(1 for field in self.fields or () for _ in leaves(field.parsed)) <= MOST_COLUMNS
+
+    @rule(
+        NotInCel("it would have to understand Avro, protobuf and Thrift"),
+        "is the name of a column of values, too; case does not count",
+        "choose another one",
+        *("key", "column"),
+    )
+    def _the_key_is_a_column_of_its_own(self) -> bool:
+        return self.key is None or self.key.column.lower() not in (one.name.lower() for one in self.of_values)
 
     @rule(
         "!has(self.drop) || self.drop.size() == 0 || !has(self.fields)",

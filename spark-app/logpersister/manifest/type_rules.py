@@ -53,6 +53,16 @@ class TypeRules(RowRules):
     """The rules, for a spec that has these fields."""
 
     @rule(
+        "!has(self.schema) || !has(self.schema.key) || $parser.quarantine.format == 'parquet' || has(self.types)",
+        "cannot keep the keys and null values of refused records, and spec.schema parses keys",
+        "set it to parquet",
+        *("parser", "quarantine", "format"),
+    )
+    def _quarantine_keeps_refused_keys(self: Typed) -> bool:
+        keeps_all = self.types is not None or self.parser.keeps_all_in_quarantine
+        return self.row_schema is None or self.row_schema.key is None or keeps_all
+
+    @rule(
         "!has(self.table) || !has(self.types)",
         "is set, and so is spec.types, whose types have columns of their own",
         "remove it; types have no tables yet",

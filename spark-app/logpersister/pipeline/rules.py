@@ -22,6 +22,7 @@ from logpersister.records import (
     avro_rows,
     field_paths,
     hiding,
+    keyed_rows,
     line_rows,
     messagepack_rows,
     parsers,
@@ -47,6 +48,7 @@ _ROWS: Final = {
     "csv": line_rows.CSV_RULES,
     "regex": line_rows.REGEX_RULES,
 }
+_KEYS: Final = {"text": line_rows.REGEX_RULES, "json": rows.RULES, "avro": avro_rows.AVRO_RULES}
 _ZONE: Final = "zone:"
 
 _FIRST: Final = 1
@@ -78,6 +80,7 @@ def _rules_of(spec: Spec) -> dict[str, int | str]:
     if spec.row_schema is not None:
         rules[f"rows:{parser.type}"] = _ROWS[parser.type]
         rules |= _hiding_rules(spec.row_schema)
+        rules |= _key_rules(spec.row_schema)
     elif parser.has_quarantine:
         rules[f"parser:{parser.type}"] = _PARSERS[parser.type]
     return rules
@@ -86,6 +89,14 @@ def _rules_of(spec: Spec) -> dict[str, int | str]:
 def _hiding_rules(schema: SchemaSpec) -> Rules:
     found: dict[str, int | str] = {} if schema.hash is None and not schema.mask else {"rows:hiding": hiding.RULES}
     return found if schema.hash is None else found | {"rows:hiding:key": fingerprint(schema.hash, Secrets())}
+
+
+def _key_rules(schema: SchemaSpec) -> Rules:
+    return (
+        {}
+        if schema.key is None
+        else {"rows:key": keyed_rows.RULES, f"keys:{schema.key.parser}": _KEYS[schema.key.parser]}
+    )
 
 
 def noted_rules(document: Mapping[str, Any], ours: Rules) -> Rules:

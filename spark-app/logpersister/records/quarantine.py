@@ -17,6 +17,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.avro_rows import AvroRows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.hiding import hiding
+from logpersister.records.keyed_rows import keyed
 from logpersister.records.line_rows import CsvRows, RegexRows
 from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.records.parsers import JsonParser, Parser
@@ -79,7 +80,7 @@ def make_parser(parser: ParserSpec, schema: SchemaSpec | None, writers: Writers 
     """
     if schema is None:
         return JsonParser() if parser.type == "json" else None
-    return hiding(_rows(parser, schema, writers), schema)
+    return hiding(keyed(_rows(parser, schema.without_key, writers), schema, writers), schema)
 
 
 def _rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:

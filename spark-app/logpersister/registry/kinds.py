@@ -32,3 +32,8 @@ KINDS: Final[Mapping[Parser, Kind]] = {
     "protobuf": Kind("protobuf", protobuf.self_contained, protobuf_rows.misfit),
 }
 """By parser."""
+
+
+def kind_of(schema: SchemaSpec, parser: Parser) -> Parser:
+    """Return of which kind the schemas are that values, or else keys, name."""
+    return "avro" if schema.has_avro_keys else parser

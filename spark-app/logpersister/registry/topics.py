@@ -8,6 +8,7 @@ from logpersister.manifest.registry import RegistrySpec
 from logpersister.manifest.revision import OutputSchema
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry.connection import connector
+from logpersister.registry.kinds import kind_of
 from logpersister.registry.schemas import RegistrySchemas
 from logpersister.registry.writers import RegistryWriters
 
@@ -82,8 +83,10 @@ class Registries:
 
     def of(self, resource: LogPersister) -> RegistryWriters | None:
         """Return the registry that a manifest names, its overrides aside; None: it names none. Raises ManifestError."""
-        registry = None if resource.spec.row_schema is None else resource.spec.row_schema.registry
-        return None if registry is None else self._of(registry, resource.spec.parser.type)
+        schema = resource.spec.row_schema
+        if schema is None or schema.registry is None:
+            return None
+        return self._of(schema.registry, kind_of(schema, resource.spec.parser.type))
 
     def begin(self) -> None:
         """Note that what is read from now on was in Kafka before now."""

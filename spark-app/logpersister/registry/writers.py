@@ -19,7 +19,7 @@ from logpersister.records.writers import WriterSchema
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.connection import Connect, Connection, connector
 from logpersister.registry.errors import RegistryError
-from logpersister.registry.kinds import KINDS, SchemaTextError
+from logpersister.registry.kinds import KINDS, SchemaTextError, kind_of
 
 ASKED_AGAIN_SECONDS: Final = 5.0
 """An id that is not there may be so new that not every server of the registry has it. Records that are read were in
@@ -164,4 +164,4 @@ def open_writers(resource: LogPersister, secrets: Secrets) -> RegistryWriters | 
     schema = resource.spec.row_schema
     if schema is None or schema.registry is None:
         return None
-    return RegistryWriters(connector(schema.registry, secrets), resource.spec.parser.type)
+    return RegistryWriters(connector(schema.registry, secrets), kind_of(schema, resource.spec.parser.type))

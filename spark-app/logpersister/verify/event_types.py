@@ -149,9 +149,15 @@ class FrameOracle(Oracle):
         return self.inner.schema
 
     def row(self, value: bytes) -> Row:
+        return self.inner.row(self._body(value))
+
+    def row_of_record(self, key: bytes | None, value: bytes | None) -> Row | None:
+        return self.inner.row_of_record(key, None if value is None else self._body(value))
+
+    def _body(self, value: bytes) -> bytes:
         parts = parts_of(self.frame, value)
         assert parts is not None, "what is no frame has no type"
-        return self.inner.row(parts[1])
+        return parts[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +176,7 @@ class FrameFolders:
         columns = {
             "offset": batch.column("offset"),
             "timestamp": pa.array(times, pa.int64()),
+            "key": batch.column("key"),
             "value": pa.array(bodies, pa.binary()),
         }
         return self.inner.assign(pa.RecordBatch.from_pydict(columns))

@@ -42,12 +42,12 @@ class FolderOracle:
         """Return the path of each record of a batch."""
         paths: list[str] = []
         why: list[tuple[int, RefusalError]] = []
-        columns: Iterator[tuple[int, int, bytes | None]] = zip(
-            *(batch.column(name).to_pylist() for name in ("timestamp", "offset", "value")), strict=True
+        columns: Iterator[tuple[int, int, bytes | None, bytes | None]] = zip(
+            *(batch.column(name).to_pylist() for name in ("timestamp", "offset", "key", "value")), strict=True
         )
-        for place, (timestamp, offset, value) in enumerate(columns):
+        for place, (timestamp, offset, key, value) in enumerate(columns):
             try:
-                row = {} if value is None else self.oracle.row(value)
+                row = self.oracle.row_of_record(key, value) or {}
                 paths.append("/".join(self._segments(timestamp, offset, row)))
             except RefusalError as error:
                 paths.append(QUARANTINE)

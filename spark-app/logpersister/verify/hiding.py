@@ -24,7 +24,14 @@ class HidingOracle(Oracle):
     fields: tuple[tuple[str, Hide], ...]
 
     def row(self, value: bytes) -> Row:
-        row = dict(self.inner.row(value))
+        return self._hidden(self.inner.row(value))
+
+    def row_of_record(self, key: bytes | None, value: bytes | None) -> Row | None:
+        found = self.inner.row_of_record(key, value)
+        return None if found is None else self._hidden(found)
+
+    def _hidden(self, found: Row) -> Row:
+        row = dict(found)
         for path, hide in self.fields:
             _hide(row, path.split("."), hide)
         return row

@@ -63,7 +63,8 @@ class RowItems:
         def expected(batch: pa.RecordBatch) -> list[Item]:
             value = batch.column("value")
             kept = batch.filter(value.is_valid()) if value.null_count and self.skips_tombstones else batch
-            values = [self._columns_of(one) for one in kept.column("value").to_pylist()]
+            records = zip(kept.column("key").to_pylist(), kept.column("value").to_pylist(), strict=True)
+            values = [self._columns_of(key, value) for key, value in records]
             others = [self._kafka_column(kept, name) for name in self.of_kafka]
             return [(*one, *more) for one, *more in zip(values, *others, strict=True)]
 
@@ -80,15 +81,14 @@ class RowItems:
         place = len(self.of_value) + self.of_kafka.index("offset")
         return [item[place] for item in items]
 
-    def _columns_of(self, value: bytes | None) -> Item:
-        if value is None:
-            return (None,) * len(self.of_value)
+    def _columns_of(self, key: bytes | None, value: bytes | None) -> Item:
         if self.oracle is None:
-            return (_compact(value) if self.values_are_json else value,)
+            return (_compact(value) if self.values_are_json and value is not None else value,)
         try:
-            return tuple(self.oracle.row(value).values())
+            row = self.oracle.row_of_record(key, value)
         except RefusalError as error:
             return (_NO_VALUE, error.reason)
+        return (None,) * len(self.of_value) if row is None else tuple(row.values())
 
     def _kafka_column(self, batch: pa.RecordBatch, name: str) -> list[Any]:
         if name == "topic":

@@ -66,14 +66,18 @@ class Oracle(ABC):
     def row(self, value: bytes) -> Row:
         """Return the row of a value. Raises `RefusalError`."""
 
+    def row_of_record(self, key: bytes | None, value: bytes | None) -> Row | None:  # noqa: ARG002 - for those with keys
+        """Return the row of a record; None: it has none. Raises `RefusalError`."""
+        return None if value is None else self.row(value)
+
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         """Return what is refused; rows are made apart."""
         rows: list[int] = []
         why: list[RefusalError] = []
-        for place, value in enumerate(batch.column("value").to_pylist()):
+        records = zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True)
+        for place, (key, value) in enumerate(records):
             try:
-                if value is not None:
-                    self.row(value)
+                self.row_of_record(key, value)
             except RefusalError as error:
                 rows.append(place)
                 why.append(error)

@@ -22,6 +22,7 @@ from logpersister.verify.csv_record import CsvOracle
 from logpersister.verify.event_types import FrameFolders, FrameOracle, TypeOracle
 from logpersister.verify.folders import FolderOracle
 from logpersister.verify.hiding import hiding
+from logpersister.verify.keyed_rows import keyed
 from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.pattern import RegexOracle
 from logpersister.verify.protobuf import ProtobufOracle
@@ -72,7 +73,9 @@ class Writing:
 
     @property
     def _oracle(self) -> Oracle | None:
-        return None if self.schema is None else hiding(self._parser_of(self.schema))
+        if self.schema is None:
+            return None
+        return hiding(keyed(self._parser_of(self.schema.without_key), self.schema, self.writers))
 
     def _parser_of(self, schema: SchemaSpec) -> Oracle:  # noqa: PLR0911 - one for each parser
         match self.parser.type:

@@ -38,6 +38,10 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "has a group whose name is not a field of spec.schema": "it would have to understand the pattern",
     "is not a pattern: it": "patterns nest, and patterns do not",
     "cannot be the columns": "it would have to understand Avro, protobuf and Thrift",
+    "is the name of a column of values, too; case does not count": (
+        "it would have to understand Avro, protobuf and Thrift"
+    ),
+    "cannot be what keys become": "it would have to understand the type",
     "cannot be hidden": "it would have to understand the types",
     "cannot have this option": "it would have to understand the types of the schema",
     "cannot hold the columns": "it would have to understand the types of the schema",

@@ -200,10 +200,17 @@ BY_VALUE: dict[str, Any] = {
     "spec": {
         "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
         "storage": {"bucket": "logs"},
-        "parser": {"type": "avro", "framing": "apicurio"},
+        "parser": {"type": "avro", "framing": "apicurio", "quarantine": {"format": "parquet"}},
         "schema": {
             "registry": {"url": "https://registry.example.com:8081/apis/ccompat/v7", "secretName": "registry-login"},
             "fields": [{"name": "country", "type": "string"}],
+            "key": {
+                "parser": "avro",
+                "type": "struct<id: int64 not null, at: timestamp[s]>",
+                "format": "epoch[ms]",
+                "framing": "apicurio",
+                "column": "of",
+            },
         },
         "output": {
             "format": "jsonl",

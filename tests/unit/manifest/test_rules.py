@@ -32,6 +32,18 @@ def hiding(*, quarantine: dict[str, Any] | None = None, output: str = "parquet",
     return {"spec.parser": parser, F + "format": output, "spec.schema": {"fields": list(MAIL), **schema}}
 
 
+def keyed(
+    *, keeps: bool = True, parser: str = "json", schema: dict[str, Any] | None = None, of: str = "text", **key: Any
+) -> dict[str, Any]:
+    quarantine = {"quarantine": {"format": "parquet"}} if keeps else {}
+    fields = {"fields": list(MAIL[:1]), **(schema or {}), "key": {"parser": of, **key}}
+    return {"spec.parser": {"type": parser, **quarantine}, "spec.schema": fields}
+
+
+REGISTERED = {"registry": {"url": "http://registry:8081"}}
+MESSAGE = {"fields": None, "protobuf": "message M { int64 id = 1; }"}
+
+
 def hashing(*fields: str, **more: Any) -> dict[str, Any]:
     return hiding(hash={"fields": list(fields), "secretName": "people"}, **more)
 
@@ -290,6 +302,12 @@ ACCEPTED: list[dict[str, Any]] = [
     hashing("mail", output="avro", quarantine={"keepValue": True}),
     hiding(mask=[{"fields": ["user.phone"], "keepLast": 4}, {"fields": ["mail"]}]),
     dropping("f1", of=2),
+    keyed(),
+    keyed(type="timestamp[ms]", format="epoch[s]", column="at"),
+    keyed(parser="csv", type="json") | {F + "format": "text"},
+    keyed(of="json", type="struct<mail: string, a: json>", schema={"mask": [{"fields": ["key.mail"]}]})
+    | {"spec.parser": {"type": "json", "quarantine": QUIET}, F + "format": "avro"},
+    keyed(of="avro", type="struct<a: int8>", framing="apicurio", schema=REGISTERED),
     plain('syntax = "proto3"; message M { int64 id = 1; } // done.'),
 ]
 
@@ -1109,6 +1127,32 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"spec.spark": {"conf": {"spark.master": "yarn"}}}, 'conf["spark.master"]: is set by logpersister itself; remove'),
     ({"spec.spark": {"conf": {"spark.executor.instances": "2"}}}, "is set by logpersister itself; remove it: use spec"),
     ({"spec.spark": {"conf": {"spark.ssl.keyPassword": "hunter2"}}}, "looks like a secret, and a manifest is stored"),
+    (keyed(keeps=False), 'spec.parser.quarantine.format: "output" cannot keep the keys and null values of refused'),
+    (
+        keyed(type="struct<a: int8>"),
+        "cannot be what keys become by parser text: a text has no parts; write for example",
+    ),
+    (keyed(of="json"), 'spec.schema.key.type: "string" cannot be what keys become by parser json: it is no struct'),
+    (
+        keyed(of="avro", type="struct<a: json>", schema=REGISTERED),
+        "cannot be what keys become by parser avro: Avro has",
+    ),
+    (keyed(format="epoch[s]"), 'spec.schema.key.format: "epoch[s]" is set, and the type has no timestamp'),
+    (keyed(column="kafka_k"), 'spec.schema.key.column: "kafka_k" begins with kafka_'),
+    (keyed(framing="apicurio"), 'spec.schema.key.framing: "apicurio" has no meaning without parser avro'),
+    (
+        keyed(column="MAIL"),
+        'spec.schema.key.column: "MAIL" is the name of a column of values, too; case does not count',
+    ),
+    (keyed(of="avro", type="struct<a: int8>"), "spec.schema.registry: is missing, and Avro keys name schemas that it"),
+    (
+        keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | MESSAGE, parser="protobuf"),
+        'spec.schema.key.parser: "avro" is avro, and one registry is asked for schemas of one kind',
+    ),
+    (
+        keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | {"fields": None}),
+        "spec.schema.fields: is missing, and for values of this parser the registry has no schemas",
+    ),
     (hashing("email"), 'spec.schema.hash.fields[0]: "email" cannot be hidden: spec.schema has no such field'),
     (hashing("user"), 'spec.schema.hash.fields[0]: "user" cannot be hidden: it is no string; give it the type string'),
     (hashing("user.n"), 'spec.schema.hash.fields[0]: "user.n" cannot be hidden: it is no string'),

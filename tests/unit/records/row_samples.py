@@ -167,4 +167,6 @@ def documents(schema: SchemaSpec) -> st.SearchStrategy[bytes]:
 
 
 def batch_of_values(values: list[bytes | None]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({"value": pa.array(values, pa.binary())})
+    return pa.RecordBatch.from_pydict(
+        {"key": pa.nulls(len(values), pa.binary()), "value": pa.array(values, pa.binary())}
+    )

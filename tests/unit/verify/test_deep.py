@@ -14,6 +14,7 @@ from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import make_format
 from logpersister.manifest.field import FieldSpec
+from logpersister.manifest.key_schema import KeySpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec, QuarantineSpec
 from logpersister.manifest.row_schema import SchemaSpec
@@ -530,6 +531,24 @@ class TestRows:
         result = world.compare()
         assert {finding.kind for finding in result.findings} == {Kind.NOT_COMPARED}
         assert result.compared == 9
+
+
+@pytest.mark.parametrize("output", [PLAIN, *COLUMNAR], ids=name)
+def test_columns_of_keys_are_made_once_more(output: OutputSpec) -> None:
+    """Every fourth key is none, every ninth is bad; so are some of those with null values."""
+    parser = ParserSpec(type="json", quarantine=QuarantineSpec(format="parquet"))
+    schema = SCHEMA.model_copy(update={"key": KeySpec(parser="json", type="struct<at: timestamp[s] not null>")})
+    good = b'{"at": "2026-11-21T05:00:%02dZ"}'
+    written = [
+        one._replace(key=None if number % 4 == 0 else b"[" if number % 9 == 5 else good % (number % 60))
+        for number, one in enumerate(events())
+    ]
+    scenario = Scenario(output, written, parser=parser, schema=schema, headers=True)
+    assert sorted(one.name.path for one in scenario.objects) == ["", QUARANTINE]
+    assert scenario.compare() == DeepResult([], len(written))
+    if output is not PLAIN:  # which has no keys
+        scenario.kafka = [one if one.offset != written[1].offset else one._replace(key=good % 59) for one in written]
+        assert Kind.WRONG_CONTENT in scenario.kinds()
 
 
 @pytest.mark.parametrize("schema", [None, SCHEMA], ids=["values", "rows"])

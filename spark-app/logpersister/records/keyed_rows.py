@@ -1,0 +1,120 @@
+"""Rows of values, with one more column: what ``spec.schema.key`` makes of the key.
+
+`verify.keyed_rows` says the same once more.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from logpersister.manifest.key_schema import TEXT, KeySpec
+from logpersister.manifest.line_parsers import RegexSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.avro_rows import AvroRows
+from logpersister.records.line_rows import RegexRows
+from logpersister.records.parsers import Parsed, Parser, Refused
+from logpersister.records.rows import JsonRows
+from logpersister.records.writers import Writers
+
+RULES: Final = 1
+"""Raise it when keys and values become rows together otherwise than before."""
+
+_ANY_TEXT: Final = RegexSpec(pattern=rf"(?P<{TEXT}>(?:.|\n)*)")
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRows:
+    """Rows whose last column is of the key. Also a record with a null value has one."""
+
+    values: Parser
+    keys: Parser
+    """Makes rows of keys, which it takes for values."""
+    column: str
+    is_plain: bool
+    """Whether the only column of `keys` is the column, or the whole row."""
+
+    def parse(self, batch: pa.RecordBatch) -> Parsed:
+        of_values, of_keys = self.values.parse(batch), self.keys.parse(_keys_as_values(batch))
+        good_values, good_keys = _good(of_values, batch.num_rows), _good(of_keys, batch.num_rows)
+        assert of_values.rows is not None
+        assert of_keys.rows is not None
+        values = of_values.rows.filter(pa.array(good_keys[good_values], pa.bool_()))
+        keys = of_keys.rows.filter(pa.array(good_values[good_keys], pa.bool_()))
+        rows = self._joined(values, keys)
+        if good_values.all() and good_keys.all():
+            return Parsed(rows)
+        return Parsed(rows, self._refused(of_values.refused, of_keys.refused))
+
+    def _joined(self, values: pa.StructArray, keys: pa.StructArray) -> pa.StructArray:
+        column: pa.Array[Any] = keys.flatten()[0] if self.is_plain else keys
+        # Nothing is required: with a key, a null value is a row of nulls.
+        fields = [field.with_nullable(True) for field in values.type]  # noqa: FBT003 - pyarrow's parameter
+        from_arrays = cast("Callable[..., pa.StructArray]", pa.StructArray.from_arrays)
+        return from_arrays([*values.flatten(), column], fields=[*fields, pa.field(self.column, column.type)])
+
+    def _refused(self, of_values: Refused | None, of_keys: Refused | None) -> Refused:
+        """Return what is refused of either; of both, for what is wrong with the value."""
+        if of_keys is None:
+            assert of_values is not None
+            return of_values
+        told = self._of_keys(of_keys)
+        if of_values is None:
+            return told
+        only_keys = ~np.isin(told.rows, of_values.rows)
+        places = np.concatenate([of_values.rows, told.rows[only_keys]])
+        order = np.argsort(places)
+        kept = pa.array(only_keys, pa.bool_())
+        reasons = pa.concat_arrays([of_values.reasons, told.reasons.filter(kept)])
+        fields = pa.concat_arrays([of_values.fields, told.fields.filter(kept)])
+        first = of_values if of_values.rows[0] <= told.rows[0] else told
+        return Refused(places[order], first.reason, reasons.take(order), fields.take(order))
+
+    def _of_keys(self, refused: Refused) -> Refused:
+        """Return what is refused of keys, with fields as the rows have them."""
+        below: Any = pa.repeat(self.column, len(refused.rows))
+        if not self.is_plain:
+            fields: Any = refused.fields
+            paths = pc.binary_join_element_wise(self.column, fields, ".")
+            below = pc.if_else(refused.fields.is_valid(), paths, below)
+        return Refused(refused.rows, f"of the key, {refused.reason}", refused.reasons, below)
+
+
+def _keys_as_values(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([batch.column("key")], names=["value"])
+
+
+def _good(parsed: Parsed, rows: int) -> _Mask:
+    good = np.ones(rows, np.bool_)
+    if parsed.refused is not None:
+        good[parsed.refused.rows] = False
+    return good
+
+
+def keyed(values: Parser, schema: SchemaSpec, writers: Writers | None) -> Parser:
+    """Return a parser whose rows also have the column of the key, if the schema declares one.
+
+    Args:
+        values: makes the other columns.
+        schema: of both.
+        writers: by which schemas Avro keys were written.
+    """
+    key, of_key = schema.key, schema.of_key
+    if key is None or of_key is None:
+        return values
+    return KeyedRows(values, _parser(key, of_key, writers), key.column, key.parser == "text")
+
+
+def _parser(key: KeySpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
+    if key.parser == "json":
+        return JsonRows(schema, "drop")
+    if key.parser == "avro":
+        if writers is None:
+            raise ValueError("Avro keys need the schemas of writers")
+        return AvroRows(schema, key.framing, writers)
+    return RegexRows(schema, _ANY_TEXT)

@@ -1,0 +1,130 @@
+"""Rows with a column of the key, by hand and against the oracle of `verify`: what a bad key does, and a null value."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.pipeline.splitting import by_path
+from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.verify.hiding import HidingOracle
+from logpersister.verify.parquet import plain
+from logpersister.verify.refusal import RefusalError
+from logpersister.verify.writing import Writing
+from tests.unit.formats.samples import Record, batch
+from tests.unit.records.avro_samples import KnownWriters, encoded
+
+JSON = ParserSpec.model_validate({"type": "json", "quarantine": {"format": "parquet", "keepValue": False}})
+AVRO_KEY = {"type": "record", "name": "Key", "fields": [{"name": "id", "type": "long"}, {"name": "x", "type": "int"}]}
+WRITERS = KnownWriters({7: AVRO_KEY, 8: {"type": "record", "name": "Other", "fields": []}})
+
+
+def schema_with(**key: Any) -> SchemaSpec:
+    fields = [{"name": "n", "type": "int32", "required": True}, {"name": "s", "type": "string"}]
+    return SchemaSpec.model_validate({"fields": fields, "key": key, "registry": {"url": "http://r:1"}})
+
+
+TEXT = schema_with(type="int64")
+STRUCT = "struct<id: int64 not null, at: timestamp[s]>"
+OF_JSON = schema_with(parser="json", type=STRUCT, format="epoch[ms]", column="of")
+OF_AVRO = schema_with(parser="avro", type="struct<id: int64>")
+
+Pair = tuple[bytes | None, bytes | None]
+
+
+def records(pairs: list[Pair]) -> pa.RecordBatch:
+    return batch([Record(offset, 0, key, value) for offset, (key, value) in enumerate(pairs)])
+
+
+def judged(schema: SchemaSpec, pairs: list[Pair]) -> tuple[list[Any], list[Any]]:
+    """Return rows, and place, reason and field of what is refused."""
+    parser = make_parser(JSON, schema, WRITERS)
+    assert parser is not None
+    parsed = parser.parse(records(pairs))
+    assert parsed.rows is not None
+    refused = parsed.refused
+    if refused is None:
+        return plain(parsed.rows).to_pylist(), []
+    why = zip(refused.rows.tolist(), refused.reasons.to_pylist(), refused.fields.to_pylist(), strict=True)
+    return plain(parsed.rows).to_pylist(), list(why)
+
+
+def of_oracle(schema: SchemaSpec, pairs: list[Pair]) -> tuple[list[Any], list[Any]]:
+    oracle = Writing(OutputSpec(), JSON, schema, writers=WRITERS).oracle
+    assert oracle is not None
+    rows, refused = [], []
+    for place, (key, value) in enumerate(pairs):
+        try:
+            rows.append(oracle.row_of_record(key, value))
+        except RefusalError as error:
+            refused.append((place, error.reason, error.path or None))
+    return rows, refused
+
+
+AVRO = encoded(AVRO_KEY, {"id": 3, "x": 4}, 7)
+A, NO_ROW = b'{"n": 1, "s": "a"}', b'{"n": "1"}'
+ROW, NULLS = {"n": 1, "s": "a"}, {"n": None, "s": None}
+
+
+@pytest.mark.parametrize(
+    ("schema", "pairs", "rows", "refused"),
+    [
+        (TEXT, [(b"-7", A), (None, A), (b"5", None)], [ROW | {"key": -7}, ROW | {"key": None}, NULLS | {"key": 5}], []),
+        (TEXT, [(b"", A), (b"x", None), (b"\xff", A), (b"9\n", A), (b"1", NO_ROW), (b"x", NO_ROW), (b"1", A)],
+         [ROW | {"key": 1}],
+         [(0, "bad_text", "key"), (1, "bad_text", "key"), (2, "not_utf8", "key"), (3, "bad_text", "key"),
+          (4, "wrong_type", "n"), (5, "wrong_type", "n")]),
+        (schema_with(), [(b"a\nb\x00", A), (b"", A)], [ROW | {"key": "a\nb\0"}, ROW | {"key": ""}], []),
+        (OF_JSON, [(b'{"at": 2500, "more": [], "id": 1}', A), (None, None)],
+         [ROW | {"of": {"id": 1, "at": 2}}, NULLS | {"of": None}], []),
+        (OF_JSON, [(b'{"at": 1}', A), (b"[]", A), (b"null", A), (b'{"id": 1, "at": ""}', None)], [],
+         [(0, "missing", "of.id"), (1, "not_an_object", "of"), (2, "not_an_object", "of"), (3, "wrong_type", "of.at")]),
+        (OF_AVRO, [(AVRO, A), (b"", A), (b"\0\0\0\0\x09" + AVRO[5:], A)],
+         [ROW | {"key": {"id": 3}}], [(1, "no_header", "key"), (2, "unknown_schema", "key")]),
+        (TEXT, [(None, None)], [NULLS | {"key": None}], []),
+    ],
+)  # fmt: skip
+def test_by_hand(schema: SchemaSpec, pairs: list[Pair], rows: list[Any], refused: list[Any]) -> None:
+    assert judged(schema, pairs) == of_oracle(schema, pairs) == (rows, refused)
+
+
+KEYS = [
+    None, b"", b"7", b"x", b"\xff", b'{"id": 1}', b'{"id": 1, "at": 9}', b"{", AVRO,
+    encoded(AVRO_KEY, {"id": 3, "x": 4}, 8), b"\0\0\0\0\7",
+]  # fmt: skip
+
+
+@given(
+    st.sampled_from([TEXT, OF_JSON, OF_AVRO]),
+    st.lists(st.tuples(st.sampled_from(KEYS), st.sampled_from([None, A, NO_ROW, b"{"])), min_size=1, max_size=12),
+)
+def test_keys_and_values_do_not_touch_their_neighbours(schema: SchemaSpec, pairs: list[Pair]) -> None:
+    assert judged(schema, pairs) == of_oracle(schema, pairs)
+
+
+def test_a_key_names_folders_and_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGPERSISTER_SECRET_PSEUDONYMS_KEY", "0123456789abcdef-key")
+    hidden: dict[str, Any] = {"fields": ["key.mail"], "secretName": "pseudonyms"}
+    schema = schema_with(parser="json", type="struct<mail: string, land: string>").model_dump(by_alias=True)
+    hashed = SchemaSpec.model_validate({**schema, "hash": hidden})
+    output = OutputSpec.model_validate({"format": "parquet", "partitionBy": [{"field": "key.land", "prefix": "land="}]})
+    key = json.dumps({"mail": "a@example.org", "land": "DE"}).encode()
+    written = records([(key, A), (key, None), (None, A), (b"[", A)])
+
+    found = dict(by_path(written, layout_of(output, JSON, hashed)))
+
+    assert sorted(found) == ["_quarantine", "land=DE", "land=__HIVE_DEFAULT_PARTITION__"]
+    assert found["land=DE"].column("offset").to_pylist() == [0, 1]
+    rows = found["land=DE"].column("row").to_pylist()
+    writing = Writing(output, JSON, hashed)
+    assert isinstance(writing.oracle, HidingOracle)
+    assert rows == [writing.oracle.row_of_record(key, A), writing.oracle.row_of_record(key, None)]
+    assert len(rows[0]["key"]["mail"]) == 64
+    again = {path: rows.column("offset").to_pylist() for path, rows in by_path(written, writing.layout)}
+    assert again == {path: rows.column("offset").to_pylist() for path, rows in found.items()}
