@@ -286,6 +286,28 @@ def test_a_quarantine_of_text_keeps_all_of_a_record_by_choice() -> None:
     assert sorted(b"".join(found.values()).splitlines()) == sorted(record.value or b"" for record in RECORDS)
 
 
+def test_keys_that_fit_now_are_taken_out_of_quarantine_with_their_null_values() -> None:
+    def manifest(type_: str) -> LogPersister:
+        schema = {"fields": [{"name": "id", "type": "int64"}], "key": {"type": type_}}
+        parser = {"type": "json", "quarantine": {"format": "parquet"}}
+        output = {"format": "parquet", "parquet": {"tombstones": "null"}}
+        return accepted({"spec.output": output, "spec.parser": parser, "spec.schema": schema})
+
+    bucket = Bucket()
+    pairs = [(b"1", b'{"id": 1}'), (b"x", b'{"id": 2}'), (b"y", None), (None, None), (b"z", b"{")]
+    store_range(bucket, manifest("int64"), [Record(100 + place, 1, *pair) for place, pair in enumerate(pairs)])
+
+    assert replay(bucket, manifest("string")) == [(2, 1)]
+
+    tables = [
+        pq.read_table(io.BytesIO(content)) for key, (content, _) in bucket.objects.items() if key.endswith(".parquet")
+    ]
+    rows = [row for table in tables if "reason" not in table.column_names for row in table.to_pylist()]
+    assert rows == [
+        {"id": 1, "key": 1}, {"id": None, "key": None}, {"id": 2, "key": "x"}, {"id": None, "key": "y"}
+    ]  # fmt: skip
+
+
 SOURCE = Source("clicks/_quarantine/1_0_x.parquet", RANGE, "topic-id", 1, 101, 105, 4, "crc32:1", "0")
 LESS = Source("clicks/_quarantine/1_0_x.parquet", RANGE, "topic-id", 1, 102, 105, 3, "crc32:2", "0")
 BEGUN = Replay(SOURCE, "abcdef123456")
