@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from logpersister.group.answers import CommitOutcome
 from logpersister.group.ownership import Ownership
-from logpersister.manifest.revision import OutputSchema
+from logpersister.manifest.revision import OutputSchema, Revision
 from logpersister.member import end_offsets, output_revisions, resolver
 from logpersister.member.cycle import Cycle
 from logpersister.member.output_revisions import OutputRevisions
@@ -178,10 +178,10 @@ def _ask_for_schemas_before_the_end_offsets() -> list[Any]:
 
 
 def _leave_schemas_out_of_intents() -> list[Any]:
-    def revision(self: OutputRevisions, _schema: OutputSchema) -> str:
-        return self._own.hash
+    def of_schema(self: OutputRevisions, _topic: str, _schema: OutputSchema) -> Revision:
+        return self._own
 
-    return [patch.object(OutputRevisions, "_revision", revision)]
+    return [patch.object(OutputRevisions, "_of_schema", of_schema)]
 
 
 # effects and commits
