@@ -1,17 +1,20 @@
 """``spec.types``: topics that mix records of many types, each with a parser, a schema and a format of its own."""
 
 import re
-from collections.abc import Sequence
-from typing import Annotated, Final, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, Self
 from urllib.parse import quote
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Condition, Flag, Model, Regex, Text, Unique
+from logpersister.manifest.constraint import Condition, Flag, Model, Text, Unique
 from logpersister.manifest.frame import FrameSpec
+from logpersister.manifest.linear_pattern import Patterns, is_linear_pattern
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.partition_rule import FieldPath, ValuePrefix
+from logpersister.manifest.pattern import NO_PATTERN, PATTERN_REMEDY
 from logpersister.manifest.problems import Finding, PathStep
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, rule
@@ -53,6 +56,18 @@ HeaderName = Annotated[
         r"^[^\x00-\x1f\x7f]+$",
         "is empty or has a control character",
         "write the name of the header that producers set, for example event-type",
+    ),
+]
+TypePattern = Annotated[
+    str,
+    Text(
+        r"^[^\r\n]+$",
+        "is empty or has a line break",
+        "write a regular expression such as ^audit[.]",
+        1000,
+        conditions=(
+            Condition(NotInCel("patterns nest, and patterns do not"), is_linear_pattern, NO_PATTERN, PATTERN_REMEDY),
+        ),
     ),
 ]
 
@@ -99,14 +114,9 @@ class TypeEntry(TypeRule):
     names: Annotated[tuple[TypeName, ...], Field(min_length=1, max_length=100), Unique()] | None = None
     """Types by name. Exactly one of `names` and `pattern` is needed."""
 
-    pattern: Regex | None = None
-    """Types by regular expression, found anywhere in the name unless anchored with ^ and $."""
-
-    def is_of(self, name: str) -> bool:
-        """Whether the entry is about a type. The first one that is applies."""
-        if self.names is not None:
-            return name in self.names
-        return self.pattern is not None and re.search(self.pattern, name) is not None
+    pattern: TypePattern | None = None
+    """Types by regular expression (docs/schemas.md#regular-expressions), found anywhere in the name unless anchored
+    with ^ and $."""
 
     @rule(
         "has(self.names) != has(self.pattern)",
@@ -159,9 +169,9 @@ class TypesSpec(Model):
         """The entries, and last the others."""
         return *self.entries, self.others
 
-    def place_of(self, name: str) -> int:
-        """Return the place in `rules` of what applies to a type."""
-        return next((place for place, one in enumerate(self.entries) if one.is_of(name)), len(self.entries))
+    def finder(self) -> "RuleFinder":
+        """Return what finds the rule of a type."""
+        return RuleFinder.of(self.entries)
 
     @rule(
         "(has(self.header) ? 1 : 0) + ($key ? 1 : 0) + (has(self.field) ? 1 : 0) + (has(self.frame) ? 1 : 0) == 1",
@@ -179,9 +189,10 @@ class TypesSpec(Model):
     )
     def _names_differ(self) -> Sequence[Finding]:
         found: list[Finding] = []
+        finder = self.finder()
         for place, one in enumerate(self.entries):
             for number, name in enumerate(one.names or ()):
-                before = self.place_of(name)
+                before = finder.place(name)
                 if before < place:
                     told = f"is named by spec.types.entries[{before}] before; the first entry that names a type applies"
                     at: tuple[PathStep, ...] = ("entries", place, "names", number)
@@ -228,6 +239,34 @@ class TypesSpec(Model):
             for number, name in enumerate(one.names or ())
             if re.fullmatch("0|-?[1-9][0-9]*", name, re.ASCII) is None
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFinder:
+    """Finds the first entry that names a type."""
+
+    names: Mapping[str, int]
+    """Place of the first entry by each name."""
+    patterns: Patterns
+    places: Sequence[int]
+    """Of each pattern, the place of its entry."""
+    others: int
+
+    @classmethod
+    def of(cls, entries: Sequence[TypeEntry]) -> Self:
+        """Take all entries in their order."""
+        names: dict[str, int] = {}
+        for place, one in enumerate(entries):
+            for name in one.names or ():
+                names.setdefault(name, place)
+        by_pattern = {place: one.pattern for place, one in enumerate(entries) if one.pattern is not None}
+        return cls(names, Patterns.of(list(by_pattern.values())), list(by_pattern), len(entries))
+
+    def place(self, name: str) -> int:
+        """Return the place in `TypesSpec.rules` of what applies to a type."""
+        matched = self.patterns.first(name)
+        by_pattern = self.others if matched is None else self.places[matched]
+        return min(by_pattern, self.names.get(name, self.others))
 
 
 def _has_own_folders(one: TypeRule) -> bool:

@@ -6,7 +6,7 @@ A name and its folder say the same: from the path of an object follows the rule 
 from dataclasses import dataclass, field
 from typing import Final
 
-from logpersister.manifest.event_types import MOST_NAME_BYTES, TypesSpec
+from logpersister.manifest.event_types import MOST_NAME_BYTES, RuleFinder, TypesSpec
 from logpersister.records.escaping import escape, unescape
 
 RULES: Final = 1
@@ -45,7 +45,11 @@ class TypeNames:
     """The places of types."""
 
     types: TypesSpec
-    _known: dict[bytes | None, Place] = field(default_factory=dict, compare=False)
+    _finder: RuleFinder = field(init=False, compare=False, repr=False)
+    _known: dict[bytes | None, Place] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_finder", self.types.finder())
 
     def place(self, name: bytes | None) -> Place:
         """Return where the records of a type go; None: they have no type."""
@@ -65,7 +69,7 @@ class TypeNames:
             text = ""
         if not text or len(escape(text)) > MOST_NAME_BYTES:
             return _NO_TYPE
-        rule = self.types.place_of(text)
+        rule = self._finder.place(text)
         applies = self.types.rules[rule]
         if applies.action == "drop":
             return Place(DROPPED)
@@ -85,4 +89,4 @@ class TypeNames:
         for rule, applies in enumerate(self.types.rules):
             if applies.folder == name:
                 return rule
-        return self.types.place_of(name)
+        return self._finder.place(name)

@@ -3,8 +3,8 @@
 No code that finds types for members is in it.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from logpersister.manifest.event_types import MOST_NAME_BYTES, TypesSpec
 from logpersister.manifest.frame import FrameSpec, NumberAt
+from logpersister.manifest.linear_pattern import Patterns
 from logpersister.records.event_types import Found
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.type_names import DROPPED, NO_TYPE, QUARANTINED_TYPE, REFUSED, UNKNOWN_TYPE, Place
@@ -31,6 +32,12 @@ class TypeOracle:
     """Finds types, as `records.event_types` has it, for verification."""
 
     types: TypesSpec
+    _patterns: Sequence[Patterns] = field(init=False, compare=False, repr=False)
+    """Of each entry; in linear time here, too."""
+
+    def __post_init__(self) -> None:
+        patterns = [Patterns.of([] if one.pattern is None else [one.pattern]) for one in self.types.entries]
+        object.__setattr__(self, "_patterns", patterns)
 
     def find(self, batch: pa.RecordBatch) -> Found:
         """Return the type of each row."""
@@ -61,7 +68,11 @@ class TypeOracle:
     def _place(self, name: str | None) -> Place:
         if not name or len(quote(name, safe="").replace("~", "%7E")) > MOST_NAME_BYTES:
             return Place(REFUSED, reason=NO_TYPE)
-        entries = [number for number, one in enumerate(self.types.entries) if one.is_of(name)]
+        entries = [
+            number
+            for number, (one, patterns) in enumerate(zip(self.types.entries, self._patterns, strict=True))
+            if name in (one.names or ()) or patterns.first(name) is not None
+        ]
         number = entries[0] if entries else len(self.types.entries)
         rule = self.types.rules[number]
         if rule.action == "drop":
