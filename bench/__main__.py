@@ -4,6 +4,7 @@ import sys
 
 from bench import (
     backlog,
+    folders,
     formats,
     latency,
     parsers,
@@ -24,6 +25,7 @@ COMMANDS = {
     "backlog": backlog,
     "parsers": parsers,
     "formats": formats,
+    "folders": folders,
     "peers": peers,
     "rebalance": rebalance,
     "start": start,

@@ -183,6 +183,18 @@ def event(chance: random.Random, size: int) -> str:
     return f'{text}{words[:left]}"}}'
 
 
+def nested_event(chance: random.Random, size: int) -> str:
+    """Return an event of exactly this many bytes, most of it a list of structs."""
+    document = json.loads(event(chance, 800))
+    one = {"sku": "SKU-000000", "price": 100.25, "qty": 1}
+    room = size - len(_text(document | {"items": [], "message": ""})) - 1
+    many = room // (len(_text(one)) + 1) - 1
+    document["items"] = [one | {"sku": f"SKU-{chance.randrange(10**6):06}"} for _ in range(many)]
+    document["message"] = ""
+    document["message"] = "m" * (size - len(_text(document).encode()))
+    return _text(document)
+
+
 def _degrees(chance: random.Random, most: int) -> float:
     return round(chance.uniform(-most, most), 6)
 

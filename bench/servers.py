@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.events import event
+from bench.events import event, nested_event
 from tests.stack.kafka import KafkaBroker
 from tests.stack.minio import MinioServer
 from tests.stack.ports import LOOPBACK
@@ -18,7 +18,8 @@ from tests.stack.topics import create_topic, produce_many
 
 BUCKET = "bench"
 LINES = 20_000
-"""Different log lines; Kafka's performance tool draws from them at random."""
+MOST_BYTES = 64_000_000
+"""So many different lines, as long as they take no more bytes; Kafka's performance tool draws from them at random."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ class Payload:
 
     content: str
     """``letters``: random capital letters, as Kafka's performance tool makes them; nothing compresses worse and is
-    text. ``log``: JSON log lines, padded by a message of words. ``event``: see `bench.events`."""
+    text. ``log``: JSON log lines, padded by a message of words. ``event``: see `bench.events`. ``nested``: an event
+    with a long list of structs."""
     record_bytes: int
     compression: str = "none"
     """The producer's."""
@@ -85,11 +87,12 @@ def fill(running: Servers, topic: str, payload: Payload, megabytes: int, *, part
 
 def _lines(folder: Path, payload: Payload) -> Path:
     """Return a file of JSON lines of exactly the wanted size; the same in every run."""
-    line = {"log": _log_line, "event": event}[payload.content]
+    line = {"log": _log_line, "event": event, "nested": nested_event}[payload.content]
     file = folder / f"{payload.content}-{payload.record_bytes}.json"
     if not file.exists():
         chance = random.Random(payload.record_bytes)
-        file.write_text("".join(f"{line(chance, payload.record_bytes)}\n" for _ in range(LINES)))
+        lines = min(LINES, MOST_BYTES // payload.record_bytes)
+        file.write_text("".join(f"{line(chance, payload.record_bytes)}\n" for _ in range(lines)))
     return file
 
 

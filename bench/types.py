@@ -1,21 +1,13 @@
 """``make bench ARGS=types``: what many types in one range cost, alone: CPU of split, rows, Parquet and facts.
 
-A stream as Garmadon's: protobuf in frames, some types frequent and most sparse, days out of order. Uploads go nowhere;
-passes over the range read records from memory, so what a further pass costs in Kafka is not in the figures. Each case
-runs in a process of its own, whose most memory also has the records.
+A stream as Garmadon's: protobuf in frames, some types frequent and most sparse, days out of order. Each case runs in a
+process of its own (`bench.one_range`).
 """
 
 import argparse
-import json
 import random
-import resource
 import struct
-import subprocess
-import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -24,18 +16,10 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import machine
+from bench.one_range import Cost, in_a_process, print_cost, write
 from bench.spread import Spread
-from logpersister.formats.base import Bytes
-from logpersister.formats.registry import format_of
 from logpersister.manifest.spec import Spec
-from logpersister.pipeline.persist import RangeWriter
-from logpersister.pipeline.room import Room
-from logpersister.pipeline.task import gathered
-from logpersister.pipeline.work import RangeWork
-from logpersister.ranges import Range, TopicPartition
 from logpersister.records.schema import RECORDS_WITH_HEADERS
-from logpersister.records.typed import layout_for
-from logpersister.storage.object_requests import StoredObject
 
 DAY = 86_400_000
 FIRST_DAY = 20_000
@@ -48,20 +32,6 @@ PROTO = """message Event {
 }"""
 FRAME = {"type": {"at": 0}, "timestamp": {"at": 4, "bytes": 8}, "header": {"lengthAt": 12}, "body": {"lengthAt": 16}}
 HEADER = b"\x0a\x0bapplication\x12\x08attempt1"
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What one run has taken."""
-
-    types: int
-    days: int
-    objects: int
-    passes: int
-    cpu: float
-    """Seconds for each 100 MB of values."""
-    memory: int
-    """MiB, at most."""
 
 
 def spec_of(types: int) -> Spec:
@@ -110,46 +80,6 @@ def _varint(number: int) -> bytes:
     return bytes([*found, number])
 
 
-class Nowhere:
-    """An upload of bytes that are counted."""
-
-    def __init__(self, key: str) -> None:
-        self._key, self._size = key, 0
-
-    def write(self, data: Bytes) -> None:
-        self._size += memoryview(data).nbytes
-
-    def finish_async(self, facts: Mapping[str, str]) -> Future[StoredObject]:  # noqa: ARG002 - as a store's
-        done: Future[StoredObject] = Future()
-        done.set_result(StoredObject(self._key, self._size))
-        return done
-
-    def abort(self) -> None:
-        """Do nothing."""
-
-
-def run(types: int, days: int, megabytes: int) -> Result:
-    """Write one range in this process."""
-    spec = spec_of(types)
-    records = list(batches(types, days, megabytes))
-    end = records[-1].column("offset")[-1].as_py() + 1
-    work = RangeWork(Range(TopicPartition("events", 0), 0, end), None, 1, 0, 0)
-    layout, file_format = layout_for(spec, lambda _: None), format_of(spec)
-    room = Room.of(spec.storage.part_size, file_format.held_back)
-    began, passes = time.process_time(), 1
-    writer = RangeWriter(work, layout, file_format, lambda _, path: Nowhere(path), room)
-    while True:
-        for batch in gathered(iter(records)):
-            writer.write(batch)
-        if not writer.end_pass():
-            break
-        passes += 1
-    objects = writer.objects()
-    cpu = (time.process_time() - began) * 100 / megabytes
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    return Result(types, days, len(objects), passes, cpu, memory)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print the table; with ``--case`` one case as JSON."""
     parser = argparse.ArgumentParser(prog="python -m bench types", description=__doc__)
@@ -160,25 +90,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--case", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.case is not None:
-        print(json.dumps(asdict(run(options.case, options.days, options.megabytes))))
+        print_cost(write(spec_of(options.case), list(batches(options.case, options.days, options.megabytes))))
         return
     print(machine.describe(), flush=True)
     sizes = ["--days", str(options.days), "--megabytes", str(options.megabytes)]
-    results: dict[int, list[Result]] = {1: [], options.types: []}
+    results: dict[int, list[Cost]] = {1: [], options.types: []}
     for _ in range(options.rounds):
         for types, found in results.items():
-            command = [sys.executable, "-m", "bench", "types", "--case", str(types), *sizes]
-            found.append(Result(**json.loads(subprocess.check_output(command))))
-    Console(width=WIDTH).print(table(results))
+            found.append(in_a_process("types", "--case", str(types), *sizes))
+    Console(width=WIDTH).print(table(results, options.days, options.megabytes))
 
 
-def table(results: Mapping[int, Sequence[Result]]) -> Table:
+def table(results: Mapping[int, Sequence[Cost]], days: int, megabytes: int) -> Table:
     """Return the median (least-most) of each case."""
     shown = Table(title="one range; median (least-most)", box=MARKDOWN)
     for column in ("types", "days", "objects", "passes", "CPU s per 100 MB", "memory MiB"):
         shown.add_column(column, no_wrap=True)
     for types, found in results.items():
-        first, cpu, memory = found[0], [one.cpu for one in found], [float(one.memory) for one in found]
-        counts = (str(types), str(first.days), str(first.objects), str(first.passes))
-        shown.add_row(*counts, Spread.of(cpu).text(2), Spread.of(memory).text())
+        first, cpu = found[0], [one.cpu * 100 / megabytes for one in found]
+        counts = (str(types), str(days), str(first.objects), str(first.passes))
+        shown.add_row(*counts, Spread.of(cpu).text(2), Spread.of([float(one.memory) for one in found]).text())
     return shown
