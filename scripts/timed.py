@@ -15,7 +15,7 @@ LIMITS = {
     "lint": 60,
     "types": 200,
     "layers": 60,
-    "rust": 400,
+    "rust": 600,
     "integration": 2600,
     "prepare-cluster": 3300,
     "cluster": 2000,
