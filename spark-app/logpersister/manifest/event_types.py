@@ -76,21 +76,20 @@ class TypeRule(Model):
     """What becomes of the records of some types."""
 
     action: Action = "store"
-    """`store`: they become objects. `quarantine`: they are stored in the topic's folder `_quarantine`, unparsed.
-    `drop`: they are left out, and counted."""
+    """`store`: the records are parsed and stored. `quarantine`: they are stored unparsed, in the topic's folder
+    `_quarantine`. `drop`: they are counted and not stored."""
 
     folder: TypeName | None = None
-    """Value of the folder, instead of the type's own name. All types of the entry then share the folder."""
+    """Value of the folder, instead of the type's name. All types of the entry share the folder."""
 
     parser: ParserSpec | None = None
-    """Replaces `spec.parser` for these types, and `spec.schema` with it: an entry with a parser and without a schema
-    has no schema."""
+    """Replaces `spec.parser` and `spec.schema`: an entry with a parser and without a schema has no schema."""
 
     row_schema: SchemaSpec | None = Field(default=None, alias="schema")
     """Replaces `spec.schema` as a whole."""
 
     output: OutputSpec | None = None
-    """Replaces `spec.output` as a whole, also its folders below that of the type."""
+    """Replaces `spec.output` as a whole, with its folders, which stand below the folder of the type."""
 
     @property
     def blocks(self) -> frozenset[PathStep]:
@@ -100,7 +99,7 @@ class TypeRule(Model):
 
     @rule(
         "!has(self.parser) && !has(self.schema) && !has(self.output) && !has(self.folder) || $action == 'store'",
-        "has a parser, a schema, an output or a folder, and its records are not stored",
+        "has a parser, a schema, an output or a folder, but its records are not stored",
         "remove these, or set action to store",
         "action",
     )
@@ -131,38 +130,38 @@ class OtherTypes(TypeRule):
     """What becomes of the records of types that no entry names."""
 
     action: Action = "quarantine"
-    """What becomes of their records, as in entries."""
+    """What becomes of these records, as in `entries`."""
 
 
 class TypesSpec(Model):
     """How the type of a record is found, and what becomes of each."""
 
     header: HeaderName | None = None
-    """Name of the header whose value is the type, as text; of several of that name the last one. Exactly one of
-    `header`, `key`, `field` and `frame` is needed."""
+    """Header whose value is the type, as text. If a record has several of this name, the last one counts. Exactly one
+    of `header`, `key`, `field` and `frame` is needed."""
 
     key: Flag = False
     """Whether the key of a record is its type, as text."""
 
     field: FieldPath | None = None
-    """Field of values that are JSON objects whose text or whole number is the type, for example `meta.type`."""
+    """Field of JSON objects whose text or whole number is the type, for example `meta.type`."""
 
     frame: FrameSpec | None = None
-    """Values are frames: numbers at fixed places, of which one is the type, and behind them a header and a body.
-    Parsers get the body."""
+    """Where the type is in binary values that are frames: numbers at fixed places, then a header, then a body. Parsers
+    get the body."""
 
     prefix: ValuePrefix = "type="
-    """Text before the type in the name of its folder, the outermost below the topic."""
+    """Text before the type in the name of its folder, which is the outermost one below the topic."""
 
     entries: Annotated[tuple[TypeEntry, ...], Field(min_length=1, max_length=MOST_ENTRIES)]
-    """The types. The first entry that names a type applies, and no other; what it does not set is that of the topic."""
+    """The types. The first entry that names a type applies, and no other. What it does not set, the topic sets."""
 
     others: OtherTypes = OtherTypes()
     """Types that no entry names."""
 
     hold_above: Annotated[int, Percent("100%")] | None = None
-    """A range of whose records more than this share would go to quarantine is not stored: its partition is held until
-    somebody raises or removes the limit. Instead of `spec.parser.quarantine.holdAbove`."""
+    """Largest share of a range's records that may go to quarantine. A range above it is not stored: its partition is
+    held until somebody raises or removes the limit. Takes the place of `spec.parser.quarantine.holdAbove`."""
 
     @property
     def rules(self) -> Sequence[TypeRule]:
@@ -176,14 +175,14 @@ class TypesSpec(Model):
     @rule(
         "(has(self.header) ? 1 : 0) + ($key ? 1 : 0) + (has(self.field) ? 1 : 0) + (has(self.frame) ? 1 : 0) == 1",
         "is not exactly one of header, key, field and frame",
-        "say in one way where the type of a record stands",
+        "name one place where the type of a record is",
     )
     def _types_are_found_in_one_way(self) -> bool:
         return [self.header is not None, self.key, self.field is not None, self.frame is not None].count(True) == 1
 
     @rule(
         NotInCel("comparing so many names costs more than the API server allows"),
-        "names types that an entry before it has",
+        "names types that an earlier entry has",
         "remove the repetition",
         "entries",
     )
@@ -194,7 +193,7 @@ class TypesSpec(Model):
             for number, name in enumerate(one.names or ()):
                 before = finder.place(name)
                 if before < place:
-                    told = f"is named by spec.types.entries[{before}] before; the first entry that names a type applies"
+                    told = f"is already named by spec.types.entries[{before}], and the first entry applies"
                     at: tuple[PathStep, ...] = ("entries", place, "names", number)
                     found.append(Finding(told, "put this entry first, or remove the name here", at, f'"{name}"'))
         return found
@@ -221,7 +220,7 @@ class TypesSpec(Model):
 
     @rule(
         NotInCel("CEL would have to look at every name"),
-        "is no whole number, and types of frames are",
+        "is not a whole number, but types of frames are",
         "write it as in frames, for example 1001",
         "entries",
     )
@@ -230,8 +229,8 @@ class TypesSpec(Model):
             return []
         return [
             Finding(
-                "is no whole number, and types of frames are",
-                "write it as in frames, for example 1001, and the name that folders have in folder",
+                "is not a whole number, but types of frames are",
+                "write it as in frames, for example 1001; folder can give it a name",
                 ("entries", place, "names", number),
                 f'"{name}"',
             )

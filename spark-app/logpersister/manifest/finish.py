@@ -26,8 +26,9 @@ class FinishSpec(Model):
     """Folders by time are finished when every partition of the topic has passed their end (docs/finish.md)."""
 
     policy: Annotated[tuple[Policy, ...], Field(min_length=1, max_length=3), Unique()] = ("successFile",)
-    """What is written into a finished folder. `successFile`: an empty file. `manifest`: a document with its objects,
-    records, bytes, and offsets per partition. `done`: an empty file for each partition, such as `.0.done`."""
+    """Files that are written into a finished folder. `successFile`: an empty file. `manifest`: a document with the
+    folder's objects, records, bytes, and offsets per partition. `done`: an empty file for each partition, such as
+    `.0.done`."""
 
     success_file_name: HiddenName = "_SUCCESS"
     """Name of the file of `successFile`."""
@@ -36,17 +37,17 @@ class FinishSpec(Model):
     """Name of the document of `manifest`."""
 
     allowed_lateness: Annotated[timedelta, Duration("0s", "30d")] = timedelta(minutes=5)
-    """How long after the end of a folder a partition still counts as before it: by the times of its records, and by the
-    clock. Longer: fewer late records. Shorter: folders are finished earlier."""
+    """How long after its end a folder still waits for records: by the times of records, and by the clock. Longer: fewer
+    late records. Shorter: folders are finished earlier."""
 
     idle_after: Annotated[timedelta, Duration("1s", "30d")] = timedelta(hours=1)
-    """How long a partition without new records holds folders back. Shorter: folders of quiet topics are finished
+    """How long folders wait for a partition without new records. Shorter: folders of quiet topics are finished
     earlier. Longer: fewer late records after a producer's pause."""
 
     store_at_end: bool = False
-    """Store what is left of a folder as soon as its end and `allowedLateness` have passed, whatever `upload.maxAge`
-    is. `true`: folders are finished on time, and each partition has one object more at most in each folder. `false`:
-    they may wait for `maxAge`."""
+    """Whether the rest of a folder is stored as soon as its end and `allowedLateness` have passed, whatever
+    `upload.maxAge` is. `true`: folders are finished on time; each partition adds at most one object to a folder.
+    `false`: folders may wait for `maxAge`."""
 
     @rule(
         "!has(self.successFileName) && !has(self.manifestName) || $successFileName != $manifestName",

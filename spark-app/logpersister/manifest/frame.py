@@ -18,10 +18,10 @@ class NumberAt(Model):
     """A number at a fixed place; signed, the highest byte first."""
 
     at: Place
-    """Bytes before it."""
+    """Bytes before the number."""
 
     bytes: Literal[1, 2, 4, 8] = 4
-    """How many bytes it takes."""
+    """How many bytes the number takes."""
 
 
 class PartAt(Model):
@@ -32,16 +32,16 @@ class PartAt(Model):
 
 
 class FrameSpec(Model):
-    """Numbers at fixed places, directly behind the last of them the header, if any, and then the body up to the end."""
+    """Numbers at fixed places, then the header, if any, then the body up to the end of the value."""
 
     type: NumberAt
     """The type of the record."""
 
     timestamp: NumberAt | None = None
-    """Milliseconds since 1970. If set, folders by date go by it, instead of by the timestamp of the record."""
+    """Milliseconds since 1970. If set, folders by date use it instead of the record's timestamp."""
 
     header: PartAt | None = None
-    """The header. Parsers do not look at it."""
+    """The header. Parsers do not get it."""
 
     body: PartAt
     """The body, which parsers get."""

@@ -43,7 +43,7 @@ def hiding_findings(schema: _Schema) -> Iterator[Finding]:
         if found is None:
             yield Finding(f"{NOT_HIDDEN}: spec.schema has no such field", "correct the name", at, f'"{path}"')
         elif found != Plain("string"):
-            yield Finding(f"{NOT_HIDDEN}: it is no string", "give it the type string, or leave it out", at, f'"{path}"')
+            yield Finding(f"{NOT_HIDDEN}: it is not a string", "make it a string, or leave it out", at, f'"{path}"')
         elif path in seen:
             yield Finding(f"{NOT_HIDDEN} twice", "name it once", at, f'"{path}"')
         seen.add(path)

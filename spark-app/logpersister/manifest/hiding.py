@@ -23,19 +23,19 @@ class HashSpec(Model):
     """Fields of which a keyed hash is stored."""
 
     fields: FieldPaths
-    """Fields of type `string`; `user.email` is one in a struct. Stored is HMAC-SHA-256 in 64 hexadecimal digits: equal
-    texts have equal hashes, so that they can be counted and joined, and folders by them."""
+    """Fields of type `string`, such as `user.email` in a struct. A text is stored as HMAC-SHA-256 in 64 hexadecimal
+    digits. Equal texts have equal hashes, so hashes can be counted and joined, and can name folders."""
 
     secret_name: SecretName
-    """Secret whose `key` is the key, at least 16 characters of text. Whoever has it can test whether a hash is that of
-    a text. Another key is another Secret with another name, and a higher `generation` for readers that join."""
+    """Secret whose `key` is the key of the hash: text of at least 16 characters. Whoever has the key can test whether a
+    hash is that of a text. To change the key, name another Secret, and raise `generation` if readers join hashes."""
 
 
 class MaskSpec(Model):
     """Fields of which no more than the end is stored."""
 
     fields: FieldPaths
-    """Fields of type `string`; `user.phone` is one in a struct."""
+    """Fields of type `string`, such as `user.phone` in a struct."""
 
     keep_last: Annotated[int, Whole(0, 16)] = 0
-    """Characters that are kept behind `***`, of texts that have at least twice as many."""
+    """Characters at the end of a text that are kept behind `***`. Texts shorter than twice this number become `***`."""

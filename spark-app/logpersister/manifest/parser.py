@@ -38,13 +38,13 @@ class QuarantineSpec(Model):
     has promised."""
 
     keep_value: Flag | None = None
-    """Whether value, key and headers of a refused record are stored. `false` leaves them out, so that nobody reads
-    there what the schema hides, and nobody can replay them; only with format `parquet`. Default: they are stored; a
-    schema that hides fields asks for a decision."""
+    """Whether value, key and headers of a refused record are stored. `false`: readers of quarantine see nothing that
+    the schema hides, but nobody can replay the record; only with format `parquet`. Default: they are stored; a schema
+    that hides fields requires a decision."""
 
     @rule(
         "!has(self.keepValue) || self.keepValue || $format == 'parquet'",
-        "needs a format that has a column for why a record was refused",
+        "needs format parquet, which has a column for the reason",
         "set spec.parser.quarantine.format to parquet",
         "keepValue",
     )

@@ -289,7 +289,7 @@ class RowRules(Model):
 
     @rule(
         f"{_HIDES_NOTHING} || $output.format in {cel_literal(COLUMNAR)}",
-        "stores values as they are, and spec.schema hides fields of them",
+        "stores values unchanged, but spec.schema hides fields of them",
         "set it to parquet, avro or jsonl, or remove hash, mask and drop from spec.schema",
         *("output", "format"),
     )
@@ -299,9 +299,9 @@ class RowRules(Model):
     @rule(
         f"{_HIDES_NOTHING} || has(self.parser) && has(self.parser.quarantine) && (has(self.parser.quarantine.keepValue)"
         " || has(self.parser.quarantine.holdAbove) && self.parser.quarantine.holdAbove.matches('^0+%$'))",
-        "would have refused values as they are, and spec.schema hides fields of them",
-        "set keepValue to false (and format to parquet); or to true, if readers of the quarantine may see them; or"
-        " holdAbove to 0%, so that a range with a refused record is held",
+        "would store refused values unchanged, but spec.schema hides fields of them",
+        "set keepValue to false and format to parquet; or keepValue to true if readers of quarantine may see the"
+        " fields; or holdAbove to 0%, which holds a range with a refused record",
         *("parser", "quarantine"),
     )
     def _quarantine_shows_nothing_hidden(self: Rows) -> bool:

@@ -90,14 +90,14 @@ class SchemaSpec(Model):
     """Column that keys become, parsed by themselves (docs/schemas.md#keys). Default: none."""
 
     hash: HashSpec | None = None
-    """Fields of which only a keyed hash is stored (docs/schemas.md#what-is-not-stored-as-it-is)."""
+    """Fields that are stored as a keyed hash (docs/schemas.md#what-is-not-stored-as-it-is)."""
 
     mask: Annotated[tuple[MaskSpec, ...], Field(max_length=20)] = ()
-    """Fields of which no more than the end is stored."""
+    """Fields of which at most the end is stored."""
 
     drop: Annotated[tuple[FieldName, ...], Field(max_length=MOST_FIELDS), Unique()] = ()
-    """Columns that are left out, of those that `avro`, `protobuf`, `thrift` or the registry declares. Of `fields`,
-    remove them there."""
+    """Columns of `avro`, `protobuf`, `thrift` or the registry that are not stored. A column of `fields` is removed
+    there."""
 
     @property
     def hidden(self) -> tuple[str, ...]:

@@ -89,25 +89,25 @@ class Spec(TypeRules, TableRules):
     """What values must be. Records with other values are stored in quarantine."""
 
     row_schema: SchemaSpec | None = Field(default=None, alias="schema")
-    """The columns that values become; with parser `json`, `avro` or `protobuf` (docs/schemas.md)."""
+    """Columns that values become, with every parser except `bytes` (docs/schemas.md)."""
 
     types: TypesSpec | None = None
-    """How the type of a record is found, and what becomes of each type, in topics that mix records of many types
-    (docs/types.md). Entries of `overrides` with a parser have no types."""
+    """For topics that mix records of many types: how the type of a record is found, and what becomes of each type
+    (docs/types.md). Does not apply to topics of an `overrides` entry with a parser."""
 
     upload: UploadSpec = UploadSpec()
     """When records become an object."""
 
     table: TableSpec | None = None
-    """Table whose rows are those of the stored objects, each exactly once (docs/tables.md). Needs format `parquet`."""
+    """Table with the rows of the stored objects, each exactly once (docs/tables.md). Only with format `parquet`."""
 
     overrides: Annotated[tuple[Override, ...], Field(max_length=MOST_OVERRIDES)] = ()
     """Other parsers, schemas, outputs and limits for some topics. The first entry that names a topic applies, and no
     other; what it does not set is the group's."""
 
     finish: FinishSpec | None = None
-    """Finished folders: what tells readers that a folder by time gets no more records. Topics without a level by date
-    in `partitionBy` have none."""
+    """Files that tell readers when a folder by time is complete (docs/finish.md). Topics without a level by date in
+    `partitionBy` have none."""
 
     members: Annotated[int, Whole(1, 1000)] = 1
     """Number of members, which share the partitions. With two or more, storing continues without a pause when one dies.
@@ -252,7 +252,7 @@ class Spec(TypeRules, TableRules):
 
     @rule(
         NotInCel("the API server cannot say whether a pattern in Python's syntax selects a topic"),
-        "names topics that spec.kafka does not select, or that an entry before it has",
+        "names topics that spec.kafka does not select, or that an earlier entry has",
         "correct the names; the first entry that names a topic applies",
         "overrides",
     )
@@ -266,7 +266,7 @@ class Spec(TypeRules, TableRules):
                     told = "is no topic that spec.kafka selects"
                     found.append(Finding(told, "correct the name, or remove it here", at, f'"{topic}"'))
                 elif before is not None and before < place:
-                    told = f"is named by spec.overrides[{before}] before; the first entry that names a topic applies"
+                    told = f"is already named by spec.overrides[{before}], and the first entry applies"
                     found.append(Finding(told, "put this entry first, or remove the topic here", at, f'"{topic}"'))
         return found
 
@@ -289,7 +289,7 @@ class Spec(TypeRules, TableRules):
 
     @rule(
         NotInCel("each level would have to be compared with its neighbours, and with those of overrides"),
-        "needs folders by time, and the levels by date of spec.output.partitionBy name none",
+        "needs folders by time, but the levels by date of spec.output.partitionBy name none",
         "let levels by date follow each other from day to minute, with one timezone and one field, or remove it",
         "finish",
     )

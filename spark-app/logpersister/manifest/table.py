@@ -48,24 +48,24 @@ class CatalogSpec(Model):
     """Where the table is known."""
 
     type: Literal["rest", "sql"]
-    """`rest`: Iceberg's REST protocol, as Polaris, Nessie, Lakekeeper, Unity and others speak it. `sql`: tables of a
-    PostgreSQL database."""
+    """`rest`: Iceberg's REST protocol, as Polaris, Nessie, Lakekeeper, Unity and others speak it. `sql`: a PostgreSQL
+    database, in the layout of pyiceberg's `SqlCatalog`."""
 
     uri: CatalogUri
     """Address: an `http` or `https` URL for `rest`, `postgresql+psycopg2://HOST:PORT/DATABASE` for `sql`.
     `sqlite:///FILE` is for trials with a single member."""
 
     warehouse: Warehouse | None = None
-    """Warehouse, as the catalog names it; with `sql` the folder in which tables keep their metadata, for example
-    `s3://lake/warehouse`. With `sql` it is needed unless the table is there already."""
+    """Name of the warehouse in the catalog. With `sql`: folder of the tables' metadata, for example
+    `s3://lake/warehouse`; required unless the table exists."""
 
     secret_name: SecretName | None = None
     """Secret with `token` or `credential` (`rest`: a bearer token, or `ID:SECRET` of OAuth), or with `username` and
-    `password` (`sql`). Default: the catalog asks for nothing."""
+    `password` (`sql`). Default: the catalog requires no login."""
 
     properties: Annotated[dict[str, Property], Field(max_length=50)] = Field(default_factory=dict)
-    """Further properties of the client, as pyiceberg has them, for example `scope` or `oauth2-server-uri`. No secrets:
-    they stand in the manifest."""
+    """Further properties of pyiceberg's client, for example `scope` or `oauth2-server-uri`. Never secrets: the manifest
+    shows them."""
 
     @rule(
         "self.type == 'rest' ? self.uri.startsWith('http') : !self.uri.startsWith('http')",
@@ -84,22 +84,22 @@ class TableSpec(Model):
     """Format of the table."""
 
     catalog: CatalogSpec
-    """Where the table is known."""
+    """Catalog that knows the table."""
 
     name: TableName
-    """Namespace and name. `{topic}` stands for the topic (characters other than letters, digits and _ become _),
-    `{generation}` for `spec.generation`. A group of several topics needs `{topic}`."""
+    """Namespace and name of the table. `{topic}` stands for the topic (characters other than letters, digits and _
+    become _), `{generation}` for `spec.generation`. A group of several topics needs `{topic}`."""
 
     create: Flag = True
-    """Whether a table that is not there is created, and its namespace. `false`: the topic waits until somebody has
-    created it."""
+    """Whether members create a missing table and its namespace. `false`: the topic waits until somebody has created
+    the table."""
 
     properties: Annotated[dict[str, Property], Field(max_length=50)] = Field(default_factory=dict)
-    """Properties of a table that is created, as Iceberg has them, for example `history.expire.max-snapshot-age-ms`."""
+    """Iceberg's properties of a table that members create, for example `history.expire.max-snapshot-age-ms`."""
 
     commit_interval: Annotated[timedelta, Duration("5s", "1d")] = timedelta(minutes=1)
-    """Time between two snapshots of a table. Shorter: rows are seen sooner. Longer: fewer snapshots and manifests;
-    these make every query a little slower until they are rewritten."""
+    """Time between two snapshots of a table. Shorter: rows are visible sooner. Longer: fewer snapshots and manifests,
+    which slow down queries a little until they are rewritten."""
 
     def identifier(self, topic: str, generation: int) -> tuple[str, ...]:
         """Return namespace and name of the table of a topic."""
@@ -108,7 +108,7 @@ class TableSpec(Model):
 
     @rule(
         NotInCel("keys of a map have no patterns there"),
-        f"sets properties whose names begin with {OWN_PROPERTIES}, which are those of members",
+        f"sets properties whose names begin with {OWN_PROPERTIES}, which members set",
         "remove them",
         "properties",
     )

@@ -45,7 +45,7 @@ class TableRules(Model):
 
     @rule(
         "!has(self.table) || $output.format == 'parquet'",
-        "is set, and objects of this format cannot be files of a table",
+        "needs Parquet files",
         "set spec.output.format to parquet",
         "table",
     )
@@ -64,8 +64,8 @@ class TableRules(Model):
 
     @rule(
         "!has(self.table) || !has(self.storage.caSecretName)",
-        "is set, and the library that writes a table's metadata has no way to take an authority",
-        "remove it where the certificate is signed by a public authority, or remove spec.table",
+        "cannot be combined with spec.table: the library that writes the table's metadata cannot be given a CA",
+        "remove it if a public authority signed the certificate, or remove spec.table",
         *("storage", "caSecretName"),
     )
     def _the_bucket_has_a_public_authority(self: _Table) -> bool:

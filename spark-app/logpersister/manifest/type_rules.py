@@ -54,7 +54,7 @@ class TypeRules(RowRules):
 
     @rule(
         "!has(self.schema) || !has(self.schema.key) || $parser.quarantine.format == 'parquet' || has(self.types)",
-        "cannot keep the keys and null values of refused records, and spec.schema parses keys",
+        "cannot keep the keys and null values of refused records, but spec.schema parses keys",
         "set it to parquet",
         *("parser", "quarantine", "format"),
     )
@@ -64,7 +64,7 @@ class TypeRules(RowRules):
 
     @rule(
         "!has(self.table) || !has(self.types)",
-        "is set, and so is spec.types, whose types have columns of their own",
+        "cannot be combined with spec.types, whose types have columns of their own",
         "remove it; types have no tables yet",
         "table",
     )
@@ -73,7 +73,7 @@ class TypeRules(RowRules):
 
     @rule(
         "!has(self.finish) || !has(self.types)",
-        "is set, and so is spec.types, whose types have folders of their own",
+        "cannot be combined with spec.types, whose types have folders of their own",
         "remove it; folders of types are not finished yet",
         "finish",
     )
@@ -100,14 +100,14 @@ class TypeRules(RowRules):
 
     @rule(
         _OF_EACH,
-        "has no meaning beside spec.types, where quarantine always is Parquet with all of a record",
+        "has no meaning beside spec.types, where quarantine is always Parquet with all of a record",
         "remove it; the limit is spec.types.holdAbove",
         *("parser", "quarantine"),
     )
     def _types_have_one_quarantine(self: Typed) -> Sequence[Finding]:
         if self.types is None:
             return []
-        told = "has no meaning with spec.types, where quarantine always is Parquet with all of a record"
+        told = "has no meaning beside spec.types, where quarantine is always Parquet with all of a record"
         of_entries = [(("types", *_where(place, self.types)), one.parser) for place, one in enumerate(self.types.rules)]
         return [
             Finding(told, "remove it; the limit is spec.types.holdAbove", (*at, "parser", "quarantine"))
@@ -125,10 +125,10 @@ def _of_types(types: TypesSpec, spec: Typed) -> list[Finding]:
     found: list[Finding] = []
     schema, column = spec.row_schema, types.prefix.removesuffix("=").lower()
     if schema is not None and schema.asks_registry:
-        told = "declares no columns, and for types no registry is asked which ones there are"
+        told = "declares no columns, but columns of types cannot come from a registry"
         found.append(Finding(told, "name them in fields, avro or protobuf", ("schema",)))
     if schema is not None and schema.hidden:
-        told = "hides fields, and quarantine of types keeps values as they are"
+        told = "hides fields, but quarantine of types stores values unchanged"
         found.append(Finding(told, "remove hash, mask and drop", ("schema",)))
     columns = set() if schema is None or spec.output.format not in COLUMNAR else {one.name for one in schema.columns}
     if column in (one.lower() for one in columns):
@@ -138,7 +138,7 @@ def _of_types(types: TypesSpec, spec: Typed) -> list[Finding]:
         told = f"has folders that begin with {types.prefix}, as those of types do"
         found.append(Finding(told, "set another prefix", ("output", "partitionBy")))
     if types.frame is not None and spec.parser.type == "json" and schema is None:
-        told = "checks the body of a frame, and what is stored without a schema is the whole frame"
+        told = "checks the body of a frame, but without a schema the whole frame is stored"
         found.append(Finding(told, "name the columns in schema, or take parser bytes", ("parser",)))
     return found
 

@@ -13,7 +13,7 @@ from tests.stack.kubernetes.client import Cause
 COLLECTION = "/apis/logpersister.dev/v1alpha1/namespaces/{}/logpersisters"
 
 ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
-    "needs folders by time, and the levels by date of spec.output.partitionBy name none": "each level would have to be "
+    "needs folders by time, but the levels by date of spec.output.partitionBy name none": "each level would have to be "
     "compared with its neighbours, and with those of overrides",
     "is not a type: it": "types nest, and patterns do not",
     "has more than 1000 columns at all depths together": "it would have to understand the types",
@@ -25,9 +25,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "names a column that the table has already": (
         "names are compared without regard to case, and the default of a prefix depends on its granularity"
     ),
-    "sets properties whose names begin with logpersister., which are those of members": (
-        "keys of a map have no patterns there"
-    ),
+    "sets properties whose names begin with logpersister., which members set": ("keys of a map have no patterns there"),
     "has a field of type json, which Avro and MessagePack values do not have": (
         "it would have to understand the types of the schema"
     ),
@@ -49,18 +47,18 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "has two levels with folders of one name": (
         "a field's folder is named by its default, which rules of the API server would have to work out"
     ),
-    "names topics that spec.kafka does not select, or that an entry before it has": (
+    "names topics that spec.kafka does not select, or that an earlier entry has": (
         "the API server cannot say whether a pattern in Python's syntax selects a topic"
     ),
     "does not go together with the rest of the spec": (
         "each rule of the spec would have to be written once more for each entry"
     ),
-    "has no meaning beside spec.types, where quarantine always is Parquet with all of a record": (
+    "has no meaning beside spec.types, where quarantine is always Parquet with all of a record": (
         "each rule of the spec would have to be written once more for each entry"
     ),
-    "names types that an entry before it has": "comparing so many names costs more than the API server allows",
+    "names types that an earlier entry has": "comparing so many names costs more than the API server allows",
     "is the folder of another entry": "comparing so many names costs more than the API server allows",
-    "is no whole number, and types of frames are": "CEL would have to look at every name",
+    "is not a whole number, but types of frames are": "CEL would have to look at every name",
     "overlaps another number": "it would be an expression for each pair of numbers",
     "takes more than 100 bytes in the name of a folder, where a letter outside of ASCII takes six": (
         "CEL cannot count the bytes of a text"

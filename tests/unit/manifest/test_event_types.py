@@ -68,7 +68,7 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
                 **types({"names": ["a"]}),
             },
             "spec.finish",
-            "so is spec.types",
+            "combined with spec.types",
         ),
         (
             {
@@ -80,12 +80,12 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
                 **types(NAMED),
             },
             "spec.table",
-            "so is spec.types",
+            "combined with spec.types",
         ),
         (types({**NAMED, "action": "drop"}), "spec.types.entries[0].action", "its records are not stored"),
         (types({"names": ["a"], "folder": "f", "action": "quarantine"}), "spec.types.entries[0].action", "not stored"),
-        (types(NAMED, NAMED), "spec.types.entries[1].names[0]", "named by spec.types.entries[0] before"),
-        (types({"pattern": "a"}, NAMED), "spec.types.entries[1].names[0]", "named by spec.types.entries[0] before"),
+        (types(NAMED, NAMED), "spec.types.entries[1].names[0]", "already named by spec.types.entries[0]"),
+        (types({"pattern": "a"}, NAMED), "spec.types.entries[1].names[0]", "already named by spec.types.entries[0]"),
         (
             types(NAMED, {"names": ["b"], "folder": "a"}),
             "spec.types.entries[1].folder",
@@ -121,12 +121,12 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
         (
             types({**NAMED, "parser": {**JSON, "quarantine": {"holdAbove": "5%"}}}),
             "spec.types.entries[0].parser.quarantine",
-            "has no meaning with spec.types",
+            "has no meaning beside spec.types",
         ),
         (
             {"spec.types": {"frame": FRAME, "entries": [{"names": ["click"]}]}},
             "spec.types.entries[0].names[0]",
-            "is no whole number",
+            "is not a whole number",
         ),
         (
             {"spec.types": {"frame": {**FRAME, "header": {"lengthAt": 6}}, "entries": [{"names": ["1"]}]}},

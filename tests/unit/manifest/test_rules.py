@@ -323,8 +323,8 @@ def in_types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    (in_table() | in_types(), "spec.table: is set, and so is spec.types"),
-    (in_types() | {"spec.finish": {}, F + "partitionBy": [DAY]}, "spec.finish: is set, and so is spec.types"),
+    (in_table() | in_types(), "spec.table: cannot be combined with spec.types"),
+    (in_types() | {"spec.finish": {}, F + "partitionBy": [DAY]}, "spec.finish: cannot be combined with spec.types"),
     (in_types(key=True), "spec.types: a mapping is not exactly one of header, key, field and frame"),
     (in_types({"names": ["a"], "folder": "f", "action": "drop"}), 'spec.types.entries[0].action: "drop" has a parser'),
     (in_types(others={"folder": "f"}), 'spec.types.others.action: "quarantine" has a parser'),
@@ -332,7 +332,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_types({"pattern": "(?i)a"}), "is not a pattern: it has a (? that begins neither"),
     (in_types({"pattern": "(a)\\1"}), r"is not a pattern: it has \1, which is not supported"),
     (in_types(holdAbove="101%"), "spec.types.holdAbove"),
-    (in_table() | {F + "format": "jsonl"}, "spec.table: is set, and objects of this format cannot be files"),
+    (in_table() | {F + "format": "jsonl"}, "spec.table: needs Parquet files"),
     (in_table() | PATTERN, 'spec.table.name: "a.b" names one table for several topics; put the placeholder'),
     (in_table() | {K + "topics": ["a", "b"]}, "names one table for several topics"),
     (in_table(name="clicks"), 'spec.table.name: "clicks" is not the name of a table; write namespace and table'),
@@ -347,7 +347,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_table(catalog={"uri": "ftp://a"}), 'spec.table.catalog.uri: "ftp://a" is not the address of a catalog'),
     (in_table(catalog={"uri": "https://me:secret@a"}), "has a password in it; put it in the Secret that secretName"),
     (in_table(catalog={"warehouse": "a b"}), "is not the name of a warehouse"),
-    (in_table() | {S + "caSecretName": "ca"}, "spec.storage.caSecretName: is set, and the library that writes"),
+    (in_table() | {S + "caSecretName": "ca"}, "spec.storage.caSecretName: cannot be combined with spec.table"),
     (
         in_table() | {F + "partitionBy": [{"date": {"granularity": "day", "prefix": ""}}]},
         'spec.output.partitionBy[0]: "" names no column of the table; set a prefix',
@@ -939,7 +939,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {OF: [{"topicPattern": "^c", "output": {}}, {"topics": ["clicks"], "output": {}}]},
-        'spec.overrides[1].topics[0]: "clicks" is named by spec.overrides[0] before; the first entry that names a',
+        'spec.overrides[1].topics[0]: "clicks" is already named by spec.overrides[0], and the first entry applies',
     ),
     (
         {
@@ -1154,20 +1154,20 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "spec.schema.fields: is missing, and for values of this parser the registry has no schemas",
     ),
     (hashing("email"), 'spec.schema.hash.fields[0]: "email" cannot be hidden: spec.schema has no such field'),
-    (hashing("user"), 'spec.schema.hash.fields[0]: "user" cannot be hidden: it is no string; give it the type string'),
-    (hashing("user.n"), 'spec.schema.hash.fields[0]: "user.n" cannot be hidden: it is no string'),
+    (hashing("user"), 'spec.schema.hash.fields[0]: "user" cannot be hidden: it is not a string; make it a string'),
+    (hashing("user.n"), 'spec.schema.hash.fields[0]: "user.n" cannot be hidden: it is not a string'),
     (hashing("mail", mask=[{"fields": ["mail"]}]), 'spec.schema.mask[0].fields[0]: "mail" cannot be hidden twice'),
     (hashing("a b"), 'spec.schema.hash.fields[0]: "a b" is not a field, or one in a struct'),
     (hiding(drop=["mail"]), "spec.schema.drop: has no meaning beside fields"),
     (dropping("f1"), 'spec.schema.drop[0]: "f1" cannot be hidden: there is no such column'),
     (dropping("f0"), "spec.schema.drop: cannot be hidden: no column would be left"),
     (dropping("kafka_x", of=2), 'spec.schema.drop[0]: "kafka_x" begins with kafka_'),
-    (hashing("mail", output="text"), 'spec.output.format: "text" stores values as they are, and spec.schema hides'),
-    (hashing("mail", quarantine={}), "spec.parser.quarantine: would have refused values as they are"),
-    (hashing("mail", quarantine={"holdAbove": "1%"}), "so that a range with a refused record is held"),
+    (hashing("mail", output="text"), 'spec.output.format: "text" stores values unchanged, but spec.schema hides'),
+    (hashing("mail", quarantine={}), "spec.parser.quarantine: would store refused values unchanged"),
+    (hashing("mail", quarantine={"holdAbove": "1%"}), "holdAbove to 0%, which holds a range with"),
     (
         {"spec.parser": {"type": "json", "quarantine": {"keepValue": False}}},
-        "spec.parser.quarantine.keepValue: false needs a format that has a column for why a record was refused",
+        "spec.parser.quarantine.keepValue: false needs format parquet, which has a column for the reason",
     ),
 ]
 
