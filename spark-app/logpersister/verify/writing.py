@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.frame import FrameSpec
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
@@ -52,12 +51,12 @@ class Writing:
         if spec.types is None:
             return cls(spec.output, spec.parser, spec.row_schema, other_rules, writers_of(spec))
         rules = [replace(cls.of(one, other_rules, writers_of), frame=spec.types.frame) for one in spec.of_types()]
-        types = TypesWriting(spec.types, tuple(rules))
+        types = TypesWriting(TypeNames(spec.types), tuple(rules))
         return cls(spec.output, spec.parser, spec.row_schema, other_rules, types=types)
 
     def at(self, path: str) -> "Writing":
         """Return how objects of a path are written."""
-        rule = None if self.types is None else TypeNames(self.types.types).rule_at(path)
+        rule = None if self.types is None else self.types.names.rule_at(path)
         return self if rule is None or self.types is None else self.types.rules[rule]
 
     @property
@@ -103,7 +102,7 @@ class Writing:
             RuleLayout(one.plain_layout, None if one.schema is None else most_rows(one.schema))
             for one in self.types.rules
         ]
-        return TypedLayout(TypeOracle(self.types.types), rules)
+        return TypedLayout(TypeOracle(self.types.names.types), rules)
 
     @property
     def plain_layout(self) -> Layout:
@@ -129,6 +128,7 @@ class Writing:
 class TypesWriting:
     """How the records of types are written."""
 
-    types: TypesSpec
+    names: TypeNames
+    """Made once, because it compiles patterns."""
     rules: Sequence[Writing]
     """By the place of the rule."""
