@@ -14,7 +14,7 @@ from logpersister.manifest.linear_pattern import Patterns, is_linear_pattern
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.partition_rule import FieldPath, ValuePrefix
-from logpersister.manifest.pattern import NO_PATTERN, PATTERN_REMEDY
+from logpersister.manifest.pattern import NO_PATTERN, PATTERN_REMEDY, size_of
 from logpersister.manifest.problems import Finding, PathStep
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, rule
@@ -23,6 +23,9 @@ from logpersister.manifest.shares import Percent
 MOST_ENTRIES: Final = 256
 MOST_NAME_BYTES: Final = 100
 """Of the name of a type, as folders have it: in UTF-8, with three bytes for each that is escaped."""
+LARGEST_PATTERNS: Final = 10_000
+"""Characters and classes of all patterns together, repeated ones counted so often. So many take up to 40 MiB when they
+are compiled; 100 patterns, each within its own limit, took 1 GB."""
 
 Action = Literal["store", "quarantine", "drop"]
 
@@ -168,6 +171,10 @@ class TypesSpec(Model):
         """The entries, and last the others."""
         return *self.entries, self.others
 
+    @property
+    def _size_of_patterns(self) -> int:
+        return sum(size_of(one.pattern) for one in self.entries if one.pattern is not None)
+
     def finder(self) -> "RuleFinder":
         """Return what finds the rule of a type."""
         return RuleFinder.of(self.entries)
@@ -181,12 +188,23 @@ class TypesSpec(Model):
         return [self.header is not None, self.key, self.field is not None, self.frame is not None].count(True) == 1
 
     @rule(
+        NotInCel("it would have to understand the patterns"),
+        f"has patterns of more than {LARGEST_PATTERNS:,} characters and classes together, which take too much memory",
+        "repeat less in them, or name types by names (docs/types.md#what-becomes-of-a-type)",
+        "entries",
+    )
+    def _patterns_are_small(self) -> bool:
+        return self._size_of_patterns <= LARGEST_PATTERNS
+
+    @rule(
         NotInCel("comparing so many names costs more than the API server allows"),
         "names types that an earlier entry has",
         "remove the repetition",
         "entries",
     )
     def _names_differ(self) -> Sequence[Finding]:
+        if self._size_of_patterns > LARGEST_PATTERNS:
+            return []  # they would be compiled here
         found: list[Finding] = []
         finder = self.finder()
         for place, one in enumerate(self.entries):

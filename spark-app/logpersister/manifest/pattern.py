@@ -31,6 +31,15 @@ _SIGNS: Final = frozenset(string.punctuation + " ") - {"<", ">"}
 
 def groups_of(pattern: str) -> tuple[str, ...]:
     """Return the names of the groups in their order. Raises `RefusedError`, which names the position (from 1)."""
+    return _scanned(pattern)[0]
+
+
+def size_of(pattern: str) -> int:
+    """Return of how many characters and classes a pattern is, counted as for `LARGEST`; raises as `groups_of` does."""
+    return _scanned(pattern)[1]
+
+
+def _scanned(pattern: str) -> tuple[tuple[str, ...], int]:
     scanner = _Scanner(pattern)
     size = scanner.pattern(depth=0).size
     if scanner.at < len(pattern):
@@ -41,7 +50,7 @@ def groups_of(pattern: str) -> tuple[str, ...]:
         re.compile(pattern, re.ASCII)
     except re.error as error:
         raise refuse(f"{NO_PATTERN} has at character {(error.pos or 0) + 1}: {error.msg}", PATTERN_REMEDY) from None
-    return tuple(scanner.names)
+    return tuple(scanner.names), size
 
 
 @dataclass(frozen=True, slots=True)

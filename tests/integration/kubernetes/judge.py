@@ -56,6 +56,9 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "has no meaning beside spec.types, where quarantine is always Parquet with all of a record": (
         "each rule of the spec would have to be written once more for each entry"
     ),
+    "has patterns of more than 10,000 characters and classes together, which take too much memory": (
+        "it would have to understand the patterns"
+    ),
     "names types that an earlier entry has": "comparing so many names costs more than the API server allows",
     "is the folder of another entry": "comparing so many names costs more than the API server allows",
     "is not a whole number, but types of frames are": "CEL would have to look at every name",

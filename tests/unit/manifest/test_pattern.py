@@ -2,7 +2,7 @@
 
 import pytest
 
-from logpersister.manifest.pattern import groups_of
+from logpersister.manifest.pattern import groups_of, size_of
 from logpersister.manifest.problems import RefusedError
 
 ACCEPTED = {
@@ -58,6 +58,10 @@ REFUSED = {
 @pytest.mark.parametrize("pattern", ACCEPTED)
 def test_the_groups_of_a_pattern(pattern: str) -> None:
     assert groups_of(pattern) == ACCEPTED[pattern]
+
+
+def test_the_size_of_a_pattern_counts_what_is_repeated() -> None:
+    assert [size_of(pattern) for pattern in ("", "^ab$", "[a-z]{20}", "(?:ab){3}|c+", "a{2,5}")] == [0, 4, 20, 7, 5]
 
 
 @pytest.mark.parametrize("pattern", REFUSED)

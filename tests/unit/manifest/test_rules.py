@@ -331,6 +331,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_types({"action": "drop"}), "spec.types.entries[0]: a mapping is not exactly one of names and pattern"),
     (in_types({"pattern": "(?i)a"}), "is not a pattern: it has a (? that begins neither"),
     (in_types({"pattern": "(a)\\1"}), r"is not a pattern: it has \1, which is not supported"),
+    (
+        in_types(*({"pattern": f"^{number}[^x]{{4000}}"} for number in range(3))),
+        "spec.types.entries: has patterns of more than 10,000 characters and classes together",
+    ),
     (in_types(holdAbove="101%"), "spec.types.holdAbove"),
     (in_table() | {F + "format": "jsonl"}, "spec.table: needs Parquet files"),
     (in_table() | PATTERN, 'spec.table.name: "a.b" names one table for several topics; put the placeholder'),
