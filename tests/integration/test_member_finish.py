@@ -1,7 +1,7 @@
 """Finished folders: never early, each once, what comes late is told; also across partitions that come, and SIGKILL."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -244,7 +244,7 @@ def test_members_come_and_go_while_hours_pass(finishing: Finishing, scene: Scene
     frozen.freeze()
     produce_hours(finishing, range(5, 7))
     (other,) = (one for one in members if one is not frozen)
-    other.wait("it has taken over", lambda: other.status()["assignment"]["count"] == 2)
+    other.wait("it has taken over", lambda: len(partitions_of(other)) == 2)
     frozen.thaw()
     produce_hours(finishing, range(7, 8))
     for partition in (0, 1):
@@ -265,11 +265,17 @@ def produce_hours(finishing: Finishing, hours: Iterable[int]) -> None:
             finishing.write(partition, number + 0.9, count=2)
 
 
+def partitions_of(member: MemberProcess) -> Sequence[str]:
+    """Return what a member owns, by its status; nothing while it does not answer."""
+    owned: Sequence[str] = member.status().get("assignment", {}).get("partitions", [])
+    return owned
+
+
 def owner_of_first(members: list[MemberProcess]) -> MemberProcess:
     """Wait until a member owns partition 0; return it."""
 
     def owner() -> MemberProcess | None:
-        partitions = {one: one.status()["assignment"]["partitions"] for one in members if one.alive and one.address}
+        partitions = {one: partitions_of(one) for one in members if one.alive}
         return next((one for one, owned in partitions.items() if any(it.endswith("-0") for it in owned)), None)
 
     members[0].wait("partition 0 has an owner", owner)
