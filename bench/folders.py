@@ -14,7 +14,7 @@ from rich.table import Table
 
 from bench import machine
 from bench.events import SCHEMA, event
-from bench.one_range import Cost, in_a_process, print_cost, write
+from bench.one_range import Cost, in_rounds, print_cost, write
 from bench.spread import Spread
 from logpersister.manifest.spec import Spec
 from logpersister.records.schema import RECORDS_WITH_HEADERS
@@ -65,10 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(machine.describe(), flush=True)
     same = ["--output", options.output]
     same += ["--record-bytes", str(options.record_bytes), "--megabytes", str(options.megabytes)]
-    results: dict[int, list[Cost]] = {folders: [] for folders in options.folders}
-    for _ in range(options.rounds):
-        for folders, found in results.items():
-            found.append(in_a_process("folders", "--case", str(folders), *same))
+    results = in_rounds("folders", options.folders, same, options.rounds)
     Console(width=WIDTH).print(table(results, options.megabytes))
 
 

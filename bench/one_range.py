@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 
@@ -80,10 +80,19 @@ def write(spec: Spec, records: Sequence[pa.RecordBatch]) -> Cost:
 
 
 def print_cost(cost: Cost) -> None:
-    """Print what `in_a_process` reads."""
+    """Print what `in_rounds` reads."""
     print(json.dumps(asdict(cost)))
 
 
-def in_a_process(command: str, *options: str) -> Cost:
+def in_rounds(command: str, cases: Iterable[int], options: Sequence[str], rounds: int) -> dict[int, list[Cost]]:
+    """Return the costs of each case; rounds go over all cases, as in `bench.throughput`."""
+    results: dict[int, list[Cost]] = {case: [] for case in cases}
+    for _ in range(rounds):
+        for case, found in results.items():
+            found.append(_in_a_process(command, "--case", str(case), *options))
+    return results
+
+
+def _in_a_process(command: str, *options: str) -> Cost:
     """Return what ``python -m bench COMMAND OPTIONS`` prints by `print_cost`, so that its memory is its own."""
     return Cost(**json.loads(subprocess.check_output([sys.executable, "-m", "bench", command, *options])))

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import machine
-from bench.one_range import Cost, in_a_process, print_cost, write
+from bench.one_range import Cost, in_rounds, print_cost, write
 from bench.spread import Spread
 from logpersister.manifest.spec import Spec
 from logpersister.records.schema import RECORDS_WITH_HEADERS
@@ -94,10 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     print(machine.describe(), flush=True)
     sizes = ["--days", str(options.days), "--megabytes", str(options.megabytes)]
-    results: dict[int, list[Cost]] = {1: [], options.types: []}
-    for _ in range(options.rounds):
-        for types, found in results.items():
-            found.append(in_a_process("types", "--case", str(types), *sizes))
+    results = in_rounds("types", (1, options.types), sizes, options.rounds)
     Console(width=WIDTH).print(table(results, options.days, options.megabytes))
 
 

@@ -41,12 +41,14 @@ class Patterns:
 
     each: Sequence[SchemaValidator]
     any: SchemaValidator | None
-    """None: as one they are too large."""
+    """None: there is only one, or as one they are too large."""
 
     @classmethod
     def of(cls, patterns: Sequence[str]) -> Self:
         """Compile patterns that are valid."""
         each = tuple(map(_compiled, patterns))
+        if len(each) < 2:
+            return cls(each, None)
         try:
             return cls(each, _compiled("|".join(f"(?:{pattern})" for pattern in patterns)))
         except SchemaError:
@@ -54,7 +56,7 @@ class Patterns:
 
     def first(self, text: str) -> int | None:
         """Return the place of the first pattern that matches anywhere in a text."""
-        if not self.each or (self.any is not None and not self.any.isinstance_python(text)):
+        if self.any is not None and not self.any.isinstance_python(text):
             return None
         return next((place for place, one in enumerate(self.each) if one.isinstance_python(text)), None)
 

@@ -92,11 +92,9 @@ def _hiding_rules(schema: SchemaSpec) -> Rules:
 
 
 def _key_rules(schema: SchemaSpec) -> Rules:
-    return (
-        {}
-        if schema.key is None
-        else {"rows:key": keyed_rows.RULES, f"keys:{schema.key.parser}": _KEYS[schema.key.parser]}
-    )
+    if schema.key is None:
+        return {}
+    return {"rows:key": keyed_rows.RULES, f"keys:{schema.key.parser}": _KEYS[schema.key.parser]}
 
 
 def noted_rules(document: Mapping[str, Any], ours: Rules) -> Rules:

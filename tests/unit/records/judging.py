@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from logpersister.records.parsers import Parser
+from logpersister.records.parsers import Parsed, Parser
 from logpersister.verify.parquet import plain
 from logpersister.verify.refusal import RefusalError
 from logpersister.verify.rows import Oracle
@@ -13,7 +13,10 @@ Judged = tuple[list[Any], list[Any]]
 
 
 def judged_by(parser: Parser, values: list[bytes | None]) -> Judged:
-    parsed = parser.parse(batch_of_values(values))
+    return judged(parser.parse(batch_of_values(values)))
+
+
+def judged(parsed: Parsed) -> Judged:
     assert parsed.rows is not None
     refused = parsed.refused
     if refused is None:

@@ -14,11 +14,11 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of, make_parser
 from logpersister.verify.hiding import HidingOracle
-from logpersister.verify.parquet import plain
 from logpersister.verify.refusal import RefusalError
 from logpersister.verify.writing import Writing
 from tests.unit.formats.samples import Record, batch
 from tests.unit.records.avro_samples import KnownWriters, encoded
+from tests.unit.records.judging import Judged, judged
 
 JSON = ParserSpec.model_validate({"type": "json", "quarantine": {"format": "parquet", "keepValue": False}})
 AVRO_KEY = {"type": "record", "name": "Key", "fields": [{"name": "id", "type": "long"}, {"name": "x", "type": "int"}]}
@@ -42,20 +42,13 @@ def records(pairs: list[Pair]) -> pa.RecordBatch:
     return batch([Record(offset, 0, key, value) for offset, (key, value) in enumerate(pairs)])
 
 
-def judged(schema: SchemaSpec, pairs: list[Pair]) -> tuple[list[Any], list[Any]]:
-    """Return rows, and place, reason and field of what is refused."""
+def of_parser(schema: SchemaSpec, pairs: list[Pair]) -> Judged:
     parser = make_parser(JSON, schema, WRITERS)
     assert parser is not None
-    parsed = parser.parse(records(pairs))
-    assert parsed.rows is not None
-    refused = parsed.refused
-    if refused is None:
-        return plain(parsed.rows).to_pylist(), []
-    why = zip(refused.rows.tolist(), refused.reasons.to_pylist(), refused.fields.to_pylist(), strict=True)
-    return plain(parsed.rows).to_pylist(), list(why)
+    return judged(parser.parse(records(pairs)))
 
 
-def of_oracle(schema: SchemaSpec, pairs: list[Pair]) -> tuple[list[Any], list[Any]]:
+def of_oracle(schema: SchemaSpec, pairs: list[Pair]) -> Judged:
     oracle = Writing(OutputSpec(), JSON, schema, writers=WRITERS).oracle
     assert oracle is not None
     rows, refused = [], []
@@ -91,7 +84,7 @@ ROW, NULLS = {"n": 1, "s": "a"}, {"n": None, "s": None}
     ],
 )  # fmt: skip
 def test_by_hand(schema: SchemaSpec, pairs: list[Pair], rows: list[Any], refused: list[Any]) -> None:
-    assert judged(schema, pairs) == of_oracle(schema, pairs) == (rows, refused)
+    assert of_parser(schema, pairs) == of_oracle(schema, pairs) == (rows, refused)
 
 
 KEYS = [
@@ -105,7 +98,7 @@ KEYS = [
     st.lists(st.tuples(st.sampled_from(KEYS), st.sampled_from([None, A, NO_ROW, b"{"])), min_size=1, max_size=12),
 )
 def test_keys_and_values_do_not_touch_their_neighbours(schema: SchemaSpec, pairs: list[Pair]) -> None:
-    assert judged(schema, pairs) == of_oracle(schema, pairs)
+    assert of_parser(schema, pairs) == of_oracle(schema, pairs)
 
 
 def test_a_key_names_folders_and_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

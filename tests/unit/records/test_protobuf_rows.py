@@ -18,42 +18,25 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.protobuf_rows import ProtobufRows, misfit
 from logpersister.records.writers import WriterSchema
 from logpersister.verify.comparison import same
-from logpersister.verify.parquet import plain
 from logpersister.verify.protobuf import ProtobufOracle
-from logpersister.verify.refusal import RefusalError
 from tests.examples import examples
 from tests.unit.records.avro_samples import KnownWriters
+from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.protobuf_samples import Field, class_of, damaged, files, text_of
 from tests.unit.records.row_samples import batch_of_values
-
-Judged = tuple[list[Any], list[Any]]
 
 
 def judged(
     schema: SchemaSpec, values: list[bytes | None], writers: KnownWriters | None = None, framing: Framing = "plain"
 ) -> Judged:
     """Return what the native parser makes of values: rows, and for each refused one its place, reason and field."""
-    parsed = ProtobufRows(schema, framing, writers).parse(batch_of_values(values))
-    assert parsed.rows is not None
-    refused = parsed.refused
-    if refused is None:
-        return plain(parsed.rows).to_pylist(), []
-    why = zip(refused.rows.tolist(), refused.reasons.to_pylist(), refused.fields.to_pylist(), strict=True)
-    return plain(parsed.rows).to_pylist(), list(why)
+    return judged_by(ProtobufRows(schema, framing, writers), values)
 
 
 def expected(
     schema: SchemaSpec, values: list[bytes | None], writers: KnownWriters | None = None, framing: Framing = "plain"
 ) -> Judged:
-    oracle = ProtobufOracle(schema, framing, writers)
-    rows: list[Any] = []
-    refused: list[Any] = []
-    for place, value in enumerate(values):
-        try:
-            rows.append(None if value is None else oracle.row(value))
-        except RefusalError as error:
-            refused.append((place, error.reason, error.path or None))
-    return rows, refused
+    return of_oracle(ProtobufOracle(schema, framing, writers), values)
 
 
 def assert_same(schema: SchemaSpec, values: list[bytes | None], **given: Any) -> Judged:
