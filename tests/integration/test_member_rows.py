@@ -3,10 +3,9 @@
 import hmac
 import io
 import json
-import sys
 from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -18,15 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
-from pyspark import SparkConf, SparkContext
-from pyspark.sql import Row, SparkSession
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
-from tests.stack import artifacts
+from tests.readers.others import by_fastavro, duckdb_rows, plain
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, produce
 
@@ -37,6 +34,7 @@ CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
 
 QUARANTINE = "_quarantine"
+DAY = date(2026, 11, 21)
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 FIELDS: list[dict[str, Any]] = [
     {"name": "id", "type": "int64", "required": True},
@@ -81,7 +79,7 @@ def event(number: int) -> dict[str, Any]:
         "geo": {"country": "DE", "lat": number / 7} if number % 3 else None,
         "tags": ["a\nb", "\u00e4"][: number % 3],
         "attrs": {"x": number, "y": None},
-        "day": date(2026, 11, 21),
+        "day": DAY,
         "raw": number.to_bytes(4, "big"),
         "extra": '{"b":1.50}',
         "ok": number % 2 == 0,
@@ -122,20 +120,6 @@ def is_row(number: int) -> bool:
     return number % EVERY not in (7, 9)
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.pyspark.python": sys.executable,
-        "spark.driver.host": "127.0.0.1",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.jars": str(artifacts.spark_avro_jar()),
-    }
-    context = SparkContext(master="local[1]", appName="tests", conf=SparkConf().setAll(list(settings.items())))
-    yield SparkSession(context)
-    context.stop()
-
-
 def downloaded(scene: Scene, topic: str, folder: Path) -> Path:
     """Copy the objects of a topic, with their paths below it."""
     for key in scene.bucket.names(topic):
@@ -155,7 +139,7 @@ def manifest_of(scene: Scene, topic: str, **spec: Any) -> Path:
 
 
 def test_rows_of_members_of_which_one_is_killed(
-    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify, spark: SparkSession, tmp_path: Path
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify, tmp_path: Path
 ) -> None:
     name, first, last = topic(2), 800, 1_000
     write(scene, name, 0, first)
@@ -185,9 +169,10 @@ def test_rows_of_members_of_which_one_is_killed(
         reason: 2 * count for reason, count in bad.items()
     }
     files = downloaded(scene, name, tmp_path / "files")
-    assert_rows(spark.read.parquet(str(files)).collect(), last)
-    assert spark.read.parquet(str(files)).where(f"id = {event(1)['id']}").count() == 2  # by filters and page index
-    assert_quarantine(spark, files / QUARANTINE, last)
+    folders = f"from read_parquet('{files}/dt=*/*.parquet', hive_partitioning = true)"
+    assert_rows(duckdb_rows(folders), last)
+    assert len(duckdb_rows(f"{folders} where id = {event(1)['id']}")) == 2  # by filters and page index
+    assert_quarantine(files / QUARANTINE, last)
 
 
 def said(command: list[str]) -> Any:
@@ -197,32 +182,29 @@ def said(command: list[str]) -> Any:
     return json.loads(out.getvalue())
 
 
-def assert_rows(found: list[Row], last: int) -> None:
-    """Check what Spark reads: columns and values, and where each record was."""
-    assert [*found[0].asDict()] == [
+def assert_rows(found: list[dict[str, Any]], last: int) -> None:
+    """Check what is read: columns and values, and where each record was."""
+    assert [*found[0]] == [
         *(field["name"] for field in FIELDS), "kafka_partition", "kafka_offset", "kafka_timestamp", "dt"
     ]  # fmt: skip
-    rows = {(one.kafka_partition, one.kafka_offset): one.asDict(recursive=True) for one in found}
+    rows = {(one["kafka_partition"], one["kafka_offset"]): one for one in found}
     assert len(rows) == len(found)
     assert rows.keys() == {(partition, number) for number in range(last) if is_row(number) for partition in (0, 1)}
     for (_, number), row in rows.items():
-        expected = event(number)
-        times = {name: expected[name].replace(tzinfo=None) for name in ("at", "seen")}
-        raw = bytearray(expected["raw"])
-        told = {name: row[name] for name in expected}
-        assert told == expected | times | {"raw": raw}
-        assert row["dt"] == date(2026, 11, 21)
+        assert {name: row[name] for name in event(number)} == plain(event(number))
+        assert row["dt"] == plain(DAY)
 
 
-def assert_quarantine(spark: SparkSession, folder: Path, last: int) -> None:
-    """Check what was refused, by Spark and by pyarrow."""
+def assert_quarantine(folder: Path, last: int) -> None:
+    """Check what was refused, by DuckDB and by pyarrow."""
     bad = [number for number in range(last) if number % EVERY == 7]
     expected = {(partition, number, *BAD[number // EVERY % len(BAD)]) for number in bad for partition in (0, 1)}
-    rows = spark.read.parquet(str(folder)).collect()
-    found = [(one.kafka_partition, one.kafka_offset, bytes(one.value), one.reason, one.field) for one in rows]
+    rows = duckdb_rows(f"from read_parquet('{folder}/*.parquet')")
+    names = ("kafka_partition", "kafka_offset", "value", "reason", "field")
+    found = [tuple(one[name] for name in names) for one in rows]
     assert len(found) == len(expected)
     assert set(found) == expected
-    assert {bytes(one.kafka_key) for one in rows} == {b"key-%d" % number for number in bad}
+    assert {one["kafka_key"] for one in rows} == {b"key-%d" % number for number in bad}
     schema = pq.read_schema(next(folder.glob("*.parquet")))
     assert schema.names == [
         "value", "reason", "field", "kafka_topic", "kafka_partition", "kafka_offset", "kafka_timestamp", "kafka_key"
@@ -230,9 +212,9 @@ def assert_quarantine(spark: SparkSession, folder: Path, last: int) -> None:
 
 
 def test_a_topic_goes_over_from_rows_to_envelopes_in_json_lines(
-    scene: Scene, topic: CreateTopic, verify: Verify, spark: SparkSession, tmp_path: Path
+    scene: Scene, topic: CreateTopic, verify: Verify, tmp_path: Path
 ) -> None:
-    """The change is at a boundary of ranges; Spark reads the types of a schema from lines as it does from Parquet."""
+    """The change is at a boundary of ranges; types of a schema are read from lines as they are from Parquet."""
     name, first, last = topic(2), 400, 500
     write(scene, name, 0, first)
     rows = {"format": "jsonl", "jsonl": {"kafkaColumns": ["partition", "offset"]}}
@@ -247,18 +229,13 @@ def test_a_topic_goes_over_from_rows_to_envelopes_in_json_lines(
     document = verify(manifest, "--deep")
     assert (document["ok"], kinds(document)) == (True, {})
     assert [one["compared"] for one in document["topics"]] == [2 * last]
-    declared = (
-        "id long, at timestamp, amount decimal(10,2), geo struct<country: string, lat: double>, tags array<string>"
-    )
-    declared += ", attrs map<string, int>, day date, small tinyint, kafka_partition int, kafka_offset long"
-    found = spark.read.schema(declared).json(str(typed / "*.jsonl.gz")).collect()
+    declared = {"id": "bigint", "at": "timestamptz", "geo": "struct(country varchar, lat double)", "tags": "varchar[]"}
+    declared |= {"attrs": "map(varchar, int)", "day": "date", "small": "tinyint", "kafka_offset": "bigint"}
+    found = duckdb_rows(f"from read_json('{typed}/*.jsonl.gz', format = 'newline_delimited', columns = {declared})")
     assert len(found) == 2 * sum(map(is_row, range(first)))
     for row in found:
-        told, expected = row.asDict(recursive=True), event(row.kafka_offset)
-        expected["at"] = expected["at"].replace(tzinfo=None)
-        assert {name: told[name] for name in expected.keys() & told.keys()} == {
-            name: expected[name] for name in expected.keys() & told.keys()
-        }
+        expected = plain(event(row.pop("kafka_offset")))
+        assert row == {name: expected[name] for name in row}
     lines: list[dict[str, Any]] = []
     for key in set(scene.bucket.names(name)) - before:
         assert key.endswith(".jsonl.zst")
@@ -274,16 +251,15 @@ def test_a_topic_goes_over_from_rows_to_envelopes_in_json_lines(
 
 
 def test_a_topic_goes_over_from_one_compression_of_avro_to_others(
-    scene: Scene, topic: CreateTopic, verify: Verify, spark: SparkSession, tmp_path: Path
+    scene: Scene, topic: CreateTopic, verify: Verify, tmp_path: Path
 ) -> None:
-    """Spark's reader, which is Java's own library of Avro, reads all of them in one folder."""
     name, step = topic(2), 200
     settings = {"kafkaColumns": ["partition", "offset", "timestamp"]}
     output = {"format": "avro", "avro": settings, "partitionBy": BY_DAY}
     write(scene, name, 0, step)
-    scene.run_until_current(manifest_of(scene, name, output=output | {"compression": "snappy"}))
+    scene.run_until_current(manifest_of(scene, name, output=output | {"compression": "none"}))
     write(scene, name, step, 2 * step)
-    manifest = manifest_of(scene, name, output=output | {"compression": "zstd"})
+    manifest = manifest_of(scene, name, output=output)
     scene.run_until_current(manifest)
 
     document = verify(manifest, "--deep")
@@ -291,11 +267,13 @@ def test_a_topic_goes_over_from_one_compression_of_avro_to_others(
     assert [one["compared"] for one in document["topics"]] == [4 * step]
     files = downloaded(scene, name, tmp_path / "files")
     contents = [io.BytesIO(file.read_bytes()) for file in files.glob("**/*.avro")]
-    assert {fastavro.reader(one).metadata["avro.codec"] for one in contents} == {"snappy", "zstandard"}
-    assert_rows(spark.read.format("avro").load(str(files)).collect(), 2 * step)
-    refused = spark.read.format("avro").load(str(files / QUARANTINE / "*.avro")).collect()
+    assert {fastavro.reader(one).metadata["avro.codec"] for one in contents} == {"null", "deflate"}
+    assert_rows(
+        [row | {"dt": plain(DAY)} for file in files.glob("dt=*/*") for row in by_fastavro("avro", file)], 2 * step
+    )
+    refused = [row for file in (files / QUARANTINE).iterdir() for row in by_fastavro("avro", file)]
     bad = {(partition, number) for number in range(2 * step) if number % EVERY == 7 for partition in (0, 1)}
-    assert {(one.kafka_partition, one.kafka_offset) for one in refused} == bad
+    assert {(one["kafka_partition"], one["kafka_offset"]) for one in refused} == bad
 
 
 def test_nothing_that_is_hidden_is_in_the_bucket(

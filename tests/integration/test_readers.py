@@ -1,0 +1,261 @@
+"""Files of every format, compression and nested type, read by other projects: all of them must give the same rows.
+
+Files are written here without Kafka and S3, and one Spark reads all of them.
+"""
+
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import pytest
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from logpersister.formats.registry import make_format
+from logpersister.manifest.output import COMPRESSIONS, OutputSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.escaping import QUARANTINE
+from tests.readers.arrow import rows_of
+from tests.readers.others import by_duckdb, by_fastavro, by_pyarrow, by_spark, data_frame
+from tests.readers.typed_rows import LEAVES, ROWS, Column, columns, documents, plain_rows
+from tests.stack import artifacts
+from tests.unit.formats.events import files
+from tests.unit.formats.samples import Record, batch, encode, with_headers
+
+Leaf = Callable[[Any], Any]
+Read = Callable[[str, Path, Sequence[Column]], list[Any]]
+
+REFUSED: Final = "refused"
+"""Of a type: a file with a column of it cannot be read."""
+
+
+def _microseconds(nanoseconds: int) -> int:
+    return nanoseconds // 1000 * 1000
+
+
+def _towards_1970(nanoseconds: int) -> int:
+    return nanoseconds // 1000 * 1000 if nanoseconds > 0 else -(-nanoseconds // 1000 * 1000)
+
+
+def _unscaled(number: Decimal) -> bytes:
+    """Return what a reader that does not know decimals of Avro gives: the bytes in which they are."""
+    sign, digits, _ = number.as_tuple()
+    whole = int("".join(map(str, digits))) * (-1 if sign else 1)
+    return whole.to_bytes((whole + (whole < 0)).bit_length() // 8 + 1, "big", signed=True)
+
+
+_NO_TIME: Final = {"time[ms]": REFUSED, "time[us]": REFUSED}
+OTHERWISE: Final[Mapping[tuple[str, str], Mapping[str, str | Leaf]]] = {
+    ("parquet", "spark"): _NO_TIME | {"timestamp[ns]": REFUSED},
+    ("parquet", "duckdb"): {"timestamp[ns]": _towards_1970},
+    ("avro", "spark"): {"time[ms]": lambda nanoseconds: nanoseconds // 10**6, "time[us]": REFUSED},
+    ("avro", "duckdb"): {leaf: _unscaled for leaf in LEAVES if leaf.startswith("decimal")},
+    ("jsonl", "spark"): _NO_TIME | {"timestamp[ns]": _microseconds},
+    ("jsonl", "duckdb"): {
+        "timestamp[ns]": _microseconds,
+        "binary[base64]": lambda content: b64encode(content).decode(),
+        "json": lambda text: text.replace("1.50", "1.5"),
+        "decimal(18,18)": REFUSED,  # it reads numbers of JSON as doubles
+        "decimal(38,38)": REFUSED,
+    },
+}
+"""By format and reader: the types that a reader does not give as they are, as docs/schemas.md says."""
+
+READERS: Final[Mapping[str, Sequence[str]]] = {
+    "parquet": ("spark", "duckdb", "pyarrow"),
+    "avro": ("spark", "duckdb", "fastavro"),
+    "jsonl": ("spark", "duckdb"),
+}
+WITHOUT: Final = {("avro", "fastavro"): ("zstd", "snappy"), ("avro", "duckdb"): ("zstd",)}
+"""Compressions for which readers have no library, of their own or here."""
+_SMALL: Final = {"rowGroupBytes": "64Ki", "pageBytes": "16Ki"}
+_INDEXED: Final = {"pageIndex": True, "withoutDictionary": ["pair_string"], "bloomFilters": [{"field": "plain_int64"}]}
+SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {"parquet": _SMALL, "avro": {}, "jsonl": {}}
+"""By which files have several row groups, if the format has some."""
+CASES: Final = [
+    *(
+        (file_format, compression, SETTINGS[file_format])
+        for file_format in READERS
+        for compression in COMPRESSIONS[file_format]
+    ),
+    ("parquet", "zstd", _SMALL | _INDEXED),
+]
+
+
+VECTORISED: Final = ("parquet",)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.pyspark.python": sys.executable,
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.jars": str(artifacts.spark_avro_jar()),
+    }
+    context = SparkContext(master="local[1]", appName="tests", conf=SparkConf().setAll(list(settings.items())))
+    context.setLogLevel("OFF")
+    yield SparkSession(context)
+    context.stop()
+
+
+@pytest.fixture
+def readers(spark: SparkSession) -> Mapping[str, Read]:
+    return {"spark": partial(by_spark, spark), "duckdb": by_duckdb, "pyarrow": by_pyarrow, "fastavro": by_fastavro}
+
+
+def output_of(file_format: str, compression: str, settings: Mapping[str, Any]) -> OutputSpec:
+    return OutputSpec.model_validate({"format": file_format, "compression": compression, file_format: settings})
+
+
+def written(folder: Path, output: OutputSpec, chosen: Sequence[Column]) -> Path:
+    """Write the typed rows as a member does."""
+    schema = SchemaSpec.model_validate({"fields": [{"name": one.name, "type": one.type} for one in chosen]})
+    records = batch([Record(number, 5, None, value) for number, value in enumerate(documents(chosen))])
+    (content,) = files(output, [records], schema).values()
+    file = folder / f"rows{make_format(output).extension}"
+    file.write_bytes(content)
+    return file
+
+
+def expected(file_format: str, reader: str, chosen: Sequence[Column]) -> list[Any]:
+    """Return what a reader should give."""
+    otherwise = OTHERWISE.get((file_format, reader), {})
+
+    def leaf(type_: str, value: Any) -> Any:
+        read = otherwise.get(type_)
+        return read(value) if callable(read) else value
+
+    return plain_rows(chosen, leaf)
+
+
+def refusing(file_format: str, leaf: str) -> list[str]:
+    """Return the readers that cannot read a type."""
+    return [one for one in READERS[file_format] if OTHERWISE.get((file_format, one), {}).get(leaf) == REFUSED]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join([*case[:2], *list(case[2])[2:3]]))
+def test_rows_of_every_type(
+    readers: Mapping[str, Read], tmp_path: Path, case: tuple[str, str, Mapping[str, Any]]
+) -> None:
+    file_format, compression, settings = case
+    chosen = columns([leaf for leaf in LEAVES if not refusing(file_format, leaf)])
+    file = written(tmp_path, output_of(file_format, compression, settings), chosen)
+    for name in READERS[file_format]:
+        if compression in WITHOUT.get((file_format, name), ()):
+            continue
+        found, rows = readers[name](file_format, file, chosen), expected(file_format, name, chosen)
+        assert len(found) == ROWS
+        for one in chosen:
+            assert [row[one.name] for row in found] == [row[one.name] for row in rows], (name, one)
+
+
+@pytest.mark.parametrize("file_format", VECTORISED)
+def test_rows_by_vectors(spark: SparkSession, tmp_path: Path, file_format: str) -> None:
+    """Spark has another reader for few columns, which takes whole vectors of them."""
+    leaves = [leaf for leaf in LEAVES if "spark" not in refusing(file_format, leaf)]
+    chosen = columns(leaves)
+    output = output_of(file_format, COMPRESSIONS[file_format][0], SETTINGS[file_format])
+    frame = data_frame(spark, file_format, written(tmp_path, output, chosen))
+    for place in range(0, len(leaves), 3):
+        few = [one for one in chosen if one.leaf in leaves[place : place + 3]]
+        found = frame.select([one.name for one in few])
+        assert "Batched: true" in found._jdf.queryExecution().toString()
+        assert rows_of(found.toArrow()) == expected(file_format, "spark", few)
+
+
+@pytest.mark.parametrize(
+    ("file_format", "leaf"),
+    [(file_format, leaf) for file_format in READERS for leaf in LEAVES if refusing(file_format, leaf)],
+)
+def test_types_that_not_all_can_read(readers: Mapping[str, Read], tmp_path: Path, file_format: str, leaf: str) -> None:
+    chosen = [one for one in columns([leaf]) if one.shape == "plain"]
+    file = written(tmp_path, output_of(file_format, COMPRESSIONS[file_format][0], {}), chosen)
+    for name in READERS[file_format]:
+        if name not in refusing(file_format, leaf):
+            assert readers[name](file_format, file, chosen) == expected(file_format, name, chosen)
+            continue
+        with pytest.raises((duckdb.Error, PySparkException), match=r"TIME|NANOS|decimal"):
+            readers[name](file_format, file, chosen)
+
+
+def test_spark_reads_other_columns_beside_those_that_it_cannot(spark: SparkSession, tmp_path: Path) -> None:
+    chosen = [one for one in columns(["time[us]", "int64"]) if one.shape == "plain"]
+    file = written(tmp_path, output_of("parquet", "zstd", {}), chosen)
+    rows = spark.read.schema("plain_int64 bigint").parquet(str(file)).collect()
+    assert [row.asDict() for row in rows] == expected("parquet", "spark", chosen[1:])
+
+
+MILLISECONDS: Final = 1_795_237_200_123
+RECORDS: Final = [
+    Record(100, MILLISECONDS, b"k", b"value"),
+    Record(101, -1, None, bytes(range(256))),
+    Record(105, 0, b"", b""),
+    Record(106, -1000, bytes(range(256)), None),
+    Record(2**40, 2**41, b"k", "\u00e4\n".encode()),
+]
+"""With any bytes, and without: key, time, value."""
+HEADERS: Final[Sequence[Sequence[tuple[bytes, bytes | None]]]] = [[(b"trace", b"1"), (b"\xff", None)], [], [(b"", b"")]]
+KAFKA: Final = ["topic", "partition", "offset", "timestamp", "key", "headers"]
+
+
+def _record(number: int) -> dict[str, Any]:
+    """Return a record as readers must give it."""
+    one = RECORDS[number]
+    headers = HEADERS[number] if number < len(HEADERS) else []
+    return {
+        "value": one.value,
+        "kafka_topic": "clicks",
+        "kafka_partition": 3,
+        "kafka_offset": one.offset,
+        "kafka_timestamp": None if one.timestamp == -1 else one.timestamp * 10**6,
+        "kafka_key": one.key,
+        "kafka_headers": [{"key": key, "value": value} for key, value in headers],
+    }
+
+
+@pytest.mark.parametrize("file_format", [one for one in READERS if one != "jsonl"])
+def test_all_of_a_record(readers: Mapping[str, Read], tmp_path: Path, file_format: str) -> None:
+    """Values as they are, and everything else that Kafka has; lines of JSON have text in place of bytes."""
+    settings = {"kafkaColumns": KAFKA, "tombstones": "null"}
+    made = make_format(output_of(file_format, COMPRESSIONS[file_format][0], settings))
+    file = tmp_path / f"records{made.extension}"
+    file.write_bytes(encode(made, [with_headers(batch(RECORDS), HEADERS)]))
+    for name in READERS[file_format]:
+        assert readers[name](file_format, file, ()) == [_record(number) for number in range(len(RECORDS))], name
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS["text"])
+def test_text(spark: SparkSession, tmp_path: Path, compression: str) -> None:
+    lines = [f"line {number} \u00e4\u20ac".encode() for number in range(5000)]
+    made = make_format(OutputSpec.model_validate({"format": "text", "compression": compression}))
+    file = tmp_path / f"lines{made.extension}"
+    file.write_bytes(encode(made, [batch([Record(at, 5, None, line) for at, line in enumerate(lines)])]))
+    assert [row.value.encode() for row in spark.read.text(str(file)).collect()] == lines
+    columns = "columns = {'line': 'varchar'}, delim = '\x01', quote = '', escape = '', header = false"
+    found = duckdb.sql(f"from read_csv('{file}', {columns})").fetchall()
+    assert [line.encode() for (line,) in found] == lines
+
+
+@pytest.mark.parametrize("folder", ["", "dt=2026-11-21"], ids=["no-folders", "by-day"])
+def test_spark_passes_over_quarantine(spark: SparkSession, tmp_path: Path, folder: str) -> None:
+    """When it reads a topic; and it reads quarantine when that is named, as docs/parsers.md says."""
+    topic = tmp_path / "clicks"
+    for path, text in ((folder, "good\n"), (QUARANTINE, "bad\n")):
+        (topic / path).mkdir(parents=True, exist_ok=True)
+        (topic / path / "1_0_00000000000000000000.txt").write_text(text)
+
+    def values(path: Path) -> list[str]:
+        return [row.value for row in spark.read.text(str(path)).collect()]
+
+    assert (values(topic), values(topic / QUARANTINE)) == (["good"], ["bad"])
+    lines = spark.sparkContext.textFile  # Hadoop's input formats
+    assert lines(f"{topic}/*" if folder else f"{topic}/*.txt").collect() == ["good"]
+    assert lines(f"{topic}/{QUARANTINE}/*").collect() == ["bad"]
