@@ -8,7 +8,16 @@ from typing import Final
 from logpersister.finish.folders import existing_folders, has_folders
 from logpersister.finish.positions import Kafka, Positions, first_since, positions_of
 from logpersister.finish.publishing import Published, Publisher
-from logpersister.finish.watermark import Progress, QuietWatch, StoredWatch, last_passed, waits_for
+from logpersister.finish.watermark import (
+    EventWatch,
+    Progress,
+    QuietWatch,
+    StoredWatch,
+    last_passed,
+    waits_for,
+    waits_for_clock,
+    waits_for_event,
+)
 from logpersister.manifest.finish import FinishSpec
 from logpersister.ranges import TopicPartition
 from logpersister.records.time_folders import TimeFolder, TimeFolders
@@ -84,6 +93,7 @@ class TopicFolders:
         self._publisher = Publisher(store, group, spec)
         self._quiet = QuietWatch()
         self._stored = StoredWatch()
+        self._events = EventWatch()
         self._later: dict[str, int] = {}
         """Notes of arrivals that need no reading until a folder is finished that ends then; the name says which it is.
         There are many where one partition holds back the folders of all others for days."""
@@ -153,6 +163,8 @@ class TopicFolders:
         """Return how far each partition is, and how long it has been quiet by now."""
         quiet = self._quiet.observe(positions.ends, self._clock())
         stored_at = self._stored.observe(positions.ends, positions.offsets(), positions.asked_at)
+        newest = positions.newest(self.layout.field_digest)
+        without_newer = self._events.observe(newest, stored_at, positions.asked_at)
         if self._assume_idle:
             quiet = dict.fromkeys(quiet, float("inf"))
         return {
@@ -162,19 +174,27 @@ class TopicFolders:
                 end,
                 quiet[partition],
                 stored_at.get(partition),
+                newest[partition],
+                without_newer[partition],
             )
             for partition, end in positions.ends.items()
         }
 
     def waits(self, positions: Positions, end: int) -> Mapping[int, str]:
         """Return why partitions have not passed the end of a folder, by partition. Raises NotKnownError."""
-        instant, now = end + self.lateness_ms, int(self._now() * 1000)
-        first = first_since(self._kafka, self.topic, positions.ends, instant)
+        instant, progress = end + self.lateness_ms, self.progress(positions)
         idle_after = self.spec.idle_after.total_seconds()
-        reasons = {
-            partition: waits_for(progress, first[partition], instant, now, idle_after)
-            for partition, progress in self.progress(positions).items()
-        }
+        if self.spec.trigger == "process-time":
+            reasons = {partition: waits_for_clock(one, instant) for partition, one in progress.items()}
+        elif self.spec.watches_field(self.layout.field):
+            reasons = {partition: waits_for_event(one, instant, idle_after) for partition, one in progress.items()}
+        else:
+            now = int(self._now() * 1000)
+            first = first_since(self._kafka, self.topic, positions.ends, instant)
+            reasons = {
+                partition: waits_for(one, first[partition], instant, now, idle_after)
+                for partition, one in progress.items()
+            }
         return {partition: reason for partition, reason in reasons.items() if reason is not None}
 
     def _has_passed(self, positions: Positions, end: int, reasons: dict[int, str]) -> bool:

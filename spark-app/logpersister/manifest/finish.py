@@ -11,6 +11,7 @@ from logpersister.manifest.partition_rule import DateRule, PartitionRule
 from logpersister.manifest.rule import rule
 
 Policy = Literal["successFile", "manifest", "done"]
+Trigger = Literal["partition-time", "record-time", "process-time"]
 HiddenName = Annotated[
     str,
     Text(
@@ -36,6 +37,11 @@ class FinishSpec(Model):
     manifest_name: HiddenName = "_manifest.json"
     """Name of the document of `manifest`."""
 
+    trigger: Trigger = "partition-time"
+    """Which time says how far a partition is. `partition-time`: that of its folders, so the field where `partitionBy`
+    names one. `record-time`: always Kafka's record time. `process-time`: the clock; a folder is finished when all is
+    stored that Kafka had `allowedLateness` after its end."""
+
     allowed_lateness: Annotated[timedelta, Duration("0s", "30d")] = timedelta(minutes=5)
     """How long after its end a folder still waits for records: by the times of records, and by the clock. Longer: fewer
     late records. Shorter: folders are finished earlier."""
@@ -48,6 +54,10 @@ class FinishSpec(Model):
     """Whether the rest of a folder is stored as soon as its end and `allowedLateness` have passed, whatever
     `upload.maxAge` is. `true`: folders are finished on time; each partition adds at most one object to a folder.
     `false`: folders may wait for `maxAge`."""
+
+    def watches_field(self, field: Sequence[str]) -> bool:
+        """Whether the times of a field say how far partitions are; an empty one is the record's time."""
+        return self.trigger == "partition-time" and bool(field)
 
     @rule(
         "!has(self.successFileName) && !has(self.manifestName) || $successFileName != $manifestName",

@@ -63,6 +63,7 @@ BY_NAME: dict[str, Any] = {
             "policy": ["manifest", "successFile", "done"],
             "successFileName": "_DONE",
             "manifestName": ".objects.json",
+            "trigger": "record-time",
             "allowedLateness": "10m",
             "idleAfter": "30m",
             "storeAtEnd": True,
