@@ -26,6 +26,8 @@ from logpersister.storage.store import ObjectStore
 
 MOST_FOLDERS: Final = 100
 """That one look finishes; more are left to the next one, which follows at once."""
+MOST_SECONDS: Final = 60.0
+"""The same: a look that takes longer leaves the rest to the next one, so that who watches sees that it goes on."""
 MOST_REASONS: Final = 3
 
 
@@ -135,7 +137,7 @@ class TopicFolders:
         done, over = self.finished_to(), self.over_to()
         if not arrivals and not has_folders(self.store, self.topic, self.layout, after=done, until=over):
             return Look(settled_to=over)
-        look, positions = Look(), self.positions()
+        look, positions, until = Look(), self.positions(), self._clock() + MOST_SECONDS
         # Listed after that: what was stored by then has its folder, and is not late.
         most = MOST_FOLDERS + 1
         folders = existing_folders(self.store, self.topic, self.layout, after=done, until=over, most=most)
@@ -145,18 +147,21 @@ class TopicFolders:
         due = [folder for folder in folders if passed is not None and folder.end <= passed]
         due, look.more = _first(due, MOST_FOLDERS)
         for folder in due:
+            if look.finished and folder.end > look.finished[-1].folder.end and self._clock() > until:
+                look.more = True
+                break
             look.finished.append(self._publish(folder, positions, late=False))
-        if due:
-            done = due[-1].end
+        if look.finished:
+            done = look.finished[-1].folder.end
             self.finish_to(done)
-        left = folders[len(due) :]
+        left = folders[len(look.finished) :]
         if not left and len(folders) <= MOST_FOLDERS:
             look.settled_to = over
         elif not left:
             look.more = True  # perhaps not all were listed
         elif not look.more:
             look.waiting, look.reason = left[0], reasons.get(left[0].end, "")
-        self._take_in(arrivals, positions, done, look)
+        self._take_in(arrivals, positions, done, look, until)
         return look
 
     def progress(self, positions: Positions) -> dict[int, Progress]:
@@ -206,7 +211,7 @@ class TopicFolders:
     def _publish(self, folder: TimeFolder, positions: Positions, *, late: bool) -> Finished:
         return Finished(folder, self.publish(folder, positions, late=late))
 
-    def _take_in(self, keys: Sequence[str], positions: Positions, done: int | None, look: Look) -> None:
+    def _take_in(self, keys: Sequence[str], positions: Positions, done: int | None, look: Look, until: float) -> None:
         """Publish folders anew into which something has come since they were finished, and delete the notes of that.
 
         A note is left where its range is not committed yet, and where one of its folders is not finished: whoever
@@ -223,9 +228,14 @@ class TopicFolders:
                 self._later[key] = last
             elif _is_committed(arrival, positions):
                 ready[key] = folders
-        for folder in sorted({folder for folders in ready.values() for folder in folders}):
-            look.late.append(self._publish(folder, positions, late=True))
-        for key in ready:
+        published = set[TimeFolder]()
+        for key, folders in ready.items():  # one as a whole: what is begun again would never end
+            if published and self._clock() > until:
+                look.more = True
+                break
+            for folder in sorted(set(folders) - published):
+                look.late.append(self._publish(folder, positions, late=True))
+            published.update(folders)
             self.store.delete(key)
 
 

@@ -18,6 +18,7 @@ from logpersister.finish.watermark import at
 from logpersister.manifest.finish import FinishSpec
 from logpersister.records.time_folders import TimeFolder
 from logpersister.storage import names
+from logpersister.storage.asking import ask_each
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.finished import (
     Arrival,
@@ -101,8 +102,9 @@ class Publisher:
 
     def _put_markers(self, topic: str, folder: TimeFolder, positions: Positions) -> None:
         if "done" in self.spec.policy:
-            for partition in sorted(positions.ends):
-                self.store.put_marker(self._key(topic, folder, f".{partition}.done"))
+            keys = (self._key(topic, folder, f".{partition}.done") for partition in sorted(positions.ends))
+            for _ in ask_each(self.store.put_marker, keys):
+                pass
         if "successFile" in self.spec.policy:
             self.store.put_marker(self._key(topic, folder, self.spec.success_file_name))
 
