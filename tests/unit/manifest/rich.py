@@ -60,7 +60,9 @@ BY_NAME: dict[str, Any] = {
             "overrides": [{"topicPattern": "^c", "maxBytes": 1048576, "maxAge": "1h30m"}],
         },
         "finish": {
-            "policy": ["manifest", "successFile", "done"],
+            "policy": ["manifest", "successFile", "done", "webhook", "kafka"],
+            "webhook": {"url": "https://hooks.example.com/folders", "secretName": "hook", "timeout": "20s"},
+            "kafka": {"topic": "folders"},
             "successFileName": "_DONE",
             "manifestName": ".objects.json",
             "trigger": "record-time",
