@@ -1,4 +1,4 @@
-"""The words that every layer shares: topic partition, offset, range.
+"""The words that every layer shares: topic partition, offset, range, and the newest event of some records.
 
 Pure: imports nothing of the project, nothing that does I/O.
 """
@@ -48,6 +48,22 @@ class Range:
     def offsets(self) -> int:
         """How many offsets the range spans; an upper bound of its records (offsets have gaps)."""
         return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class NewestEvent:
+    """The newest time that a field of some records has. Nothing that is written depends on it."""
+
+    field: str
+    """Which field, as a digest."""
+    time: int
+    """Milliseconds since the epoch."""
+
+    def followed_by(self, later: "NewestEvent | None") -> "NewestEvent":
+        """Return that of these records and of those behind them; of another field, only theirs count."""
+        if later is None:
+            return self
+        return later if later.field != self.field or later.time > self.time else self
 
 
 def topic_id_text(topic_id: UUID | None) -> str | None:

@@ -14,7 +14,11 @@ from kafka.structs import OffsetAndMetadata
 
 from logpersister.cli import main
 from logpersister.cli.brokers import patiently
+from logpersister.cli.check import before_start
 from logpersister.cli.exits import Exit
+from logpersister.finish.telling import Message, NotTakenError
+from logpersister.finish.topic_records import TopicRecords
+from logpersister.kafka_client import client_config, producer
 from logpersister.manifest import load
 from logpersister.manifest.secrets import Secrets
 from logpersister.plan.intents import Intent, promised, stored
@@ -24,6 +28,7 @@ from logpersister.storage.store import open_store
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.fault_proxy import Answer, FaultProxy, Stall
 from tests.stack.topics import Record, admin, delete_records, produce, transaction
+from tests.stack.webhooks import receiving
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -39,7 +44,9 @@ def manifest(
 ) -> Manifest:
     """``manifest(topics=[...])`` writes a manifest on the session's servers; its group is `unique`."""
 
-    def write(*, storage: Mapping[str, Any] | None = None, **settings: Any) -> Path:
+    def write(
+        *, storage: Mapping[str, Any] | None = None, spec: Mapping[str, Any] | None = None, **settings: Any
+    ) -> Path:
         document = {
             "apiVersion": "logpersister.dev/v1alpha1",
             "kind": "LogPersister",
@@ -53,6 +60,7 @@ def manifest(
                     "secretName": s3_secret,
                     **(storage or {}),
                 },
+                **(spec or {}),
             },
         }
         file = tmp_path / "clicks.yaml"
@@ -333,6 +341,44 @@ class TestCheck:
         file = manifest(topics=[topic()], storage={"secretName": None})
         found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
         assert "where the AWS SDK of this process finds it" in found["findings"][-1]["message"]
+
+    def test_those_who_are_told_of_folders_are_looked_at(
+        self,
+        topic: CreateTopic,
+        manifest: Manifest,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Each for itself; what is wrong with them is no reason for a member not to start."""
+        monkeypatch.setattr(producer, "BOOTSTRAP_SECONDS", 2.0)
+        name = topic()
+        with receiving() as webhook:
+            finish: dict[str, Any] = {
+                "policy": ["webhook", "kafka"],
+                "webhook": {"url": webhook.url},
+                "kafka": {"topic": topic(2)},
+            }
+            by_day = {"output": {"partitionBy": [{"date": {"granularity": "day"}}]}}
+            found = run_json(capsys, "check", "-f", str(manifest(topics=[name], spec=by_day | {"finish": finish})))
+            assert [(one["subject"], one["verdict"]) for one in found["findings"]][-2:] == [
+                ("webhook", "ok"),
+                ("told", "ok"),
+            ]
+            assert webhook.posted == []
+        finish["kafka"]["topic"] = "no-such-topic"
+        file = manifest(topics=[name], spec=by_day | {"finish": finish})
+        found = run_json(capsys, "check", "-f", str(file), code=Exit.UNREACHABLE)
+        told = {one["subject"]: one["message"] for one in found["findings"] if one["verdict"] == "failed"}
+        assert "it cannot be reached (Connection refused)" in told["webhook"]
+        assert "no-such-topic: the topic does not exist; create it" in told["told"]
+        resource = load(file)
+        before_start(resource, Secrets(), 15.0)
+        config = client_config(resource.spec.kafka, Secrets())
+        with (
+            pytest.raises(NotTakenError, match="it must exist"),
+            TopicRecords(config, "no-such-topic").session() as send,
+        ):
+            send(Message("id", "a/b", 1, b"{}"))
 
     def test_nothing_is_left_in_the_bucket(
         self, topic: CreateTopic, manifest: Manifest, s3: "S3Client", bucket: str, capsys: pytest.CaptureFixture[str]

@@ -1,7 +1,7 @@
 """Finished folders: never early, each once, what comes late is told; also across partitions that come, and SIGKILL."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,8 @@ from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.stack import MinioServer
-from tests.stack.topics import add_partitions
+from tests.stack.topics import add_partitions, read_all
+from tests.stack.webhooks import Receiver, receiving
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.timeout(900)
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
 MIDNIGHT_MS = int(datetime(2026, 3, 28, tzinfo=UTC).timestamp() * 1000)
+FILES = ["successFile", "manifest", "done"]
 BY_HOUR = [{"date": {"granularity": level}} for level in ("day", "hour")]
 
 
@@ -41,15 +43,10 @@ class Finishing:
         self._s3 = s3
         self.bucket = bucket
 
-    def manifest(self, idle_after: str = "1h") -> Path:
+    def manifest(self, idle_after: str = "1h", **finish: Any) -> Path:
+        settings = {"policy": FILES, "allowedLateness": "10m", "idleAfter": idle_after}
         return self.scene.manifest(
-            kafka={"topics": [self.topic]},
-            output={"partitionBy": BY_HOUR},
-            finish={
-                "policy": ["successFile", "manifest", "done"],
-                "allowedLateness": "10m",
-                "idleAfter": idle_after,
-            },
+            kafka={"topics": [self.topic]}, output={"partitionBy": BY_HOUR}, finish=settings | finish
         )
 
     def write(self, partition: int, hours: float, count: int = 1) -> None:
@@ -89,6 +86,12 @@ class Finishing:
 @pytest.fixture
 def finishing(scene: Scene, s3: "S3Client", bucket: str, topic: CreateTopic) -> Finishing:
     return Finishing(scene, s3, bucket, topic(2))
+
+
+@pytest.fixture
+def webhook() -> Iterator[Receiver]:
+    with receiving() as found:
+        yield found
 
 
 def wait_for(member: MemberProcess, reason: str, folder: str) -> None:
@@ -136,9 +139,16 @@ def test_folders_are_finished_when_all_partitions_have_passed(
     minio: MinioServer,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    topic: CreateTopic,
+    webhook: Receiver,
 ) -> None:
+    """Others are told, too: a server that is away at first, and a topic."""
     every = {"_SUCCESS", "_manifest.json", ".0.done", ".1.done"}
-    manifest = finishing.manifest()
+    webhook.answers = [(503, "not now"), (204, "")]
+    told = topic(1)
+    manifest = finishing.manifest(
+        policy=[*FILES, "webhook", "kafka"], webhook={"url": webhook.url}, kafka={"topic": told}
+    )
     member = scene.member(manifest)
 
     finishing.write(0, 0.5, count=10)
@@ -175,7 +185,8 @@ def test_folders_are_finished_when_all_partitions_have_passed(
     assert [finishing.content(hour(it))["number"] for it in range(3)] == [2, 1, 1]
     assert finishing.content(hour(1))["records"] == 9
     assert [one["folder"] for one in after.events("folder.finished")] == [hour(1), hour(2)]
-    assert after.events("duty.failed") == member.events("duty.failed") == []
+    assert [one["duty"] for one in member.events("duty.failed")] == ["webhook"], "it was away"
+    assert after.events("duty.failed") == []
     finished = {hour(0), hour(1), hour(2)}
     after.wait("notes are deleted", lambda: not any(finished.issuperset(one) for one in finishing.arrivals()))
     assert_read_by_the_example(finishing, tmp_path, minio, monkeypatch, capsys)
@@ -183,6 +194,28 @@ def test_folders_are_finished_when_all_partitions_have_passed(
     assert (document["ok"], kinds(document)) == (True, {})
     assert after.metrics()[f'logpersister_finished_folders_total{{topic="{finishing.topic}"}}'] == 2
     scene.assert_stored(finishing.topic)
+    assert_told(after, finishing, webhook, told)
+
+
+def assert_told(member: MemberProcess, finishing: Finishing, webhook: Receiver, told: str) -> None:
+    """Each number that stands in a folder was told at least once, as it stands there, by both ways."""
+    expected = {hour(it): finishing.content(hour(it)) for it in range(3)}
+
+    def are_told(documents: Iterable[Mapping[str, Any]]) -> bool:
+        last = {one["folder"]: {key: one.get(key) for key in expected[one["folder"]]} for one in documents}
+        return last == expected
+
+    bootstrap = finishing.scene.kafka.bootstrap
+    member.wait("the server knows all", lambda: are_told([json.loads(one.body) for one in webhook.posted]))
+    member.wait(
+        "the topic knows all", lambda: are_told([json.loads(one.value or b"") for one in read_all(bootstrap, told)[0]])
+    )
+    assert {one.key for one in read_all(bootstrap, told)[0]} == {f"{finishing.topic}/{it}".encode() for it in expected}
+    ids = [one.headers["idempotency-key"] for one in webhook.posted]
+    place = f"{finishing.scene.group.name}/{finishing.bucket}/raw/{finishing.topic}"
+    assert ids[0] == f'"{place}/{hour(0)}/1"', "which the server did not take; by then there may be number 2"
+    assert set(ids) <= {f'"{place}/{hour(it)}/{number}"' for it, number in ((0, 1), (0, 2), (1, 1), (2, 1))}
+    assert {one["policy"]: one["refused"] for one in member.status()["finish"]["telling"]} == {"webhook": 0, "kafka": 0}
 
 
 def test_idle_partitions_do_not_hold_folders_back(finishing: Finishing, scene: Scene) -> None:

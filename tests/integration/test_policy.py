@@ -11,6 +11,8 @@ import pytest
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
+from logpersister.finish.telling import Message, NotTakenError
+from logpersister.finish.topic_records import TopicRecords
 from logpersister.group.offsets import LogReader
 from logpersister.kafka_client import client_config
 from logpersister.manifest import load
@@ -20,7 +22,7 @@ from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
 from tests.stack import KafkaBroker, MinioServer
 from tests.stack.fault_proxy import FaultProxy
-from tests.stack.topics import create_topic
+from tests.stack.topics import create_topic, read_all
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -60,7 +62,9 @@ def test_a_member_runs_under_the_printed_rights(
     """One member is killed in the middle of an upload, so that its successor has to find and abort that."""
     with Scene(tmp_path, guarded, s3, bucket=bucket, endpoint=s3_proxy.endpoint, group=unique) as scene:
         name = f"{unique}.clicks"
+        told = f"{unique}-told"
         create_topic(guarded.bootstrap, name)
+        create_topic(guarded.bootstrap, told)
         login = {"protocol": "SASL_PLAINTEXT", "mechanism": "SCRAM-SHA-512", "secretName": "login"}
         manifest = scene.manifest(
             kafka={
@@ -69,7 +73,8 @@ def test_a_member_runs_under_the_printed_rights(
                 "security": login,
             },
             storage={"secretName": "restricted", "partSize": "5Mi"},
-            output={"compression": "none"},
+            output={"compression": "none", "partitionBy": [{"date": {"granularity": "day"}}]},
+            finish={"policy": ["kafka"], "kafka": {"topic": told}},
             rollout={"shadow": {"groupId": f"{unique}-shadow", "prefix": "shadows"}},
         )
         password = secrets_dir / "login" / "password"
@@ -84,13 +89,22 @@ def test_a_member_runs_under_the_printed_rights(
         assert main(["check", "-f", str(manifest), "--print-policy", "--json"]) == Exit.OK
         printed = json.loads(capsys.readouterr().out)
         _write_keys(secrets_dir, minio, printed["iamPolicy"]["Statement"])
+        config = client_config(load(manifest).spec.kafka, Secrets())
+        message = Message("id", "clicks/dt=2026-03-28", 1, b"{}")
+        with (
+            pytest.raises(NotTakenError, match="who logs in may write to it"),
+            TopicRecords(config, told).session() as send,
+        ):
+            send(message)
         for tool, option, _, *arguments in printed["kafkaAcls"]:
             assert (tool, option) == ("kafka-acls", "--bootstrap-server")
             guarded.run_tool("org.apache.kafka.tools.AclCommand", option, guarded.bootstrap, *arguments)
 
-        kafka = load(manifest).spec.kafka
-        with closing(LogReader(client_config(kafka, Secrets()), read_committed=True)) as reader:
+        with closing(LogReader(config, read_committed=True)) as reader:
             assert reader.compacted(name) is False, "a shadow has to know"
+        with TopicRecords(config, told).session() as send:
+            send(message)
+        assert [one.value for one in read_all(guarded.bootstrap, told)[0]] == [b"{}"]
 
         scene.workload.write(name, 800, size=10_000)
         fault = stalled_puts("partNumber=2")

@@ -5,13 +5,13 @@ from concurrent.futures import Future
 
 from logpersister.manifest.revision import output_schema_of
 from logpersister.pipeline.work import ObjectWritten, RangeOutcome, RangeWork, RevisionWork, TaskSpec, WorkError
-from logpersister.ranges import Offset
+from logpersister.ranges import NewestEvent, Offset
 from logpersister.storage.errors import StorageError
 from tests.model.bucket import Bucket
 from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions
 from tests.model.kafka import Kafka
-from tests.model.ledger import Identity, ObjectKey, StoredObject
+from tests.model.ledger import Identity, ObjectKey, StoredObject, event_time
 from tests.model.registry import Registry
 from tests.model.rules import Rules
 
@@ -106,7 +106,7 @@ class Job:
                 return
             written.append(ObjectWritten(str(key), self._bytes_per_record * len(part), len(part)))
             self.history.append(path)
-        self._end(item, tuple(written), None)
+        self._end(item, tuple(written), None, _newest(records))
 
     def _read(self, item: RangeWork) -> Records | WorkError:
         partition = item.range.partition
@@ -121,10 +121,21 @@ class Job:
         offsets = (offset for offset in log.offsets if item.read_from <= offset < item.range.end)
         return frozenset((identity.topic_id, offset) for offset in offsets)
 
-    def _end(self, item: RangeWork, written: tuple[ObjectWritten, ...], error: WorkError | None) -> None:
-        self._outcomes.append(RangeOutcome(item.range, written, error=error))
+    def _end(
+        self,
+        item: RangeWork,
+        written: tuple[ObjectWritten, ...],
+        error: WorkError | None,
+        newest: NewestEvent | None = None,
+    ) -> None:
+        self._outcomes.append(RangeOutcome(item.range, written, error=error, newest=newest))
         self.history.append(error)
         self._chronicle.tell(self.name, "{} {}", item.range, f"failed: {error.message}" if error else "is stored")
+
+
+def _newest(records: Records) -> NewestEvent | None:
+    times = [event_time(offset) for _, offset in records]
+    return NewestEvent("0" * 8, max(times)) if times else None
 
 
 def _by_path(of: RevisionWork, records: Records) -> list[tuple[str, Records]]:

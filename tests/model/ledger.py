@@ -9,6 +9,8 @@
    committed, nor of a range that is stored as a whole. So it excuses nothing that was stored.
 6. A record is in two generations only when somebody has asked for a replay.
 7. The rows of a range are made by one schema, whoever makes them, and it is as new as that of each record.
+8. The newest event that a committed offset names is one before the offset, and none that is older than what was named
+   before; it may be missing only where somebody else has set the offset.
 
 Records are told apart by topic id, partition and offset: a topic that is made again has other records.
 """
@@ -75,6 +77,13 @@ class Account:
     floor: int = 0
     """The generation that has to hold what is committed from now on: a replay is one of a higher generation."""
     forgotten: bool = False
+    newest: int | None = None
+    """Event that the last commit named."""
+
+
+def event_time(offset: Offset) -> int:
+    """Return the time of a record, by a field of its value: in no order."""
+    return offset * 7 % 11
 
 
 class Ledger:
@@ -163,6 +172,16 @@ class Ledger:
         since = self._known_since(identity, before) if account.forgotten else before
         self._check_stored(identity, since, offset, account.floor)
         account.committed, account.forgotten, account.generation = offset, False, parsed.generation
+        self._check_newest(identity, offset, None if parsed.seen is None else parsed.seen.time)
+
+    def _check_newest(self, identity: Identity, offset: Offset, newest: int | None) -> None:
+        times = [event_time(it) for it in self._logs[identity].offsets if it < offset]
+        if newest is not None and newest > max(times, default=-1):
+            self._chronicle.violated(f"{identity.partition} has events up to {newest}, none of it before {offset} (8)")
+        account = self._accounts[identity]
+        if account.newest is not None and (newest is None or newest < account.newest):
+            self._chronicle.violated(f"{identity.partition} had events up to {account.newest}, and now {newest} (8)")
+        account.newest = newest
 
     def _known_since(self, identity: Identity, committed: Offset) -> Offset:
         """Return from where on a group that Kafka has forgotten has to store: as far as anything tells it.
@@ -230,7 +249,7 @@ class Ledger:
     def fell_back(self, identity: Identity, offset: Offset, *, of_a_user: bool) -> None:
         """Kafka shows an older commit: what is stored behind it may be stored again by a higher generation."""
         account = self._accounts[identity]
-        account.committed = offset
+        account.committed, account.newest = offset, None
         self._reset.pop(identity, None)
         if of_a_user:
             self._reset[identity] = offset
@@ -241,18 +260,19 @@ class Ledger:
         if any(at >= offset for _, _, at in stored):
             self._replayed.add(identity)
         self._reset[identity] = offset
+        self._accounts[identity].newest = None
         self._set_forward[identity] = max(offset, self._set_forward.get(identity, 0))
 
     def deleted(self, identity: Identity) -> None:
         """A topic was deleted, and its commits may be gone with it."""
-        self._accounts[identity].forgotten = True
+        self._accounts[identity].forgotten, self._accounts[identity].newest = True, None
 
     def forgotten(self, partition: TopicPartition) -> None:
         """Kafka has forgotten a commit. What it loses before somebody comes again, nobody can know of."""
         for identity in self._logs:
             if identity.partition == partition:
                 self._reset.pop(identity, None)
-                self._accounts[identity].forgotten = True
+                self._accounts[identity].forgotten, self._accounts[identity].newest = True, None
 
     def opinion(self) -> tuple[object, ...]:
         """Return what its judgement of all that comes depends on, besides Kafka and the bucket."""

@@ -25,7 +25,7 @@ from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset, Intent, OffsetMetadata, stored
 from logpersister.plan.partitions import Commit, PartitionStates
 from logpersister.plan.protocol import Idle, Pending, Protocol, State, Unresolved
-from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.ranges import NewestEvent, Offset, Range, TopicPartition
 from tests.model.rules import Rules
 
 Patches = Callable[[], list[Any]]
@@ -240,6 +240,15 @@ def _record_as_lost_what_is_stored() -> list[Any]:
     return [patch.object(Cycle, "_find_stored", lambda _self, _intent: None)]
 
 
+def _tell_events_that_are_not_committed() -> list[Any]:
+    original = Pending.seen
+
+    def seen(self: Pending, _offset: Offset) -> NewestEvent | None:
+        return original(self, self.intent.end)
+
+    return [patch.object(Pending, "seen", seen)]
+
+
 # positions that we did not leave
 
 
@@ -403,6 +412,11 @@ MUTANTS = [
         scene="two revisions",
     ),
     Mutant("commits past ranges that are not stored", patches=_commit_past_holes),
+    Mutant(
+        "events of ranges that are not committed are told",
+        patches=_tell_events_that_are_not_committed,
+        scene="two revisions",
+    ),
     Mutant("intents that fail are planned anew", patches=_forget_intents_that_fail, scene="two revisions"),
     Mutant(
         "no look at topic ids",

@@ -146,5 +146,6 @@ def secret_names(spec: Spec) -> list[str]:
         spec.storage.secret_name,
         spec.storage.ca_secret_name,
         None if spec.table is None else spec.table.catalog.secret_name,
+        None if spec.finish is None or spec.finish.webhook is None else spec.finish.webhook.secret_name,
     }
     return sorted(name for name in named if name is not None)

@@ -4,7 +4,8 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
@@ -13,10 +14,14 @@ import structlog
 
 from logpersister import __version__
 from logpersister.cli import brokers, bucket, context, policy, registry
-from logpersister.cli.exits import CommandError, Exit
+from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.cli.group import NEW, describe_group
 from logpersister.cli.tables import printable
-from logpersister.manifest import LogPersister
+from logpersister.finish.telling import NotTakenError
+from logpersister.finish.webhook import Webhook
+from logpersister.group.answers import TopicDescription
+from logpersister.group.offsets import LogReader
+from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.hiding_key import check_keys
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
@@ -58,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         return Exit.OK
     failures: list[CommandError] = []
     findings: list[Finding] = []
-    for finding in findings_of(resource, secrets, arguments.timeout, failures.append):
+    for finding in findings_of(resource, secrets, arguments.timeout, failures.append, told=True):
         findings.append(finding)
         if not arguments.json:
             print(finding, flush=True)
@@ -103,16 +108,25 @@ def before_start(
 
 
 def findings_of(
-    resource: LogPersister, secrets: Secrets, seconds: float, fail: Callable[[CommandError], object]
+    resource: LogPersister,
+    secrets: Secrets,
+    seconds: float,
+    fail: Callable[[CommandError], object],
+    *,
+    told: bool = False,
 ) -> Iterator[Finding]:
-    """Yield the findings as they come; `fail` is told the error of each that is a failure."""
+    """Yield the findings as they come; `fail` is told the error of each that is a failure.
+
+    `told`: look at those, too, who are told of finished folders. No member waits for them with its start.
+    """
     revision = revision_of(resource, __version__, rules_of(resource)).hash
     generation = resource.spec.generation
     yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
     yield from _messages(resource.spec)
     for name in check_keys((one.row_schema for one in resource.spec.variants()), secrets):
         yield Finding("schema", "ok", f"Secret {name}: has the key of hashed fields")
-    for subject, look in (("kafka", _kafka), ("bucket", _bucket), ("registry", _registry)):
+    tellers = [("webhook", _webhook), ("told", _told_topic)] if told else []
+    for subject, look in (("kafka", _kafka), ("bucket", _bucket), ("registry", _registry), *tellers):
         try:
             yield from look(resource, secrets, seconds)
         except CommandError as error:
@@ -155,6 +169,37 @@ def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator
         yield Finding("group", "ok", f"{resource.group_id}: new, nothing is committed")
     else:
         yield Finding("group", "ok", f"{resource.group_id}: {group.state}, {plural(len(group.members), 'member')}")
+
+
+def _webhook(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Finding]:
+    finish = resource.spec.finish
+    if finish is None or finish.webhook is None:
+        return
+    try:
+        Webhook(finish.webhook, secrets).check()
+    except NotTakenError as error:
+        raise UnreachableError(f"spec.finish.webhook.url: {error}", may_pass=True) from None
+    except ManifestError as error:
+        raise context.invalid(error) from None
+    yield Finding("webhook", "ok", f"{finish.webhook.url.partition('?')[0]}: can be reached")
+
+
+def _told_topic(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[Finding]:
+    finish = resource.spec.finish
+    if finish is None or finish.kafka is None:
+        return
+    topic = finish.kafka.topic
+    config = brokers.config(resource, secrets, seconds, brokers.reach(resource, secrets, seconds))
+
+    def describe() -> Mapping[str, TopicDescription]:
+        with closing(LogReader(config, read_committed=False)) as reader:
+            return reader.describe([topic])
+
+    described = brokers.patiently(f"topic {topic} could not be described", seconds, describe)
+    if topic not in described:
+        message = f"spec.finish.kafka.topic: {topic}: the topic does not exist; create it, then folders are told"
+        raise CommandError(message, Exit.INVALID)
+    yield Finding("told", "ok", f"topic {topic} ({len(described[topic].leaders)})")
 
 
 def _topics(topics: dict[str, int]) -> str:

@@ -3,8 +3,9 @@
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any, TextIO
 
 from logpersister.cli import brokers, bucket, context
@@ -14,14 +15,17 @@ from logpersister.finish.by_hand import Judged, State, judge
 from logpersister.finish.look import TopicFolders, in_words
 from logpersister.finish.positions import NotKnownError
 from logpersister.finish.publishing import OvertakenError
+from logpersister.finish.telling import NotTakenError, Teller, Telling
 from logpersister.finish.watermark import at
 from logpersister.group.offsets import OffsetReader
-from logpersister.manifest import LogPersister
+from logpersister.manifest import LogPersister, ManifestError
+from logpersister.member.telling import tellers
 from logpersister.records.time_folders import time_folders
 from logpersister.report import logs
 from logpersister.report.human import plural
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.store import ObjectStore
+from logpersister.storage.untold import list_untold
 
 Document = dict[str, Any]
 Told = Mapping[str, Sequence[Judged]]
@@ -51,12 +55,42 @@ def run(arguments: argparse.Namespace) -> int:
         closing(OffsetReader(config, resource.group_id, read_committed=read_committed)) as offsets,
     ):
         topics = _topics(resource, offsets, arguments.topic, arguments.timeout)
-        told = {topic: _judged(resource, topic, store, offsets, arguments) for topic in topics}
+        judged = {topic: _judged(resource, topic, store, offsets, arguments) for topic in topics}
+        telling: Sequence[TellingOutcome] = ()
+        if not arguments.dry_run:
+            telling = list(_tell(tellers(resource.spec.finish, config, secrets), store, resource.group_id, topics))
     if arguments.json:
-        print(json.dumps(document(resource, told, dry_run=arguments.dry_run)))
+        print(json.dumps(document(resource, judged, telling, dry_run=arguments.dry_run)))
     else:
-        show(told, sys.stdout, dry_run=arguments.dry_run)
-    return Exit.OK
+        show(judged, telling, sys.stdout, dry_run=arguments.dry_run)
+    return Exit.FAILED if any(one.problem for one in telling) else Exit.OK
+
+
+@dataclass(frozen=True, slots=True)
+class TellingOutcome:
+    """What became of the folders of a topic that somebody is to be told of."""
+
+    policy: str
+    topic: str
+    told: int
+    problem: str = ""
+    """Why some were not told; members tell them later unless they were refused."""
+
+
+def _tell(whom: Iterable[Teller], store: ObjectStore, group: str, topics: Collection[str]) -> Iterator[TellingOutcome]:
+    """Tell what is to be told of topics, also what members have left; yield what became of it where there was any."""
+    for teller in whom:
+        untold = list_untold(store, group, teller.policy)
+        for topic in sorted(untold.keys() & set(topics)):
+            try:
+                told = Telling(store, group, teller).tell(topic, untold[topic])
+            except NotTakenError as error:
+                yield TellingOutcome(teller.policy, topic, 0, f"{error}; members tell it later")
+            except ManifestError as error:
+                raise context.invalid(error) from None
+            else:
+                problem = told.refused[-1].reason if told.refused else ""
+                yield TellingOutcome(teller.policy, topic, told.folders, problem)
 
 
 def _topics(resource: LogPersister, offsets: OffsetReader, topic: str | None, seconds: float) -> Sequence[str]:
@@ -92,12 +126,16 @@ def _judged(
         raise CommandError(f"{topic}: {error}", Exit.FAILED) from error
 
 
-def document(resource: LogPersister, told: Told, *, dry_run: bool) -> Document:
+def document(resource: LogPersister, judged: Told, telling: Sequence[TellingOutcome], *, dry_run: bool) -> Document:
     """Return the JSON document; docs/commands.md describes it."""
     return {
         "group": resource.group_id,
         "dryRun": dry_run,
-        "topics": [{"topic": topic, "folders": [_folder(one) for one in judged]} for topic, judged in told.items()],
+        "topics": [{"topic": topic, "folders": [_folder(one) for one in folders]} for topic, folders in judged.items()],
+        "telling": [
+            {"policy": one.policy, "topic": one.topic, "told": one.told, "problem": one.problem or None}
+            for one in telling
+        ],
     }
 
 
@@ -111,7 +149,7 @@ def _folder(one: Judged) -> Document:
     }
 
 
-def show(told: Told, out: TextIO, *, dry_run: bool) -> None:
+def show(told: Told, telling: Sequence[TellingOutcome], out: TextIO, *, dry_run: bool) -> None:
     """Write a line for each folder, and what was done."""
     rows = [[printable(topic), *_row(one)] for topic, judged in told.items() for one in judged]
     if rows:
@@ -123,6 +161,9 @@ def show(told: Told, out: TextIO, *, dry_run: bool) -> None:
     left = sum(one.state in (State.WAITS, State.OPEN) for one in every)
     if left:
         out.write(f"{plural(left, 'folder')} not finished\n")
+    for one in telling:
+        out.write(f"{one.policy}, topic {printable(one.topic)}: {plural(one.told, 'folder')} told")
+        out.write(f"; {printable(one.problem)}\n" if one.problem else "\n")
 
 
 def _row(one: Judged) -> list[str]:

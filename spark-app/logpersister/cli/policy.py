@@ -92,7 +92,10 @@ def _key_statements(storage: StorageSpec) -> Iterator[Document]:
 
 
 def kafka_acls(resource: LogPersister, secrets: Secrets) -> list[Sequence[str]]:
-    """Return the commands of Kafka's own tool that allow members to read the topics and to be in the group."""
+    """Return the commands of Kafka's own tool that allow members what they do.
+
+    They read the topics, are in the group, and write to the topic that is told of finished folders.
+    """
     kafka, shadow = resource.spec.kafka, resource.spec.rollout.shadow
     head = ["kafka-acls", "--bootstrap-server", ",".join(map(str, kafka.addresses)), "--add"]
     head += ["--allow-principal", f"User:{_user(kafka, secrets)}", "--operation", "Read"]
@@ -100,6 +103,9 @@ def kafka_acls(resource: LogPersister, secrets: Secrets) -> list[Sequence[str]]:
     more = ["--operation", "DescribeConfigs"] if shadow is not None else []
     commands: list[Sequence[str]] = [[*head, *more, *resources] for resources in _topics(kafka)]
     commands.append([*head, "--group", resource.group_id])
+    told = None if resource.spec.finish is None else resource.spec.finish.kafka
+    if told is not None:
+        commands.append([*head[:-1], "Write", "--topic", told.topic])
     if shadow is not None:
         commands.append([*head, "--group", f"{shadow.group_id}.", "--resource-pattern-type", "prefixed"])
     return commands

@@ -72,6 +72,11 @@ def stable_manifest(arguments: argparse.Namespace, resource: LogPersister) -> Lo
             f"{arguments.file}: spec.table: a shadow has no table, because its objects are for comparison; remove it",
             Exit.INVALID,
         )
+    if resource.spec.finish is not None:
+        raise CommandError(
+            f"{arguments.file}: spec.finish: a shadow finishes no folders, because nobody reads them; remove it",
+            Exit.INVALID,
+        )
     stable = context.manifest(arguments.shadow_of)
     if stable.group_id == resource.group_id:
         raise CommandError(

@@ -8,7 +8,16 @@ from typing import Final
 from logpersister.finish.folders import existing_folders, has_folders
 from logpersister.finish.positions import Kafka, Positions, first_since, positions_of
 from logpersister.finish.publishing import Published, Publisher
-from logpersister.finish.watermark import Progress, QuietWatch, StoredWatch, last_passed, waits_for
+from logpersister.finish.watermark import (
+    EventWatch,
+    Progress,
+    QuietWatch,
+    StoredWatch,
+    last_passed,
+    waits_for,
+    waits_for_clock,
+    waits_for_event,
+)
 from logpersister.manifest.finish import FinishSpec
 from logpersister.ranges import TopicPartition
 from logpersister.records.time_folders import TimeFolder, TimeFolders
@@ -17,6 +26,8 @@ from logpersister.storage.store import ObjectStore
 
 MOST_FOLDERS: Final = 100
 """That one look finishes; more are left to the next one, which follows at once."""
+MOST_SECONDS: Final = 60.0
+"""The same: a look that takes longer leaves the rest to the next one, so that who watches sees that it goes on."""
 MOST_REASONS: Final = 3
 
 
@@ -84,6 +95,7 @@ class TopicFolders:
         self._publisher = Publisher(store, group, spec)
         self._quiet = QuietWatch()
         self._stored = StoredWatch()
+        self._events = EventWatch()
         self._later: dict[str, int] = {}
         """Notes of arrivals that need no reading until a folder is finished that ends then; the name says which it is.
         There are many where one partition holds back the folders of all others for days."""
@@ -125,7 +137,7 @@ class TopicFolders:
         done, over = self.finished_to(), self.over_to()
         if not arrivals and not has_folders(self.store, self.topic, self.layout, after=done, until=over):
             return Look(settled_to=over)
-        look, positions = Look(), self.positions()
+        look, positions, until = Look(), self.positions(), self._clock() + MOST_SECONDS
         # Listed after that: what was stored by then has its folder, and is not late.
         most = MOST_FOLDERS + 1
         folders = existing_folders(self.store, self.topic, self.layout, after=done, until=over, most=most)
@@ -135,24 +147,29 @@ class TopicFolders:
         due = [folder for folder in folders if passed is not None and folder.end <= passed]
         due, look.more = _first(due, MOST_FOLDERS)
         for folder in due:
+            if look.finished and folder.end > look.finished[-1].folder.end and self._clock() > until:
+                look.more = True
+                break
             look.finished.append(self._publish(folder, positions, late=False))
-        if due:
-            done = due[-1].end
+        if look.finished:
+            done = look.finished[-1].folder.end
             self.finish_to(done)
-        left = folders[len(due) :]
+        left = folders[len(look.finished) :]
         if not left and len(folders) <= MOST_FOLDERS:
             look.settled_to = over
         elif not left:
             look.more = True  # perhaps not all were listed
         elif not look.more:
             look.waiting, look.reason = left[0], reasons.get(left[0].end, "")
-        self._take_in(arrivals, positions, done, look)
+        self._take_in(arrivals, positions, done, look, until)
         return look
 
     def progress(self, positions: Positions) -> dict[int, Progress]:
         """Return how far each partition is, and how long it has been quiet by now."""
         quiet = self._quiet.observe(positions.ends, self._clock())
         stored_at = self._stored.observe(positions.ends, positions.offsets(), positions.asked_at)
+        newest = positions.newest(self.layout.field_digest)
+        without_newer = self._events.observe(newest, stored_at, positions.asked_at)
         if self._assume_idle:
             quiet = dict.fromkeys(quiet, float("inf"))
         return {
@@ -162,19 +179,27 @@ class TopicFolders:
                 end,
                 quiet[partition],
                 stored_at.get(partition),
+                newest[partition],
+                without_newer[partition],
             )
             for partition, end in positions.ends.items()
         }
 
     def waits(self, positions: Positions, end: int) -> Mapping[int, str]:
         """Return why partitions have not passed the end of a folder, by partition. Raises NotKnownError."""
-        instant, now = end + self.lateness_ms, int(self._now() * 1000)
-        first = first_since(self._kafka, self.topic, positions.ends, instant)
+        instant, progress = end + self.lateness_ms, self.progress(positions)
         idle_after = self.spec.idle_after.total_seconds()
-        reasons = {
-            partition: waits_for(progress, first[partition], instant, now, idle_after)
-            for partition, progress in self.progress(positions).items()
-        }
+        if self.spec.trigger == "process-time":
+            reasons = {partition: waits_for_clock(one, instant) for partition, one in progress.items()}
+        elif self.spec.watches_field(self.layout.field):
+            reasons = {partition: waits_for_event(one, instant, idle_after) for partition, one in progress.items()}
+        else:
+            now = int(self._now() * 1000)
+            first = first_since(self._kafka, self.topic, positions.ends, instant)
+            reasons = {
+                partition: waits_for(one, first[partition], instant, now, idle_after)
+                for partition, one in progress.items()
+            }
         return {partition: reason for partition, reason in reasons.items() if reason is not None}
 
     def _has_passed(self, positions: Positions, end: int, reasons: dict[int, str]) -> bool:
@@ -186,7 +211,7 @@ class TopicFolders:
     def _publish(self, folder: TimeFolder, positions: Positions, *, late: bool) -> Finished:
         return Finished(folder, self.publish(folder, positions, late=late))
 
-    def _take_in(self, keys: Sequence[str], positions: Positions, done: int | None, look: Look) -> None:
+    def _take_in(self, keys: Sequence[str], positions: Positions, done: int | None, look: Look, until: float) -> None:
         """Publish folders anew into which something has come since they were finished, and delete the notes of that.
 
         A note is left where its range is not committed yet, and where one of its folders is not finished: whoever
@@ -203,9 +228,14 @@ class TopicFolders:
                 self._later[key] = last
             elif _is_committed(arrival, positions):
                 ready[key] = folders
-        for folder in sorted({folder for folders in ready.values() for folder in folders}):
-            look.late.append(self._publish(folder, positions, late=True))
-        for key in ready:
+        published = set[TimeFolder]()
+        for key, folders in ready.items():  # one as a whole: what is begun again would never end
+            if published and self._clock() > until:
+                look.more = True
+                break
+            for folder in sorted(set(folders) - published):
+                look.late.append(self._publish(folder, positions, late=True))
+            published.update(folders)
             self.store.delete(key)
 
 

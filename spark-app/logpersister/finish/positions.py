@@ -56,6 +56,15 @@ class Positions:
         """Return that of all partitions where it is known."""
         return {partition: found.offset for partition, found in self.registered.items()}
 
+    def newest(self, field: str) -> dict[int, int | None]:
+        """Return the newest event of each partition, by a field; None where none of this field is known."""
+        return {partition: self._newest(partition, field) for partition in self.ends}
+
+    def _newest(self, partition: int, field: str) -> int | None:
+        found = self.registered.get(partition)
+        seen = None if found is None or found.metadata is None else found.metadata.seen
+        return None if seen is None or seen.field != field else seen.time
+
     def is_final(self, facts: ObjectFacts) -> bool:
         """Whether the range of an object is committed, so that the object stays as it is.
 

@@ -1,5 +1,7 @@
 """Makes known what is in a finished folder: the note of it, then what the policies want, the success file last.
 
+Who else is to be told is noted at the end (`finish.telling`).
+
 Everything may be repeated, by anybody and at any time. The note is a compare-and-set (`storage.finished`): who has read
 older offsets, or slept meanwhile, is refused and begins anew, or changes nothing. So each number has one content. The
 manifest is a copy of the note, made in the same way: its tag is read before the note is, so an older copy never
@@ -15,9 +17,10 @@ import structlog
 from logpersister.finish.folders import content_of
 from logpersister.finish.positions import Positions
 from logpersister.finish.watermark import at
-from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.finish import TELLING, FinishSpec
 from logpersister.records.time_folders import TimeFolder
 from logpersister.storage import names
+from logpersister.storage.asking import ask_each
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.finished import (
     Arrival,
@@ -28,6 +31,7 @@ from logpersister.storage.finished import (
     put_folder_content,
 )
 from logpersister.storage.store import ObjectStore
+from logpersister.storage.untold import Untold, put_untold
 
 log = structlog.get_logger(__name__)
 
@@ -96,13 +100,17 @@ class Publisher:
         if outdated and not self.store.replace_json(copy_key, content.document(), None if copy is None else copy[1]):
             raise self._overtaken(topic, folder)
         self._put_markers(topic, folder, positions)
+        for policy in sorted(TELLING.intersection(self.spec.policy)):
+            if content.told.get(policy, 0) < content.number:
+                put_untold(self.store, self.group, policy, topic, Untold(folder.path, content.number))
         came = set(found.final) - set(before) if late else set()
         return Published(content.number, changed, len(came), sum(one.records for one in came))
 
     def _put_markers(self, topic: str, folder: TimeFolder, positions: Positions) -> None:
         if "done" in self.spec.policy:
-            for partition in sorted(positions.ends):
-                self.store.put_marker(self._key(topic, folder, f".{partition}.done"))
+            keys = (self._key(topic, folder, f".{partition}.done") for partition in sorted(positions.ends))
+            for _ in ask_each(self.store.put_marker, keys):
+                pass
         if "successFile" in self.spec.policy:
             self.store.put_marker(self._key(topic, folder, self.spec.success_file_name))
 

@@ -1,6 +1,6 @@
 """When a partition has passed an instant: no record of an earlier time is left that is not stored. Pure.
 
-Kafka's record times are the measure. A partition has passed an instant when it has a record of that time or later, at
+**By Kafka's record times.** A partition has passed an instant when it has a record of that time or later, at
 offset `o`, and everything before `o` is stored. That is exact: Kafka finds the *first* such record, so all records
 before it are earlier. Records behind it may be earlier, too; those are late.
 
@@ -11,6 +11,14 @@ A record from the future proves nothing: it says that somebody's clock or unit o
 before its time has come. But it is the first record of all later times, too, and would hide the times of all others. So
 a partition that has one passes an instant by the clock: when everything is stored that Kafka had of it ``idleAfter``
 later.
+
+**By the times of a field** (`waits_for_event`). A partition has passed an instant when a record that is stored has this
+time or a later one. That is Flink's and Spark's watermark: what comes behind it and is older than the lateness allows
+is late. The newest time stands beside the committed offset (`plan.intents`), and is at most the true one: who reads an
+old one, or none, waits longer. A partition is idle when no newer event has come for ``idleAfter``, while all that Kafka
+had in this time was stored: then its records have no time, or stand in the future, or there are none.
+
+**By the clock** (`waits_for_clock`). A partition has passed an instant when all is stored that Kafka had by then.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,6 +52,10 @@ class Progress:
     """For how long at least it has ended there."""
     stored_at: int | None = None
     """Everything that Kafka had at this time (milliseconds since the epoch) is stored. None: not known."""
+    newest: int | None = None
+    """The newest event that is known to be stored, the same. None: none is."""
+    without_newer_seconds: float = 0.0
+    """For how long at least there was none that is newer: all that Kafka had in this time is stored."""
 
     @property
     def is_stored(self) -> bool:
@@ -85,6 +97,30 @@ def _has_passed(progress: Progress, first: FirstSince | None, instant: int, idle
     return first is not None and (progress.stored_to or 0) >= first.offset
 
 
+def waits_for_event(progress: Progress, instant: int, idle_after: float) -> str | None:
+    """Return why a partition has not passed an instant by the times of a field; arguments as those of `waits_for`."""
+    is_idle = progress.is_stored and progress.quiet_seconds >= idle_after
+    if is_idle or progress.without_newer_seconds >= idle_after:
+        return None
+    if progress.newest is not None and progress.newest >= instant:
+        return None
+    if progress.stored_to is None and not progress.is_stored:
+        return "has no committed offset of this group yet"
+    newest = "none is known" if progress.newest is None else f"the newest is of {at(progress.newest)}"
+    seconds = max(progress.without_newer_seconds, progress.quiet_seconds if progress.is_stored else 0.0)
+    idle = f"no newer one has come for {round(seconds)} of {round(idle_after)} seconds"
+    return f"has stored no event of {at(instant)} or later ({newest}), and {idle}"
+
+
+def waits_for_clock(progress: Progress, instant: int) -> str | None:
+    """Return why not all is stored of a partition that Kafka had at an instant; arguments as those of `waits_for`."""
+    if progress.is_stored or (progress.stored_at is not None and progress.stored_at >= instant):
+        return None
+    if progress.stored_to is None:
+        return "has no committed offset of this group yet"
+    return f"is stored up to offset {progress.stored_to}, and Kafka had {progress.end} when it was asked"
+
+
 class QuietWatch:
     """Since when the ends of partitions have not moved, as far as this process has seen it."""
 
@@ -119,12 +155,42 @@ class StoredWatch:
         for partition, end in ends.items():
             to = stored.get(partition, -1)
             earlier = self._ends.get(partition)
-            if earlier is not None and to >= earlier[0]:
+            if earlier is not None and end < earlier[0]:
+                earlier = None  # the log was cut, or is that of another topic
+            if to >= end:
+                self._stored_at[partition] = now
+                earlier = None
+            elif earlier is not None and to >= earlier[0]:
                 self._stored_at[partition] = earlier[1]
                 earlier = None
             if earlier is None:
                 self._ends[partition] = end, now
         return self._stored_at
+
+
+class EventWatch:
+    """Since when the newest events of partitions have not changed, as far as this process has seen it."""
+
+    def __init__(self) -> None:
+        self._since: dict[int, tuple[int | None, int]] = {}
+
+    def observe(self, newest: Mapping[int, int | None], stored_at: Mapping[int, int], now: int) -> dict[int, float]:
+        """Return for how many seconds no newer event has come, of what is stored.
+
+        Args:
+            newest: by partition.
+            stored_at: as `StoredWatch.observe` returns it.
+            now: milliseconds since the epoch.
+        """
+        before = self._since
+        self._since = {
+            partition: before[partition] if partition in before and before[partition][0] == time else (time, now)
+            for partition, time in newest.items()
+        }
+        return {
+            partition: max(0.0, (stored_at.get(partition, 0) - since) / 1000)
+            for partition, (_, since) in self._since.items()
+        }
 
 
 def last_passed(ends: list[int], has_passed: Callable[[int], bool]) -> int | None:

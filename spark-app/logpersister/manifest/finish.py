@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from logpersister.manifest.constraint import Duration, Model, Text, Unique
 from logpersister.manifest.partition_rule import DateRule, PartitionRule
 from logpersister.manifest.rule import rule
+from logpersister.manifest.telling import RecordSpec, WebhookSpec
 
-Policy = Literal["successFile", "manifest", "done"]
+Policy = Literal["successFile", "manifest", "done", "webhook", "kafka"]
+TELLING: Final[frozenset[Policy]] = frozenset({"webhook", "kafka"})
+"""Those that tell somebody else; the others write files into the folder."""
+Trigger = Literal["partition-time", "record-time", "process-time"]
 HiddenName = Annotated[
     str,
     Text(
@@ -25,16 +29,27 @@ HiddenName = Annotated[
 class FinishSpec(Model):
     """Folders by time are finished when every partition of the topic has passed their end (docs/finish.md)."""
 
-    policy: Annotated[tuple[Policy, ...], Field(min_length=1, max_length=3), Unique()] = ("successFile",)
-    """Files that are written into a finished folder. `successFile`: an empty file. `manifest`: a document with the
+    policy: Annotated[tuple[Policy, ...], Field(min_length=1, max_length=5), Unique()] = ("successFile",)
+    """What tells that a folder is finished. `successFile`: an empty file in it. `manifest`: a document in it with the
     folder's objects, records, bytes, and offsets per partition. `done`: an empty file for each partition, such as
-    `.0.done`."""
+    `.0.done`. `webhook`, `kafka`: the document goes to a server, or to a topic, at least once."""
+
+    webhook: WebhookSpec | None = None
+    """Server of `webhook`."""
+
+    kafka: RecordSpec | None = None
+    """Topic of `kafka`."""
 
     success_file_name: HiddenName = "_SUCCESS"
     """Name of the file of `successFile`."""
 
     manifest_name: HiddenName = "_manifest.json"
     """Name of the document of `manifest`."""
+
+    trigger: Trigger = "partition-time"
+    """Which time says how far a partition is. `partition-time`: that of its folders, so the field where `partitionBy`
+    names one. `record-time`: always Kafka's record time. `process-time`: the clock; a folder is finished when all is
+    stored that Kafka had `allowedLateness` after its end."""
 
     allowed_lateness: Annotated[timedelta, Duration("0s", "30d")] = timedelta(minutes=5)
     """How long after its end a folder still waits for records: by the times of records, and by the clock. Longer: fewer
@@ -48,6 +63,28 @@ class FinishSpec(Model):
     """Whether the rest of a folder is stored as soon as its end and `allowedLateness` have passed, whatever
     `upload.maxAge` is. `true`: folders are finished on time; each partition adds at most one object to a folder.
     `false`: folders may wait for `maxAge`."""
+
+    @rule(
+        "('webhook' in $policy) == has(self.webhook)",
+        "has webhook in policy or a webhook, but not both",
+        "add the other, or remove it",
+        "webhook",
+    )
+    def _the_webhook_is_known(self) -> bool:
+        return ("webhook" in self.policy) == (self.webhook is not None)
+
+    @rule(
+        "('kafka' in $policy) == has(self.kafka)",
+        "has kafka in policy or a topic, but not both",
+        "add the other, or remove it",
+        "kafka",
+    )
+    def _the_topic_is_known(self) -> bool:
+        return ("kafka" in self.policy) == (self.kafka is not None)
+
+    def watches_field(self, field: Sequence[str]) -> bool:
+        """Whether the times of a field say how far partitions are; an empty one is the record's time."""
+        return self.trigger == "partition-time" and bool(field)
 
     @rule(
         "!has(self.successFileName) && !has(self.manifestName) || $successFileName != $manifestName",

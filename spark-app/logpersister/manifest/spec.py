@@ -299,6 +299,16 @@ class Spec(TypeRules, TableRules):
         return self.finish is None or (bool(by_date) and all(map(has_time_folders, by_date)))
 
     @rule(
+        NotInCel("the API server cannot say whether a pattern in Python's syntax selects a topic"),
+        "is a topic that the group stores, so that it would tell of itself",
+        "name a topic that spec.kafka does not select",
+        *("finish", "kafka", "topic"),
+    )
+    def _folders_are_told_to_another_topic(self) -> bool:
+        told = None if self.finish is None else self.finish.kafka
+        return told is None or not self.kafka.selects(told.topic)
+
+    @rule(
         NotInCel("the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"),
         "sets the image of our container",
         "remove it, and write spec.image",

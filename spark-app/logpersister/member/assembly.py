@@ -16,12 +16,13 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.member.cycle import Cycle
 from logpersister.member.duties import Duty
 from logpersister.member.execution import MOST_JOBS
-from logpersister.member.finishing import FinishDuty, FinishListener
+from logpersister.member.finishing import FinishDuty
 from logpersister.member.listener import Listener
 from logpersister.member.ports import Dependencies
 from logpersister.member.sampling import FormatSampler
 from logpersister.member.state_store import BucketStateStore
 from logpersister.member.tables import open_tables
+from logpersister.member.telling import FolderListener, TellDuty, tellers
 from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import start_spark
@@ -60,7 +61,7 @@ def assemble(
     listener: Listener | None = None,
     wake: threading.Event | None = None,
     on_poll: Callable[[], None] = lambda: None,
-    folders: FinishListener | None = None,
+    folders: FolderListener | None = None,
 ) -> Iterator[Assembly]:
     """Connect to Kafka and S3, start Spark; everything is closed in reverse at the end.
 
@@ -118,24 +119,27 @@ def assemble(
             tables=tables.bindings,
         )
         cycle = Cycle(resource, revision, dependencies, listener=listener, wake=wake)
-        duties = _duties(resource, config, store, folders or FinishListener(), stack)
+        duties = _duties(resource, config, secrets, store, folders or FolderListener(), stack)
         yield Assembly(group, offsets, jobs, cycle, [*duties, *tables.duties])
 
 
 def _duties(
     resource: LogPersister,
     config: Mapping[str, Any],
+    secrets: Secrets,
     store: ObjectStore,
-    folders: FinishListener,
+    folders: FolderListener,
     stack: ExitStack,
 ) -> Sequence[Duty]:
     """Return the duties that the manifest asks for; each has a client of Kafka of its own."""
-    if resource.spec.finish is None:
+    finish = resource.spec.finish
+    if finish is None:
         return ()
     read_committed = resource.spec.kafka.isolation_level == "read_committed"
     offsets = OffsetReader(config, resource.group_id, read_committed=read_committed)
     stack.callback(offsets.close)
-    return [FinishDuty(resource, offsets, store, folders)]
+    tell = [TellDuty(resource, teller, store, folders) for teller in tellers(finish, config, secrets)]
+    return [FinishDuty(resource, offsets, store, folders), *tell]
 
 
 def watch_spark(jobs: SparkJobs, probe: Probe, board: StatusBoard) -> None:

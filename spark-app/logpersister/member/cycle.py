@@ -174,7 +174,7 @@ class Cycle:
     def _take_stored(self, ended: Ended) -> None:
         range_ = ended.outcome.range
         self.sizing.learn(range_, ended.outcome.stored_bytes)
-        self.states.succeeded(range_, ended.token)
+        self.states.succeeded(range_, ended.token, ended.outcome.newest)
         if self.states.token(range_.partition) == ended.token:
             self._outcomes[range_] = ended.outcome
 

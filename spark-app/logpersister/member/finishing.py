@@ -39,6 +39,7 @@ class FinishDuty:
     """Finishes folders; one thread calls it."""
 
     name = "finish"
+    at_once: Final = 1
 
     def __init__(
         self,

@@ -9,9 +9,9 @@ import structlog
 from logpersister.kafka_client.causes import in_words
 from logpersister.member.cycle import Cycle
 from logpersister.member.duties import DutyListener
-from logpersister.member.finishing import FinishListener
 from logpersister.member.listener import Listener
 from logpersister.member.summary import Summary
+from logpersister.member.telling import FolderListener
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.report.duties import DutyReport
@@ -30,6 +30,7 @@ from logpersister.report.lag import summarise
 from logpersister.report.lines import log_each
 from logpersister.report.metrics import CommitStep, Metrics
 from logpersister.report.status import StatusBoard
+from logpersister.report.telling import TellingReport
 from logpersister.storage.errors import StorageError
 
 log = structlog.get_logger(__name__)
@@ -51,7 +52,7 @@ class MembershipState(Protocol):
     def group_generation(self) -> int | None: ...
 
 
-class Reports(Listener, DutyListener, FinishListener):
+class Reports(Listener, DutyListener, FolderListener):
     """A listener that counts, logs and shows."""
 
     def __init__(self, metrics: Metrics, board: StatusBoard) -> None:
@@ -142,6 +143,13 @@ class Reports(Listener, DutyListener, FinishListener):
 
     def late(self, topic: str, records: int) -> None:
         self._metrics.late(topic, records)
+
+    def telling(self, report: TellingReport) -> None:
+        self._metrics.telling(report)
+        self._board.telling(report)
+
+    def told(self, policy: str, topic: str, folders: int, refused: int) -> None:
+        self._metrics.told(policy, topic, folders, refused)
 
     def committing(self, step: CommitStep, seconds: float, failed: Mapping[TopicPartition, Exception]) -> None:
         for error in {type(error): error for error in failed.values()}.values():

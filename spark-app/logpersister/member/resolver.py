@@ -179,8 +179,8 @@ class Resolver:
             match actions[partition]:
                 case RecoveryAction.AS_WRITTEN:
                     ours = self.snapshots.under_our_rules(intent)
-                    since = target.metadata.since if target.metadata is not None else None
-                    result[partition] = target if ours == intent else promised(ours, since)
+                    since, seen = (target.metadata.since, target.metadata.seen) if target.metadata else (None, None)
+                    result[partition] = target if ours == intent else promised(ours, since, seen)
                 case RecoveryAction.IN_OUR_PLACE:
                     in_our_place[partition] = target
                 case RecoveryAction.HOLD:

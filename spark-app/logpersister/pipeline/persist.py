@@ -18,13 +18,14 @@ import pyarrow as pa
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, Encoder, Format, ObjectIdentity
 from logpersister.formats.parquet import ParquetEncoder
+from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.held_rows import HeldRows, Ids, held_sizes
 from logpersister.pipeline.path_states import PathStates, State
 from logpersister.pipeline.room import FILLED, LEAST_FILLED, Room
 from logpersister.pipeline.splitting import Side, again, in_order, sides
 from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.work import ObjectWritten, RangeWork
-from logpersister.ranges import Offset
+from logpersister.ranges import NewestEvent, Offset
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.typed import AnyLayout
 from logpersister.report.facts import Quarantined
@@ -107,8 +108,14 @@ class RangeWriter:
         open_upload: OpenUpload,
         room: Room,
         hold_above: int | None = None,
+        event_times: EventTimes | None = None,
     ) -> None:
-        """Begin; `hold_above`: the percentage of records that may go to quarantine, None: any."""
+        """Begin.
+
+        Args:
+            hold_above: the percentage of records that may go to quarantine; None: any.
+            event_times: of which the newest is wanted.
+        """
         self.work = work
         self._layout = layout
         self._format = file_format
@@ -124,6 +131,7 @@ class RangeWriter:
         self._open: dict[int, _OpenObject] = {}
         self._first_pass = True
         self._hold_above = hold_above
+        self._event_times = event_times
         self._records = self._refused = 0
         self._finishing: list[_Finishing] = []
         self._first_refused: tuple[Offset, str] | None = None
@@ -131,6 +139,8 @@ class RangeWriter:
         self._started = time.monotonic()
         self.payload_bytes = 0
         self.unexplained = self.dropped = 0
+        """See `RangeOutcome`."""
+        self.newest: NewestEvent | None = None
         """See `RangeOutcome`."""
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -153,6 +163,9 @@ class RangeWriter:
         if self._first_pass:
             self.dropped -= side.rows.num_rows
             self._refused += side.rows.num_rows if side.refused is not None else 0
+            if self._event_times is not None and side.refused is None:
+                newest = self._event_times.newest(side.rows)
+                self.newest = newest if self.newest is None else self.newest.followed_by(newest)
 
     def _progress(self, batch: pa.RecordBatch) -> float:
         """Return the share of the range that has been read when a batch ends."""

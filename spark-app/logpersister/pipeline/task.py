@@ -14,6 +14,7 @@ import pyarrow as pa
 from logpersister.formats.base import Format
 from logpersister.pipeline.arrivals import NoteArrivals
 from logpersister.pipeline.dry_run import DryRun, OtherRulesError
+from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.persist import OpenUpload, RangeWriter, TooManyRefusedError
 from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
 from logpersister.pipeline.room import Room
@@ -60,6 +61,8 @@ class TaskResources:
     """None: the revision finishes no folders."""
     leave_receipt: Callable[[RangeWriter], None] | None = None
     """Puts the receipt of a range once its objects are there; None: the revision has no table."""
+    event_times: EventTimes | None = None
+    """None: the revision finishes no folders by the times of a field."""
 
 
 _LEAVING: Final = ThreadPoolExecutor(RECEIPTS_AT_ONCE, thread_name_prefix="receipt")
@@ -97,6 +100,7 @@ class _Unfinished:
             quarantined=quarantined,
             unexplained=writer.unexplained,
             dropped=writer.dropped,
+            newest=writer.newest,
         )
 
 
@@ -133,7 +137,7 @@ class Task:
 
     def _writer(self, item: RangeWork) -> RangeWriter:
         of = self._resources
-        return RangeWriter(item, of.layout, of.file_format, of.open_upload, of.room, item.hold_above)
+        return RangeWriter(item, of.layout, of.file_format, of.open_upload, of.room, item.hold_above, of.event_times)
 
     def _one_pass(
         self, read: RangeRead, writer: RangeWriter, again: dict[Range, RangeWriter]

@@ -15,6 +15,7 @@ from logpersister.manifest.table_binding import table_of
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.connections import begin_task, connections, retries
 from logpersister.pipeline.dry_run import DryRun
+from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.persist import Upload
 from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.room import Room
@@ -83,6 +84,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         most_rows(schema) if schema is not None else None,
         arrival_notes(store, group, spec),
         None if binding is None else Receipts(store, group, objects.original, binding).leave,
+        EventTimes.of(spec),
     )
 
 

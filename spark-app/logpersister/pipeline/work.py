@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from logpersister.ranges import Offset, Range
+from logpersister.ranges import NewestEvent, Offset, Range
 from logpersister.report.facts import Quarantined
 
 
@@ -99,6 +99,8 @@ class RangeOutcome:
     """Offsets at its end without records of which brokers only said nothing (`reader.RangeRead`)."""
     dropped: int = 0
     """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    newest: NewestEvent | None = None
+    """Of its records, where folders are finished by the times of a field; None also where no record has such a time."""
 
     @property
     def stored_bytes(self) -> int:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset, Intent, UnstoredPrefix
-from logpersister.ranges import Offset, Range
+from logpersister.ranges import NewestEvent, Offset, Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,8 @@ class Stored:
     """Every object of a range is durable: an execution has ended, or the bucket was found to have it as a whole."""
 
     range: Range
+    newest: NewestEvent | None = None
+    """Of its records; None: not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,20 @@ entry in it (docs/design/intents.md)::
 ``at``     Bucket and prefix of the revision, so that a member that stores elsewhere finds its snapshot.
 ``lost``   Up to this offset Kafka has lost the records of the intent; the loss is recorded before the offset moves.
 ``skip``   The same, for offsets that somebody has skipped.
+``seen``   The newest event time before the offset, as far as it is known, and of which field: at most the true one.
+           Nothing that is written depends on it (docs/design/finish.md).
 =========  ============================================================================================================
 
 The format is versioned by its first word; a release ignores fields that it does not know. An offset without the word
 was not committed by us.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
-from logpersister.ranges import Cause, Offset, Range, TopicPartition
+from logpersister.ranges import Cause, NewestEvent, Offset, Range, TopicPartition
 
 VERSION = "lp1"
 MAX_RANGES = 64
@@ -34,6 +38,7 @@ PLANNED_RANGES = 32
 """Most ranges that the planner promises at once. Recovery (plan/recovery.py) may find a hole before each of them and
 must fit all of it into one intent, hence half of `MAX_RANGES`."""
 
+_SEEN: Final = re.compile(r"([0-9a-f]{8}):([0-9]{1,15})")
 _UNSTORED_FIELDS: Mapping[str, Cause] = {"lost": "lost", "skip": "skipped"}
 
 
@@ -113,6 +118,8 @@ class OffsetMetadata:
     """Of the intent that stands here."""
     unstored: UnstoredPrefix | None = None
     """Of the intent that stands here."""
+    seen: NewestEvent | None = None
+    """Of records before the offset; there may be newer ones. None: not known, and always where no field is watched."""
 
     def text(self, offset: Offset) -> str:
         """Return the metadata to commit beside ``offset``."""
@@ -121,6 +128,8 @@ class OffsetMetadata:
             fields.append(f"rev={self.revision}")
         if self.since is not None:
             fields.append(f"since={self.since}")
+        if self.seen is not None:
+            fields.append(f"seen={self.seen.field}:{self.seen.time}")
         if self.ends and self.place is not None:
             fields.append(f"at={self.place}")
         if self.unstored is not None:
@@ -164,10 +173,16 @@ def same_topic(one: str | None, other: str | None) -> bool:
     return one is None or other is None or one == other
 
 
-def promised(intent: Intent, since: Offset | None = None) -> CommittedOffset:
-    """Return the commit that promises the ranges of an intent, whose generation began at ``since``."""
+def promised(intent: Intent, since: Offset | None = None, seen: NewestEvent | None = None) -> CommittedOffset:
+    """Return the commit that promises the ranges of an intent.
+
+    Args:
+        intent: the promise.
+        since: where its generation began.
+        seen: of records before it.
+    """
     metadata = OffsetMetadata(
-        intent.topic_id, intent.generation, intent.revision, intent.ends, since, intent.place, intent.unstored
+        intent.topic_id, intent.generation, intent.revision, intent.ends, since, intent.place, intent.unstored, seen
     )
     return CommittedOffset(intent.start, metadata)
 
@@ -179,9 +194,10 @@ def stored(
     *,
     revision: str | None = None,
     since: Offset | None = None,
+    seen: NewestEvent | None = None,
 ) -> CommittedOffset:
     """Return the commit which says that everything before ``offset`` is stored and nothing is pending."""
-    return CommittedOffset(offset, OffsetMetadata(topic_id, generation, revision, since=since))
+    return CommittedOffset(offset, OffsetMetadata(topic_id, generation, revision, since=since, seen=seen))
 
 
 def parse(offset: Offset, metadata: str) -> CommittedOffset:
@@ -222,4 +238,11 @@ def _metadata(fields: Mapping[str, str]) -> OffsetMetadata:
         since=int(fields["since"]) if "since" in fields else None,
         place=fields.get("at") if ends else None,
         unstored=unstored[0] if unstored else None,
+        seen=_seen(fields.get("seen", "")),
     )
+
+
+def _seen(text: str) -> NewestEvent | None:
+    """Return what a field says; what cannot be read says nothing, because no record depends on it."""
+    found = _SEEN.fullmatch(text)
+    return None if found is None else NewestEvent(found[1], int(found[2]))

@@ -25,7 +25,7 @@ from logpersister.plan.protocol import (
     Unresolved,
     Write,
 )
-from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.ranges import NewestEvent, Offset, Range, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +211,12 @@ class PartitionStates:
     def started(self, range_: Range) -> None:
         self._partitions[range_.partition].attempts.started(range_)
 
-    def succeeded(self, range_: Range, token: int) -> None:
-        """Take in that a range is stored, by an execution that was started under ``token``."""
+    def succeeded(self, range_: Range, token: int, newest: NewestEvent | None = None) -> None:
+        """Take in that a range, whose newest event it was, is stored by an execution that was started under a token."""
         found = self._partitions.get(range_.partition)
         if found is not None and found.token == token:
             found.attempts.succeeded(range_)
-            self.step(range_.partition, Stored(range_))
+            self.step(range_.partition, Stored(range_, newest))
 
     def failed(self, range_: Range, token: int, retry_at: Callable[[int], float]) -> None:
         """Take in that an execution has failed; ``retry_at`` gives, by the failures in a row, when to try again."""

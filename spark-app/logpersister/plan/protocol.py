@@ -36,7 +36,6 @@ partition that would break them is held. The model (tests/model) runs this modul
 """
 
 from collections.abc import Iterable, Iterator
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from logpersister.plan import holds
@@ -55,7 +54,7 @@ from logpersister.plan.events import (
 )
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset, Intent, UnstoredPrefix, promised, same_topic, stored
-from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.ranges import NewestEvent, Offset, Range, TopicPartition
 
 
 class ProtocolError(AssertionError):
@@ -90,6 +89,8 @@ class Pending:
     intent: Intent
     done: frozenset[Range] = frozenset()
     """Ranges that are stored, as far as this process knows."""
+    newest: frozenset[tuple[Range, NewestEvent]] = frozenset()
+    """What is known of the event times of some of these."""
     recorded: bool = False
     """Whether the record of the intent's unstored prefix is in the bucket, as far as this process knows."""
     looked_ahead: bool = False
@@ -104,6 +105,14 @@ class Pending:
                 break
             offset = range_.end
         return offset
+
+    def seen(self, offset: Offset) -> NewestEvent | None:
+        """Return the newest event before a boundary up to which all is settled, as far as it is known."""
+        seen = _seen(self.value)
+        for range_, newest in sorted(self.newest, key=lambda one: one[0]):
+            if range_.end <= offset:
+                seen = newest if seen is None else seen.followed_by(newest)
+        return seen
 
     def runnable(self) -> Iterator[Range]:
         """Yield the ranges that have to be executed."""
@@ -211,18 +220,18 @@ class Protocol:
                 if is_stale(state, read, topic_id):
                     raise ProtocolError(f"{self.partition}: {read} is older than what {state} has seen")
                 return self._resolved(state, read, target, topic_id)
-            case InDoubt(before=Pending() as before), Stored(range_):
-                return replace(state, before=_with_done(before, {range_})), None
+            case InDoubt(before=Pending() as before), Stored(range_, newest):
+                return replace(state, before=_with_done(before, range_, newest)), None
             case Idle(), LookedAhead(None):
                 return replace(state, looked_ahead=True), None
             case Idle(value), LookedAhead(int(found)):
                 return Held(holds.offset_went_back(self.partition, value.offset, found, self.generation), value), None
             case Idle(value, looked_ahead=True), Due(intent):
-                return state, self._checked(state, promised(intent, _since(value, intent)))
+                return state, self._checked(state, promised(intent, _since(value, intent), _seen(value)))
             case Pending(), Gone():
                 return self._lost_in_promise(state, event)
-            case Pending(), Stored(range_):
-                return _with_done(state, {range_}), None
+            case Pending(), Stored(range_, newest):
+                return _with_done(state, range_, newest), None
             case Pending(intent=Intent(unstored=unstored)), Recorded(recorded) if recorded == unstored:
                 return replace(state, recorded=True), None
             case Pending(value), Reconsider():
@@ -261,7 +270,8 @@ class Protocol:
         if isinstance(known, Pending) and _continues(known.intent, intent):
             recorded = known.recorded and known.intent.unstored == intent.unstored
             kept = known.done & set(intent.ranges())
-            return Pending(value, intent, kept, recorded, looked_ahead)
+            newest = frozenset(one for one in known.newest if one[0] in kept)
+            return Pending(value, intent, kept, newest, recorded, looked_ahead)
         return Pending(value, intent, looked_ahead=looked_ahead)
 
     def _acknowledged(self, state: State, value: CommittedOffset) -> State:
@@ -294,7 +304,7 @@ class Protocol:
             return state, None
         anew = replace(left, unstored=UnstoredPrefix(end, "lost"))
         since = state.value.metadata.since if state.value.metadata is not None else None
-        return state, self._checked(state, promised(anew, since))
+        return state, self._checked(state, promised(anew, since, state.seen(left.start)))
 
 
 def written(effects: Iterable[Effect]) -> CommittedOffset | None:
@@ -365,12 +375,17 @@ def _progress(state: Pending, offset: Offset) -> CommittedOffset:
     left, intent = state.intent.after(offset), state.intent
     since = state.value.metadata.since if state.value.metadata is not None else None
     if left is not None:
-        return promised(left, since)
-    return stored(offset, intent.topic_id, intent.generation, revision=intent.revision, since=since)
+        return promised(left, since, state.seen(offset))
+    return stored(
+        offset, intent.topic_id, intent.generation, revision=intent.revision, since=since, seen=state.seen(offset)
+    )
 
 
-def _with_done(state: Pending, stored_ranges: AbstractSet[Range]) -> Pending:
-    return replace(state, done=state.done | (stored_ranges & set(state.intent.ranges())))
+def _with_done(state: Pending, range_: Range, newest: NewestEvent | None) -> Pending:
+    if range_ not in set(state.intent.ranges()):
+        return state
+    known = frozenset() if newest is None else frozenset({(range_, newest)})
+    return replace(state, done=state.done | {range_}, newest=state.newest | known)
 
 
 def _check_state(partition: TopicPartition, state: State) -> None:
@@ -383,6 +398,10 @@ def _check_state(partition: TopicPartition, state: State) -> None:
             sound = True
     if not sound:
         raise ProtocolError(f"{partition}: {state} contradicts itself")
+
+
+def _seen(value: CommittedOffset) -> NewestEvent | None:
+    return None if value.metadata is None else value.metadata.seen
 
 
 def _since(value: CommittedOffset, intent: Intent) -> Offset | None:

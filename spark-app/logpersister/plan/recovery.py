@@ -19,7 +19,7 @@ from logpersister.plan.intents import (
     same_topic,
     stored,
 )
-from logpersister.ranges import Offset, TopicPartition
+from logpersister.ranges import NewestEvent, Offset, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class PartitionContext:
         """Return a promise under our own revision."""
         return Intent(self.partition, self.topic_id, start, ends, self.revision, self.generation, self.place, unstored)
 
-    def at(self, offset: Offset, since: Offset | None = None) -> CommittedOffset:
+    def at(self, offset: Offset, since: Offset | None = None, seen: NewestEvent | None = None) -> CommittedOffset:
         """Return the value that says that everything before an offset is settled."""
-        return stored(offset, self.topic_id, self.generation, since=since)
+        return stored(offset, self.topic_id, self.generation, since=since, seen=seen)
 
 
 def needs_bucket(committed: CommittedOffset | None, topic_id: str | None, generation: int) -> bool:
@@ -105,15 +105,16 @@ def from_another_place(
     if conflict is not None:
         return conflict
     since = committed.metadata.since if intent.generation == context.generation else intent.start
+    seen = committed.metadata.seen
     begun = [range_ for range_ in of_ours if range_.end > intent.start]
     ours = context.intent(intent.start, intent.ends, intent.unstored)
     if not begun:
-        return promised(ours, since)
+        return promised(ours, since, seen)
     revision = begun[-1].revision
     ranges = {(range_.start, range_.end) for range_ in intent.ranges()}
     as_promised = all((it.start, it.end) in ranges and it.revision == revision for it in begun)
     if as_promised and intent.generation <= context.generation:  # a higher one may be replaying what ours has
-        return promised(replace(ours, revision=revision), since)
+        return promised(replace(ours, revision=revision), since, seen)
     stored_end = max(range_.end for range_ in begun)
     return holds.replay_elsewhere(context.partition, intent.place, stored_end, context.generation)
 
@@ -137,14 +138,15 @@ def from_bucket(  # noqa: PLR0911 - one for each row of the table in docs/design
         if not _is_ours(context, tail):
             return context.at(begin, since=begin)
         return _repair(context, tail, max(begin, log_start), log_start)
+    seen = metadata.seen if metadata is not None else None
     if not ours:
-        return context.at(committed.offset, since=committed.offset)
+        return context.at(committed.offset, since=committed.offset, seen=seen)
     if committed.offset < tail.end:
         return holds.replay_requested(context.partition, committed.offset, tail.end, context.generation)
     if committed.offset > tail.end and metadata is None:
         skipped = context.intent(tail.end, (committed.offset,), UnstoredPrefix(committed.offset, "skipped"))
         return promised(skipped)
-    return context.at(committed.offset)
+    return context.at(committed.offset, seen=seen)
 
 
 def _conflict(context: PartitionContext, ours: Sequence[StoredRange]) -> Hold | None:

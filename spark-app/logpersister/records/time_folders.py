@@ -6,6 +6,7 @@ time. So the hour that comes twice, when clocks are set back, is over after the 
 is left out is an hour shorter.
 """
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MS = SECONDS_PER_DAY * 1000
 _FIRST_YEAR, _LAST_YEAR = 1969, 9998
 """That a record can have (`records.paths`), up to a day. Others may have folders of years that no time zone knows."""
+_DIGEST_DIGITS = 8
 _COMPONENT = (r"(\d{4}-\d{2}-\d{2})", r"(\d{2})", r"(\d{2})")
 
 
@@ -48,6 +50,11 @@ class TimeFolders:
     """Whose time it is; empty: the record's."""
     first_prefix: str
     """What the names of the first level by date begin with."""
+
+    @property
+    def field_digest(self) -> str:
+        """What stands for the field, in few characters."""
+        return hashlib.sha256(".".join(self.field).encode()).hexdigest()[:_DIGEST_DIGITS]
 
     @property
     def depth(self) -> int:

@@ -35,15 +35,18 @@ def access(url: str, secret_name: str | None, secrets: Secrets, path: str) -> Re
         return RegistryAccess(url.rstrip("/"))
     token, authority = secrets.get(secret_name, TOKEN), secrets.get(secret_name, AUTHORITY)
     if token is not None:
-        return RegistryAccess(url.rstrip("/"), {"Authorization": f"Bearer {token.reveal()}"}, _pem(authority, path))
+        return RegistryAccess(
+            url.rstrip("/"), {"Authorization": f"Bearer {token.reveal()}"}, authority_of(authority, path)
+        )
     if authority is not None and secrets.get(secret_name, USERNAME) is None:
-        return RegistryAccess(url.rstrip("/"), {}, _pem(authority, path))
+        return RegistryAccess(url.rstrip("/"), {}, authority_of(authority, path))
     username, password = (secrets.require(secret_name, key, path).reveal() for key in (USERNAME, PASSWORD))
     login = base64.b64encode(f"{username}:{password}".encode()).decode()
-    return RegistryAccess(url.rstrip("/"), {"Authorization": f"Basic {login}"}, _pem(authority, path))
+    return RegistryAccess(url.rstrip("/"), {"Authorization": f"Basic {login}"}, authority_of(authority, path))
 
 
-def _pem(authority: SecretValue | None, path: str) -> str | None:
+def authority_of(authority: SecretValue | None, path: str) -> str | None:
+    """Return the PEM of an authority, if there is one; `path` names the Secret. Raises ManifestError."""
     if authority is None:
         return None
     try:

@@ -55,7 +55,7 @@ def status_document(status: Status) -> Document:
             "lostPartitions": status.rebalances.lost_partitions,
         },
         "duties": [duty_document(duty) for duty in status.duties],
-        "finish": None if status.finish is None else finish_document(status.finish),
+        "finish": None if status.finish is None else finish_document(status.finish, status.telling),
         "shadow": None if status.shadow is None else _shadow(status.shadow),
     }
 

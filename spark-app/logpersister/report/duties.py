@@ -13,13 +13,15 @@ MAX_FAILING: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class FailingTopic:
-    """A topic of which the last attempt of a duty has failed."""
+    """A topic of which the last attempt of a duty has failed, or goes on for too long."""
 
     topic: str
     failures: int
     """In a row."""
     message: str
     since: datetime
+    hangs: bool = False
+    """Whether an attempt goes on since then, and does not end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +52,5 @@ def _failing(failing: FailingTopic) -> Document:
         "failures": failing.failures,
         "message": failing.message,
         "since": instant(failing.since, "milliseconds"),
+        "hangs": failing.hangs,
     }

@@ -1,11 +1,12 @@
 """What a member says of finished folders. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from logpersister.report.human import instant
+from logpersister.report.telling import TellingReport, telling_document
 
 Document = dict[str, Any]
 
@@ -35,13 +36,14 @@ class FinishReport:
     """By topic."""
 
 
-def finish_document(report: FinishReport) -> Document:
-    """Return it as the status document has it."""
+def finish_document(report: FinishReport, telling: Sequence[TellingReport] = ()) -> Document:
+    """Return it as the status document has it, with those who are told."""
     waiting = sorted((report.waiting or {}).values(), key=lambda one: (one.end, one.topic))
     return {
         "finishedFolders": report.finished,
         "lateRecords": report.late_records,
         "waiting": {"count": len(waiting), "first": [_waiting(one) for one in waiting[:MAX_WAITING]]},
+        "telling": [telling_document(one) for one in telling],
     }
 
 

@@ -22,6 +22,7 @@ from logpersister.report.labels import BoundedValues
 from logpersister.report.lag import LagSummary, TopicLag
 from logpersister.report.processes import ProcessCollector
 from logpersister.report.shadow import ShadowReport
+from logpersister.report.telling import TellingReport
 
 PREFIX: Final = "logpersister"
 MAX_TOPICS: Final = 2_000
@@ -117,6 +118,9 @@ class Metrics:
         self._duty_failures = counter("duty_failures", "Attempts of a duty that failed, of one topic each.", "duty")
         self._finished = counter("finished_folders", "Folders by time that were finished.", "topic")
         self._late = counter("late_records", "Records that came into folders that were finished before.", "topic")
+        self._told = counter("told_folders", "Finished folders that others were told of.", "topic", "policy")
+        self._told_in_vain = counter("refused_folders", "Finished folders that others refused.", "topic", "policy")
+        self._untold = gauge("untold_folders", "Finished folders that others are still to be told of.", "policy")
         self._duty_seconds = histogram("duty_duration_seconds", "Attempts, of one topic each.", _SECONDS, "duty")
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
@@ -224,6 +228,15 @@ class Metrics:
     def late(self, topic: str, records: int) -> None:
         """Records came into a folder that was finished before."""
         self._late.labels(self._topic(topic)).inc(records)
+
+    def telling(self, report: TellingReport) -> None:
+        """Where one of those stands who are told of finished folders."""
+        self._untold.labels(report.policy).set(report.untold)
+
+    def told(self, policy: str, topic: str, folders: int, refused: int) -> None:
+        """Somebody was told of folders, and has refused some."""
+        self._told.labels(self._topic(topic), policy).inc(folders)
+        self._told_in_vain.labels(self._topic(topic), policy).inc(refused)
 
     def finish(self, report: FinishReport) -> None:
         """Where the member stands with finished folders; others have no such series."""

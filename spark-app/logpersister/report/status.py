@@ -31,6 +31,7 @@ from logpersister.report.hourly import HourlyCount
 from logpersister.report.lag import LagSummary
 from logpersister.report.outages import Outage
 from logpersister.report.shadow import ShadowReport
+from logpersister.report.telling import TellingReport
 
 T = TypeVar("T")
 
@@ -185,6 +186,8 @@ class Status:
     """By name."""
     finish: FinishReport | None = None
     """None: no folders are finished."""
+    telling: tuple[TellingReport, ...] = ()
+    """Who is told of them; by policy."""
 
 
 def utc_now() -> datetime:
@@ -357,6 +360,14 @@ class StatusBoard:
         """Where the member stands with finished folders."""
         with self._lock:
             self._set(finish=report)
+
+    def telling(self, report: TellingReport) -> None:
+        """Where one of those stands who are told of finished folders."""
+        last = report.last_refused
+        report = report if last is None else replace(report, last_refused=replace(last, reason=_short(last.reason)))
+        with self._lock:
+            others = [one for one in self._status.telling if one.policy != report.policy]
+            self._set(telling=tuple(sorted([*others, report], key=lambda one: one.policy)))
 
     def outages(self, outages: tuple[Outage, ...]) -> None:
         """All servers that are away now."""

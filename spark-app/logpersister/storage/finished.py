@@ -8,7 +8,7 @@ never changed.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logpersister.ranges import Offset, Range, TopicPartition
@@ -52,6 +52,12 @@ class FolderContent:
     """Sorted."""
     late_records: int = 0
     """How many of the records came after the folder was finished."""
+    told: Mapping[str, int] = field(default_factory=dict)
+    """By policy: the number that somebody else was told last, as far as it is noted."""
+
+    def note(self) -> dict[str, Any]:
+        """Return what is noted of the folder."""
+        return self.document() | ({"told": dict(sorted(self.told.items()))} if self.told else {})
 
     def document(self) -> dict[str, Any]:
         """Return what the manifest of the folder says, too (docs/finish.md)."""
@@ -112,11 +118,7 @@ def finish_to(store: ObjectStore, group: str, topic: str, instant: int) -> None:
         document = {"topic": topic, "finishedTo": instant}
         if store.replace_json(key, document, None if found is None else found[1]):
             return
-    raise StorageError(
-        "rejected",
-        f"object {key!r} could not be replaced: others keep changing it, or the server refuses puts with If-Match that "
-        "it should take",
-    )
+    raise _contended(key)
 
 
 def _finished(store: ObjectStore, group: str, topic: str) -> tuple[int, str] | None:
@@ -140,7 +142,22 @@ def folder_content(store: ObjectStore, group: str, topic: str, path: str) -> tup
 def put_folder_content(store: ObjectStore, group: str, content: FolderContent, tag: str | None) -> bool:
     """Note what a folder has in the place of the note with an entity tag, or of none; False: another stands there."""
     key = names.folder_key(store.prefix, group, content.topic, content.path)
-    return store.replace_json(key, content.document(), tag)
+    return store.replace_json(key, content.note(), tag)
+
+
+def note_told(store: ObjectStore, group: str, told: FolderContent, policy: str) -> None:
+    """Note that somebody was told a content of a folder; never takes anything back. Raises StorageError.
+
+    Whoever is stopped before it has told all the same, and somebody tells again.
+    """
+    for _ in range(MOST_ATTEMPTS):
+        found = folder_content(store, group, told.topic, told.path)
+        if found is None or found[0].told.get(policy, 0) >= told.number:
+            return
+        content, tag = found
+        if put_folder_content(store, group, replace(content, told={**content.told, policy: told.number}), tag):
+            return
+    raise _contended(names.folder_key(store.prefix, group, told.topic, told.path))
 
 
 def note_arrival(store: ObjectStore, group: str, arrival: Arrival) -> None:
@@ -195,6 +212,7 @@ def _content(key: str, document: Mapping[str, Any]) -> FolderContent:
                 for one in document["objects"]
             ),
             late_records=int(document["lateRecords"]),
+            told={str(policy): int(number) for policy, number in document.get("told", {}).items()},
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _damaged(key, f"does not say what a folder has in it ({error!r})") from None
@@ -210,6 +228,14 @@ def _arrival(key: str, document: Mapping[str, Any]) -> Arrival:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(key, f"is not the note of an arrival ({error!r})") from None
+
+
+def _contended(key: str) -> StorageError:
+    return StorageError(
+        "rejected",
+        f"object {key!r} could not be replaced: others keep changing it, or the server refuses puts with If-Match that "
+        "it should take",
+    )
 
 
 def _damaged(key: str, what: str) -> StorageError:

@@ -219,6 +219,24 @@ def arrival_topic(prefix: str, group: str, key: str) -> str | None:
     return unescape_topic(segments[0]) if len(segments) == 2 else None
 
 
+def untold_prefix(prefix: str, group: str, policy: str) -> str:
+    """Return what the names of all notes begin with that somebody is to be told of a folder; ends with a slash."""
+    return own_prefix(prefix, group) + f"untold/{policy}/"
+
+
+def untold_key(prefix: str, group: str, policy: str, topic: str, path: str, number: int) -> str:
+    """Return the name of the note that a number of a folder is to be told."""
+    return _checked(untold_prefix(prefix, group, policy) + f"{_topic_segment(topic)}/{path}/{number}")
+
+
+def parse_untold_key(prefix: str, group: str, policy: str, key: str) -> tuple[str, str, int] | None:
+    """Return topic, path and number of such a note; None when it is no such name."""
+    segment, _, rest = key.removeprefix(untold_prefix(prefix, group, policy)).partition("/")
+    path, _, number = rest.rpartition("/")
+    topic = unescape_topic(segment)
+    return (topic, path, int(number)) if topic and path and number.isdecimal() else None
+
+
 def receipts_prefix(prefix: str, group: str, topic: str) -> str:
     """Return what the names of all receipts of a topic begin with; ends with a slash."""
     return _checked(own_prefix(prefix, group) + f"receipts/{_topic_segment(topic)}/")

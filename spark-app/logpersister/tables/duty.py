@@ -64,6 +64,8 @@ Positions = Callable[[str], Mapping[int, CommittedPosition]]
 class TableDuty:
     """A `member.duties.Duty`."""
 
+    at_once: Final = 1
+
     def __init__(
         self,
         store: ObjectStore,

@@ -15,6 +15,9 @@ COLLECTION = "/apis/logpersister.dev/v1alpha1/namespaces/{}/logpersisters"
 ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "needs folders by time, but the levels by date of spec.output.partitionBy name none": "each level would have to be "
     "compared with its neighbours, and with those of overrides",
+    "is a topic that the group stores, so that it would tell of itself": (
+        "the API server cannot say whether a pattern in Python's syntax selects a topic"
+    ),
     "is not a type: it": "types nest, and patterns do not",
     "has more than 1000 columns at all depths together": "it would have to understand the types",
     "has a field of the name of a folder of output.partitionBy, which readers take for one column": (

@@ -1,5 +1,6 @@
 """What the store finds in a bucket, and what groups note there."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
@@ -20,6 +21,7 @@ from logpersister.storage.finished import (
     folder_content,
     list_arrivals,
     note_arrival,
+    note_told,
     put_folder_content,
     read_arrivals,
 )
@@ -28,6 +30,7 @@ from logpersister.storage.names import encode_metadata, facts_key, folder_key, o
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.topics import TopicNote, bind_topic, first_note, note_selection
+from logpersister.storage.untold import Untold, delete_untold, list_untold, put_untold
 from tests.integration.storage.writing import (
     FACTS,
     GROUP,
@@ -276,12 +279,25 @@ def test_notes_of_finished_folders(store: ObjectStore, s3: "S3Client", bucket: s
     path = "dt=2026-11-21/hr=05"
     content = FolderContent("clicks", path, "e", 1, {0: 5, 10: 7}, (FolderObject("a.txt", 0, 1, 0, 3, 30),))
     assert put_folder_content(store, GROUP, content, None)
+    note_told(store, GROUP, replace(content, number=3), "webhook")
+    note_told(store, GROUP, replace(content, number=2), "webhook")
+    note_told(store, GROUP, content, "kafka")
     found = folder_content(store, GROUP, "clicks", path)
     assert found is not None
-    assert found[0] == content
+    assert found[0] == replace(content, told={"webhook": 3, "kafka": 1})
     s3.put_object(Bucket=bucket, Key=folder_key("raw", GROUP, "clicks", path), Body=b'{"topic": "clicks"}')
     with pytest.raises(StorageError, match="does not say what a folder has in it"):
         folder_content(store, GROUP, "clicks", path)
+
+    untold = [Untold(path, number) for number in (1, 2, 10)]
+    for one in untold:
+        put_untold(store, GROUP, "webhook", "clicks", one)
+    put_untold(store, GROUP, "webhook", "_quarantine", Untold("a/b", 7))
+    assert sorted(list_untold(store, GROUP, "webhook")["clicks"]) == untold
+    assert list_untold(store, GROUP, "webhook")["_quarantine"] == [Untold("a/b", 7)]
+    delete_untold(store, GROUP, "webhook", "clicks", untold[:2])
+    assert list_untold(store, GROUP, "webhook")["clicks"] == untold[2:]
+    assert list_untold(store, GROUP, "kafka") == {}
 
     arrivals = [Arrival(Range(TopicPartition("clicks", 0), 0, end), 1, (path,)) for end in (5, 5, 7)]
     for arrival in arrivals:

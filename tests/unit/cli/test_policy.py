@@ -67,6 +67,13 @@ def test_acls_of_topics_patterns_and_shadows() -> None:
         [*common, "--group", "clicks-backup"],
         [*common, "--group", "shadow.", "--resource-pattern-type", "prefixed"],
     ]
+    told = accepted(
+        {
+            "spec.finish": {"policy": ["kafka"], "kafka": {"topic": "told"}},
+            "spec.output.partitionBy": [{"date": {"granularity": "day"}}],
+        }
+    )
+    assert kafka_acls(told, Secrets({}))[-1] == [*common[:-1], "Write", "--topic", "told"]
     anything = accepted({"spec.kafka.topics": REMOVE, "spec.kafka.topicPattern": "clicks"})
     assert kafka_acls(anything, Secrets({}))[0] == [*common, "--topic", "*"]
 

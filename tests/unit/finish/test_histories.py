@@ -4,18 +4,31 @@ The oracle shares no decision with the product: it knows every record, and what 
 """
 
 import random
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.plan.intents import CommittedOffset
+from logpersister.manifest.partition_rule import PartitionRule
+from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import Range, TopicPartition
 from tests.examples import examples
-from tests.unit.finish.world import HOUR_MS, MINUTE_MS, TOPIC, FakePartition, World
+from tests.unit.finish.world import (
+    HOUR_MS,
+    MIDNIGHT_MS,
+    MINUTE_MS,
+    OF_A_FIELD,
+    RULES,
+    TOPIC,
+    TOPIC_ID,
+    FakePartition,
+    World,
+    folder_of,
+    spec,
+)
 
 LATENESS_MS = 10 * MINUTE_MS
 IDLE_MS = HOUR_MS
@@ -29,9 +42,9 @@ class KilledError(Exception):
 class History:
     """One history: what happens next is by chance, what must hold is checked after each step."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, trigger: str = "record-time", rules: Sequence[PartitionRule] = RULES) -> None:
         self.chance = random.Random(seed)
-        self.world = World(partitions=self.chance.choice([1, 2, 3]))
+        self.world = World(self.chance.choice([1, 2, 3]), spec(trigger=trigger), [*rules])
         self.world.at(0)
         self.hours = 0.0
         self.contents: dict[tuple[str, int], Any] = {}
@@ -55,6 +68,8 @@ class History:
         number = self.chance.choice(list(self.world.partitions))
         behind = self.chance.choice([0, 0, 0, self.skew[number], 3])
         future = self.chance.choice([0, 0, 0, 0, 0, 0, 0, 0, 0, 5])
+        if self.world.layout.field and self.chance.random() < 0.1:
+            self.world.produce(number, None)
         for _ in range(self.chance.randrange(1, 4)):
             self.world.produce(number, max(0.0, self.hours - behind * self.chance.random() + future))
 
@@ -82,20 +97,18 @@ class History:
             partition = self.world.partitions[self.chance.choice(list(self.world.partitions))]
             real = partition.committed
             if real is not None and real.metadata is not None and real.metadata.generation == self.world.generation:
-                stored = sorted({0, *(end for end in self.ends_of(partition) if end <= real.offset)})
-                partition.committed = CommittedOffset(self.chance.choice(stored), real.metadata)
+                before = [
+                    one
+                    for _, one in partition.commits
+                    if one.metadata and one.metadata.generation == self.world.generation
+                ]
+                partition.committed = self.chance.choice(
+                    [CommittedOffset(0, OffsetMetadata(TOPIC_ID, self.world.generation)), *before]
+                )
             self.world.look()
             partition.committed = real
         else:
             self.world.look()
-
-    def ends_of(self, partition: FakePartition) -> list[int]:
-        number = next(it for it, one in self.world.partitions.items() if one is partition)
-        return [
-            facts.range.end
-            for facts in self.world.store.objects.values()
-            if facts is not None and facts.range.partition.partition == number
-        ]
 
     def pass_time(self) -> None:
         self.hours += self.chance.choice([0.05, 0.2, 0.6, 1.5])
@@ -158,18 +171,41 @@ class History:
     def check_not_early(self, folder: str) -> None:
         """No record that belongs here is left unstored, except behind one that has passed the lateness: it is late."""
         end = end_of(folder)
-        now = self.world.seconds * 1000
-        assert now >= end + LATENESS_MS
+        assert self.world.seconds * 1000 >= end + LATENESS_MS
         for partition in self.world.partitions.values():
             stored = 0 if partition.committed is None else partition.committed.offset
-            by_clock = False
-            for offset, time in enumerate(partition.times):
-                if end + LATENESS_MS <= time <= now:
-                    break
-                by_clock |= time > now
-                if by_clock and partition.produced_at[offset] * 1000 >= end + LATENESS_MS + IDLE_MS:
-                    break
-                assert not (end - HOUR_MS <= time < end and offset >= stored), f"{folder} is early"
+            for offset in self.before_passing(partition, end + LATENESS_MS):
+                time = partition.times[offset]
+                belongs = time is not None and end - HOUR_MS <= time < end
+                assert not belongs or offset < stored, f"{folder} is early"
+
+    def before_passing(self, partition: FakePartition, instant: int) -> Iterator[int]:
+        """Yield the offsets of which none may be missing when a partition counts as having passed an instant."""
+        if self.world.spec.trigger == "process-time":
+            yield from (at for at, seconds in enumerate(partition.produced_at) if seconds * 1000 < instant)
+        elif self.world.layout.field:
+            yield from self.before_passing_by_a_field(partition, instant)
+        else:
+            yield from self.before_passing_by_records(partition, instant)
+
+    def before_passing_by_a_field(self, partition: FakePartition, instant: int) -> Iterator[int]:
+        """Without a stored event of that time: those that Kafka had when the newest one had been known for an hour."""
+        known = [(at, one.metadata.seen) for at, one in partition.commits if one.metadata and one.metadata.seen]
+        newest = max((seen.time for _, seen in known), default=None)
+        if newest is not None and newest >= instant:
+            return
+        since = next((at for at, seen in known if seen.time == newest), MIDNIGHT_MS / 1000)
+        yield from (at for at, seconds in enumerate(partition.produced_at) if seconds < since + IDLE_MS / 1000)
+
+    def before_passing_by_records(self, partition: FakePartition, instant: int) -> Iterator[int]:
+        now, by_clock = self.world.seconds * 1000, False
+        for offset, time in enumerate(partition.kafka_times(of_a_field=False)):
+            if instant <= time <= now:
+                return
+            by_clock |= time > now
+            if by_clock and partition.produced_at[offset] * 1000 >= instant + IDLE_MS:
+                return
+            yield offset
 
     def end(self) -> None:
         """Let everything be stored, pass and be looked at; then every record must be told in its folder."""
@@ -184,9 +220,8 @@ class History:
         expected: dict[str, int] = {}
         for partition in self.world.partitions.values():
             for time in partition.times:
-                moment = datetime.fromtimestamp(time / 1000, UTC)
-                expected.setdefault(f"dt={moment:%Y-%m-%d}/hr={moment:%H}", 0)
-                expected[f"dt={moment:%Y-%m-%d}/hr={moment:%H}"] += 1
+                if time is not None:
+                    expected[folder_of(time)] = expected.get(folder_of(time), 0) + 1
         assert set(self.world.finished()) == set(expected)
         assert {folder: self.world.content(folder)["records"] for folder in expected} == expected
         assert self.world.arrivals() == 0
@@ -197,10 +232,17 @@ def end_of(folder: str) -> int:
 
 
 @pytest.mark.slow
-@examples(150)
-@given(st.integers(0, 1 << 32))
-def test_never_early_each_number_once_and_nothing_forgotten(seed: int) -> None:
-    history = History(seed)
+@pytest.mark.parametrize(
+    ("trigger", "rules"),
+    [("record-time", RULES), ("partition-time", OF_A_FIELD), ("process-time", OF_A_FIELD)],
+    ids=["records", "a field", "the clock"],
+)
+@examples(60)
+@given(seed=st.integers(0, 1 << 32))
+def test_never_early_each_number_once_and_nothing_forgotten(
+    trigger: str, rules: Sequence[PartitionRule], seed: int
+) -> None:
+    history = History(seed, trigger, rules)
     for _ in range(STEPS):
         history.step()
     history.end()

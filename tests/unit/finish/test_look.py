@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Any
@@ -11,8 +12,8 @@ import pytest
 from logpersister.finish.by_hand import State, judge
 from logpersister.finish.positions import NotKnownError, Positions
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
-from logpersister.ranges import Range, TopicPartition
-from tests.unit.finish.world import HOUR_MS, MIDNIGHT_MS, TOPIC, World, hour
+from logpersister.ranges import NewestEvent, Range, TopicPartition
+from tests.unit.finish.world import HOUR_MS, MIDNIGHT_MS, OF_A_FIELD, TOPIC, World, hour, spec
 
 
 def hours_later(world: World, hours: float) -> list[str]:
@@ -86,7 +87,7 @@ def test_the_manifest_and_the_marks_are_there_before_the_success_file() -> None:
     world.store_range(1)
     hours_later(world, 2)
     names = [key.rpartition("/")[2] for key in world.store.written if f"raw/{TOPIC}/" in key]
-    assert names == ["_manifest.json", ".0.done", ".1.done", "_SUCCESS"]
+    assert (names[0], set(names[1:3]), names[3]) == ("_manifest.json", {".0.done", ".1.done"}, "_SUCCESS")
     assert "finished" in world.store.written[-1], "noted last, so that who dies before it does all of it again"
 
 
@@ -154,6 +155,111 @@ def test_a_busy_partition_with_a_record_from_the_future_passes_by_the_clock() ->
         world.produce(0, number / 10)
         world.store_range(0, len(world.partitions[0].times) - 1)
     assert world.content(hour(0))["lateRecords"] == 0
+
+
+def by_field(partitions: int = 1) -> World:
+    return World(partitions, rules=OF_A_FIELD)
+
+
+def test_by_a_field_a_partition_passes_with_the_newest_event_that_is_stored() -> None:
+    world = by_field(partitions=2)
+    world.at(1.2)
+    world.produce(0, 0.5, 1 + 10 / 60)
+    world.produce(1, 0.5, 1 + 9 / 60, 0.4)
+    world.store_range(0)
+    world.store_range(1)
+    assert world.look().reason == (
+        "partition 1 has stored no event of 2026-03-28T01:10:00Z or later (the newest is of 2026-03-28T01:09:00Z), and "
+        "no newer one has come for 0 of 3600 seconds"
+    )
+    world.produce(1, 1 + 10 / 60)
+    assert hours_later(world, 1.2) == [], "it is in Kafka, and not stored"
+    world.store_range(1)
+    assert hours_later(world, 1.2) == [hour(0)]
+    assert world.content(hour(0))["records"] == 3
+
+
+def test_by_a_field_an_event_from_the_future_does_not_count() -> None:
+    world = by_field()
+    world.at(0.6)
+    world.produce(0, 0.5, 5)
+    world.store_range(0)
+    assert hours_later(world, 1.3) == []
+    world.produce(0, 0.7, 1.2)
+    world.store_range(0)
+    assert hours_later(world, 1.3) == [hour(0)]
+    assert world.content(hour(0))["lateRecords"] == 0
+
+
+@pytest.mark.parametrize("event", [None, 0.1, 5])
+def test_by_a_field_a_busy_partition_without_newer_events_is_idle(event: float | None) -> None:
+    """Its records have no time, come from far behind, or are of the future; they are stored an hour after they came."""
+    world = by_field()
+    world.at(0.5)
+    world.produce(0, 0.5)
+    world.store_range(0)
+    for number in range(6, 40):
+        world.at(number / 10)
+        world.produce(0, event)
+        world.look()
+        if number % 10 == 0:
+            world.store_range(0)
+            world.look()
+        assert (hour(0) in world.finished()) == (number >= 30), number
+    assert world.finished() == [hour(0)]
+
+
+def test_by_a_field_a_partition_that_is_behind_is_not_idle() -> None:
+    world = by_field()
+    world.at(0.5)
+    world.produce(0, 0.5)
+    world.store_range(0)
+    world.produce(0, 0.6)
+    assert [hours_later(world, number) for number in range(2, 9)] == [[]] * 7
+    world.store_range(0)
+    assert hours_later(world, 9) == [hour(0)]
+
+
+def test_a_field_that_is_watched_since_now_is_known_with_the_next_range() -> None:
+    """What was stored before, or of another field, says nothing."""
+    world = by_field()
+    world.at(2)
+    world.produce(0, 0.5, 1.5)
+    world.store_range(0)
+    (_, committed), of = world.partitions[0].commits[0], world.partitions[0]
+    assert committed.metadata is not None
+    of.committed = CommittedOffset(2, replace(committed.metadata, seen=NewestEvent("other", MIDNIGHT_MS + 9 * HOUR_MS)))
+    assert "(none is known)" in world.look().reason
+    world.produce(0, 1.6)
+    world.store_range(0)
+    assert hours_later(world, 2) == [hour(0)]
+
+
+def test_by_a_field_but_by_records_all_the_same() -> None:
+    world = World(spec=spec(trigger="record-time"), rules=OF_A_FIELD)
+    world.at(0.6)
+    world.produce(0, 0.1, 0.5)
+    world.at(1.5)
+    world.produce(0, 0.7)
+    world.store_range(0)
+    assert hours_later(world, 1.5) == [hour(0)], "Kafka has a record of half past one"
+
+
+def test_by_the_clock_a_folder_is_finished_when_all_is_stored_that_kafka_had_then() -> None:
+    world = World(partitions=2, spec=spec(trigger="process-time"), rules=OF_A_FIELD)
+    world.at(1)
+    world.produce(0, 0.5, 0.6)
+    world.store_range(0, 1)
+    assert hours_later(world, 1.15) == []
+    world.at(1.2)
+    assert world.look().reason == "partition 0 is stored up to offset 1, and Kafka had 2 when it was asked"
+    world.produce(0, 1.2)
+    world.produce(1, 1.2)
+    world.store_range(0, 2)
+    world.at(1.25)
+    assert world.look().reason == "partition 1 has no committed offset of this group yet"
+    world.store_range(1)
+    assert hours_later(world, 1.3) == [hour(0)], "the newest record of partition 0 is not stored, and came later"
 
 
 def test_a_partition_that_comes_holds_back_what_is_not_finished_yet() -> None:
@@ -239,6 +345,27 @@ def test_many_folders_take_several_looks(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [world.look().more for _ in range(3)] == [True, True, False]
     assert len(world.finished()) == 10
     assert world.look().settled_to is not None
+
+
+def test_a_look_at_a_slow_bucket_leaves_the_rest_to_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock goes on by 25 seconds each time; what has come late is put off, too, and nothing is told twice."""
+    world = World()
+    world.produce(0, *range(4), 20)
+    world.store_range(0)
+    world.at(20)
+    seconds = count(0, 25)
+    monkeypatch.setattr(world.finisher, "_clock", lambda: next(seconds))
+    looks = [[one.folder.path for one in world.look().finished] for _ in range(3)]
+    assert len(looks[0]) < 4
+    assert [path for look in looks for path in look] == [hour(number) for number in range(4)]
+    for number in range(4):
+        world.produce(0, number)
+        world.store_range(0)
+    late = [world.look() for _ in range(4)]
+    assert (late[0].more, late[-1].more) == (True, False)
+    assert len(late[0].late) < 4
+    assert [world.content(hour(number))["lateRecords"] for number in range(4)] == [1] * 4
+    assert world.arrivals() == 0
 
 
 def test_nothing_is_asked_when_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

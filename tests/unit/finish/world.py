@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any, cast
 
 from logpersister.finish.look import Look, TopicFolders
@@ -12,7 +13,7 @@ from logpersister.manifest.partition_rule import PartitionRule
 from logpersister.pipeline.arrivals import ArrivalNotes
 from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
-from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.ranges import NewestEvent, Offset, Range, TopicPartition
 from logpersister.records.time_folders import time_folders
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.finished import list_arrivals
@@ -24,20 +25,35 @@ HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
 MIDNIGHT = datetime(2026, 3, 28, tzinfo=UTC)
 MIDNIGHT_MS = int(MIDNIGHT.timestamp() * 1000)
-RULES = [PartitionRule.model_validate({"date": {"granularity": one}}) for one in ("day", "hour")]
-SPEC = FinishSpec.model_validate(
-    {"policy": ["successFile", "manifest", "done"], "allowedLateness": "10m", "idleAfter": "1h"}
-)
+LEVELS = ("day", "hour")
+RULES = [PartitionRule.model_validate({"date": {"granularity": one}}) for one in LEVELS]
+OF_A_FIELD = [PartitionRule.model_validate({"date": {"granularity": one, "field": "happened.at"}}) for one in LEVELS]
+
+
+def spec(**more: Any) -> FinishSpec:
+    settings = {"policy": ["successFile", "manifest", "done"], "allowedLateness": "10m", "idleAfter": "1h"}
+    return FinishSpec.model_validate(settings | more)
+
+
+SPEC = spec()
 
 
 def hour(number: int) -> str:
     return f"dt=2026-03-{28 + number // 24}/hr={number % 24:02d}"
 
 
+def folder_of(time: int | None) -> str:
+    if time is None:
+        return "dt=unknown/hr=unknown"
+    moment = datetime.fromtimestamp(time / 1000, UTC)
+    return f"dt={moment:%Y-%m-%d}/hr={moment:%H}"
+
+
 class FakeStore:
     """A bucket; answers as `ObjectStore`."""
 
     prefix = "raw"
+    storage = SimpleNamespace(bucket="logs")
 
     def __init__(self) -> None:
         self.objects: dict[str, ObjectFacts | None] = {}
@@ -104,16 +120,22 @@ class FakeStore:
 class FakePartition:
     """A log, of which everything before `committed` is stored."""
 
-    times: list[int] = field(default_factory=list)
-    """Of its records; the place is the offset."""
+    times: list[int | None] = field(default_factory=list)
+    """Of its records, by which they have their folders: Kafka's, or those of the field; the place is the offset."""
     start: Offset = 0
     produced_at: list[float] = field(default_factory=list)
     """By what the clock showed, in seconds."""
     committed: CommittedOffset | None = None
+    commits: list[tuple[float, CommittedOffset]] = field(default_factory=list)
+    """All that was committed, with the time in seconds."""
+
+    def kafka_times(self, *, of_a_field: bool) -> list[int]:
+        """Return the times that Kafka has of its records."""
+        return [round(at * 1000) for at in self.produced_at] if of_a_field else [time or 0 for time in self.times]
 
 
 class World:
-    """One topic with folders by hour."""
+    """One topic with folders by hour, by Kafka's time or by that of a field."""
 
     def __init__(self, partitions: int = 1, spec: FinishSpec = SPEC, rules: list[PartitionRule] = RULES) -> None:
         self.seconds = MIDNIGHT_MS / 1000
@@ -146,9 +168,9 @@ class World:
     def at(self, hours: float) -> None:
         self.seconds = MIDNIGHT_MS / 1000 + hours * 3600
 
-    def produce(self, partition: int, *hours: float) -> None:
+    def produce(self, partition: int, *hours: float | None) -> None:
         of = self.partitions[partition]
-        of.times += [MIDNIGHT_MS + round(one * HOUR_MS) for one in hours]
+        of.times += [None if one is None else MIDNIGHT_MS + round(one * HOUR_MS) for one in hours]
         of.produced_at += [self.seconds] * len(hours)
 
     def store_range(self, partition: int, end: Offset | None = None, *, commit: bool = True) -> None:
@@ -168,8 +190,7 @@ class World:
         number, times = range_.partition.partition, self.partitions[range_.partition.partition].times
         paths: dict[str, list[Offset]] = {}
         for offset in range(range_.start, range_.end):
-            moment = datetime.fromtimestamp(times[offset] / 1000, UTC)
-            paths.setdefault(f"dt={moment:%Y-%m-%d}/hr={moment:%H}", []).append(offset)
+            paths.setdefault(folder_of(times[offset]), []).append(offset)
         written = []
         for path, offsets in paths.items():
             key = object_key("raw", TOPIC, path, generation, number, range_.start, ".txt.gz")
@@ -183,8 +204,21 @@ class World:
         notes(RangeWork(range_, TOPIC_ID, generation, 0, range_.start), written)
 
     def commit(self, partition: int, offset: Offset) -> None:
-        metadata = OffsetMetadata(TOPIC_ID, self.generation)
-        self.partitions[partition].committed = CommittedOffset(offset, metadata)
+        of = self.partitions[partition]
+        metadata = OffsetMetadata(TOPIC_ID, self.generation, seen=self._seen(of, offset))
+        of.committed = CommittedOffset(offset, metadata)
+        of.commits.append((self.seconds, of.committed))
+
+    def _seen(self, of: FakePartition, offset: Offset) -> NewestEvent | None:
+        """Return what task and protocol say of the ranges that are committed now, and of those before."""
+        start, seen = 0, None
+        if of.committed is not None and of.committed.metadata is not None:
+            start, seen = of.committed.offset, of.committed.metadata.seen
+        times = [time for time in of.times[start:offset] if time is not None and time <= self.seconds * 1000]
+        if not self.spec.watches_field(self.layout.field) or not times:
+            return seen
+        newest = NewestEvent(self.layout.field_digest, max(times))
+        return newest if seen is None else seen.followed_by(newest)
 
     # looks
 
@@ -201,7 +235,7 @@ class World:
         """Return the manifest of a folder."""
         found = self.store.documents[f"raw/{TOPIC}/{folder}/_manifest.json"][0]
         noted = self.store.documents[f"raw/_logpersister/{GROUP}/finished/{TOPIC}/{folder}.json"][0]
-        assert found == noted
+        assert found == {name: value for name, value in noted.items() if name != "told"}
         return found
 
     def arrivals(self) -> int:
@@ -228,6 +262,7 @@ class World:
         answer: Answer[tuple[Offset, int] | None] = Answer()
         for one, instant in timestamps.items():
             of = self.partitions[one.partition]
-            found = ((at, time) for at, time in enumerate(of.times) if at >= of.start and time >= instant)
+            times = of.kafka_times(of_a_field=bool(self.layout.field))
+            found = ((at, time) for at, time in enumerate(times) if at >= of.start and time >= instant)
             answer.values[one] = next(found, None)
         return answer

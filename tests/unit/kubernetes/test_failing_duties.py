@@ -50,6 +50,14 @@ def test_a_topic_that_fails_for_a_minute_is_told_with_what_was_tried() -> None:
     assert [(event.reason, event.warning) for event in plan.events] == [("DutiesSucceed", False)]
 
 
+def test_an_attempt_that_does_not_end_is_told() -> None:
+    hanging = failing("clicks", seconds=400, failures=0, message="its attempt does not end") | {"hangs": True}
+    plan = Life().step(reports=saying(duty(hanging, name="webhook")))
+    assert condition(plan, ASPECT)["message"] == (
+        "webhook of topic clicks hangs: its attempt does not end (it began 2026-11-21T11:53:20Z)"
+    )
+
+
 def test_silence_and_a_pause_are_no_failure_and_a_manifest_without_duties_forgets_it() -> None:
     life = Life()
     before = life.step(reports=saying(duty(failing("clicks", seconds=90))))

@@ -60,9 +60,12 @@ BY_NAME: dict[str, Any] = {
             "overrides": [{"topicPattern": "^c", "maxBytes": 1048576, "maxAge": "1h30m"}],
         },
         "finish": {
-            "policy": ["manifest", "successFile", "done"],
+            "policy": ["manifest", "successFile", "done", "webhook", "kafka"],
+            "webhook": {"url": "https://hooks.example.com/folders", "secretName": "hook", "timeout": "20s"},
+            "kafka": {"topic": "folders"},
             "successFileName": "_DONE",
             "manifestName": ".objects.json",
+            "trigger": "record-time",
             "allowedLateness": "10m",
             "idleAfter": "30m",
             "storeAtEnd": True,

@@ -6,7 +6,7 @@ import pytest
 
 from logpersister.manifest.finish import FinishSpec, has_time_folders
 from logpersister.records.time_folders import time_folders
-from tests.unit.manifest.documents import accepted, problems
+from tests.unit.manifest.documents import REMOVE, accepted, problems
 
 DAY, HOUR = ({"date": {"granularity": one}} for one in ("day", "hour"))
 BERLIN = {"date": {"granularity": "hour", "timezone": "Europe/Berlin"}}
@@ -57,6 +57,20 @@ def test_an_override_with_levels_that_do_not_stand_together_is_refused() -> None
 def test_names_that_query_engines_would_read(name: str) -> None:
     (found,) = problems(finishing([DAY], **{"spec.finish": {"successFileName": name}}))
     assert "spec.finish.successFileName" in str(found)
+
+
+def test_a_topic_of_the_group_is_told_of_nothing() -> None:
+    told = {"policy": ["kafka"], "kafka": {"topic": "a"}}
+    (found,) = problems(finishing([DAY], **{"spec.kafka.topics": ["a"], "spec.finish": told}))
+    assert 'spec.finish.kafka.topic: "a" is a topic that the group stores' in found
+
+
+def test_a_topic_that_the_pattern_selects_is_told_of_nothing() -> None:
+    pattern = {"spec.kafka.topics": REMOVE, "spec.kafka.topicPattern": "^a"}
+    told = {"policy": ["kafka"], "kafka": {"topic": "about-a"}}
+    (found,) = problems(finishing([DAY], **pattern, **{"spec.finish": told}))
+    assert "spec.finish.kafka.topic" in found
+    accepted(finishing([DAY], **pattern, **{"spec.finish": {**told, "kafka": {"topic": "b"}}}))
 
 
 def test_two_files_of_one_name() -> None:

@@ -271,6 +271,8 @@ ACCEPTED: list[dict[str, Any]] = [
     finishing(
         policy=["done", "manifest"], manifestName=".objects", allowedLateness="0s", idleAfter="30d", storeAtEnd=True
     ),
+    finishing(policy=["webhook"], webhook={"url": "https://[::1]:8443/a~b/?x=%20,y"}, trigger="process-time"),
+    finishing(policy=["kafka", "webhook"], webhook={"url": "http://h", "timeout": "1m"}, kafka={"topic": "told"}),
     {"spec.rollout": {}},
     {"spec.rollout": {"strategy": "Recreate", "onFailure": "Pause", "attempt": 2**31 - 1, "steps": []}},
     {"spec.rollout": {"canary": {"members": 1000, "analysis": {"duration": "599.999s"}}}},
@@ -1056,6 +1058,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (finishing(idleAfter="31d"), "is too long: at most 30d"),
     (finishing(idleAfter="999ms"), "is too short: at least 1s"),
     (finishing(policy=[]), "spec.finish.policy: "),
+    (finishing(policy=["webhook"]), "spec.finish.webhook: has webhook in policy or a webhook, but not both"),
+    (finishing(webhook={"url": "http://h"}), "spec.finish.webhook: has webhook in policy or a webhook, but not both"),
+    (finishing(policy=["kafka"]), "spec.finish.kafka: has kafka in policy or a topic, but not both"),
+    (finishing(kafka={"topic": "told"}), "spec.finish.kafka: has kafka in policy or a topic, but not both"),
+    (finishing(policy=["webhook"], webhook={"url": "ftp://h"}), "is not an http or https URL"),
+    (finishing(policy=["webhook"], webhook={"url": "http://u:p@h"}), "has credentials in it"),
+    (finishing(policy=["webhook"], webhook={"url": "http://h", "timeout": "61s"}), "is too long: at most 1m"),
+    (finishing(trigger="event-time"), "spec.finish.trigger: "),
     (finishing(successFileName="SUCCESS"), "is not the name of a file that query engines pass over"),
     ({"spec.autoRepair.maxRestartsPerHour": 11}, "spec.autoRepair.maxRestartsPerHour: 11 is too large"),
     ({"spec.targetLag": "366d"}, 'spec.targetLag: "366d" is too long: at most 365d'),

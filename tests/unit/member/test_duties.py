@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 import structlog
 
-from logpersister.member.duties import IDLE_SECONDS, DutyListener, DutyThread, performing
+from logpersister.member.duties import IDLE_SECONDS, STUCK_SECONDS, DutyListener, DutyThread, performing
 from logpersister.ranges import TopicPartition
 from logpersister.report.duties import MAX_FAILING, DutyReport, duty_document
 from tests.unit.report.samples import NOON
@@ -34,6 +34,7 @@ class World:
     """A clock, an assignment, and a duty, whose attempts take `seconds`."""
 
     name = "fake"
+    at_once = 1
 
     def __init__(self, *owned: TopicPartition) -> None:
         self.time = 1000.0
@@ -121,10 +122,74 @@ def test_failures_are_shown_until_it_works_again() -> None:
         world.failing = set()
         world.after(400)
     message = "clicks: the catalog is away"
-    assert failing == {"topic": "clicks", "failures": 2, "message": message, "since": "2026-11-21T12:00:00.000Z"}
+    since = "2026-11-21T12:00:00.000Z"
+    assert failing == {"topic": "clicks", "failures": 2, "message": message, "since": since, "hangs": False}
     assert world.report == DutyReport("fake", topics=2)
     assert [entry["event"] for entry in logs] == ["duty.failed", "duty.failed", "duty.works_again"]
     assert [failed for _, failed in world.recorder.attempts] == [True, False, True, False, False, False]
+
+
+def test_an_attempt_that_does_not_end_is_told_by_others_until_it_ends() -> None:
+    world = World(CLICKS, VIEWS)
+
+    def hangs() -> None:
+        for seconds, told in ((STUCK_SECONDS - 1, []), (1, ["clicks"]), (1, ["clicks"])):
+            world.time += seconds
+            world.thread.report()
+            assert [one.topic for one in world.report.first_failing] == told
+        world.meanwhile = lambda: None
+
+    world.meanwhile = hangs
+    with structlog.testing.capture_logs() as logs:
+        world.after(0)
+    told = next(report for report in world.recorder.reports if report.failing)
+    (failing,) = duty_document(told)["failing"]["first"]
+    assert (failing["hangs"], failing["failures"], failing["message"]) == (True, 0, "its attempt does not end")
+    assert world.report == DutyReport("fake", topics=2)
+    assert [entry["event"] for entry in logs] == ["duty.hangs", "duty.works_again"]
+
+
+def test_the_thread_that_watches_tells_what_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("logpersister.member.duties.WATCH_SECONDS", 0.01)
+    monkeypatch.setattr("logpersister.member.duties.STUCK_SECONDS", 0.05)
+    world, may_end, told = World(CLICKS), threading.Event(), threading.Event()
+
+    class Hears(Recorder):
+        def duty(self, report: DutyReport) -> None:
+            if any(one.hangs for one in report.first_failing):
+                told.set()
+
+    world.meanwhile = lambda: (may_end.wait(10), None)[1]
+    with performing([world], lambda: world.owned, Hears()):
+        assert told.wait(10)
+        may_end.set()
+
+
+def test_of_a_duty_for_several_topics_at_once_a_slow_one_delays_no_other() -> None:
+    world, may_end, views = World(CLICKS, VIEWS), threading.Event(), threading.Event()
+    world.at_once = 2
+    began = threading.Barrier(2, timeout=10)
+
+    def meanwhile() -> None:
+        began.wait()  # both are in the middle of their first attempt
+        world.meanwhile = lambda: views.set() if world.done.count("views") > 3 else None
+        if threading.current_thread() is slow[0]:
+            may_end.wait(10)
+
+    slow: list[threading.Thread] = []
+    perform = world.perform
+
+    def remember(topic: str, *, last: bool) -> float:
+        if topic == "clicks":
+            slow.append(threading.current_thread())
+        perform(topic, last=last)
+        return 0.0
+
+    world.perform, world.meanwhile = remember, meanwhile  # type: ignore[method-assign]
+    with performing([world], lambda: world.owned, Recorder()):
+        assert views.wait(10), "its turn comes again and again"
+        assert world.done.count("clicks") == 1
+        may_end.set()
 
 
 def test_the_report_is_bounded() -> None:

@@ -13,7 +13,7 @@ from logpersister.plan.intents import (
     promised,
     stored,
 )
-from logpersister.ranges import Range, TopicPartition
+from logpersister.ranges import NewestEvent, Range, TopicPartition
 
 CLICKS = TopicPartition("clicks", 3)
 TOPIC_ID = "ZxK8mF4QTrCwFq1p0p0wNg"
@@ -41,7 +41,32 @@ def test_the_largest_intent_fits_into_the_metadata_of_a_broker_with_defaults() -
     intent = Intent(
         CLICKS, TOPIC_ID, 2**62 - 1, ends, "0123456789ab", 2**31 - 1, place, UnstoredPrefix(2**62, "skipped")
     )
-    assert len(promised(intent, since=2**62).text) <= 4096
+    assert len(promised(intent, 2**62, NewestEvent("f" * 8, 10**15 - 1)).text) <= 4096
+
+
+SEEN = NewestEvent("0a1b2c3d", 1_774_659_600_000)
+
+
+def test_the_newest_event_stands_beside_the_offset() -> None:
+    promise = promised(Intent(CLICKS, TOPIC_ID, 100, (110,), "ab", 1, "logs/raw"), 80, SEEN)
+    assert ";since=80;seen=0a1b2c3d:1774659600000;at=logs/raw;ends=110" in promise.text
+    assert parse(100, promise.text) == promise
+    end = stored(110, TOPIC_ID, 1, seen=SEEN)
+    assert parse(110, end.text) == end
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1774659600000", "0a1b2c3d:-1", "0A1B2C3D:5", "0a1b2c3d:9999999999999999", "x:y:z"]
+)
+def test_a_newest_event_that_cannot_be_read_says_nothing(text: str) -> None:
+    """No record depends on it, so it is no reason to hold a partition."""
+    assert parse(5, f"lp1;o=5;topic=-;gen=1;seen={text}") == CommittedOffset(5, OffsetMetadata(None, 1))
+
+
+def test_the_newest_event_of_records_and_of_those_behind_them() -> None:
+    older, other = NewestEvent(SEEN.field, SEEN.time - 1), NewestEvent("00000000", 5)
+    assert SEEN.followed_by(older) == older.followed_by(SEEN) == SEEN.followed_by(None) == SEEN
+    assert SEEN.followed_by(other) == other, "the manifest names another field now"
 
 
 def test_a_stored_end_has_no_intent() -> None:

@@ -35,7 +35,7 @@ from logpersister.plan.protocol import (
     Write,
     is_stale,
 )
-from logpersister.ranges import Range, TopicPartition
+from logpersister.ranges import NewestEvent, Range, TopicPartition
 
 CLICKS = TopicPartition("clicks", 0)
 PROTOCOL = Protocol(CLICKS, generation=1)
@@ -64,6 +64,47 @@ def written_after(state: State, event: Event) -> CommittedOffset | None:
 
 
 # promise, effect, commit
+
+
+def newest(time: int, field: str = "field") -> NewestEvent:
+    return NewestEvent(field, time)
+
+
+def seen(value: CommittedOffset | None) -> tuple[int, NewestEvent | None]:
+    assert value is not None
+    assert value.metadata is not None
+    return value.offset, value.metadata.seen
+
+
+def test_the_newest_event_moves_with_the_offset_and_never_back() -> None:
+    """Of ranges that are stored, only those count that the offset has passed."""
+    state = play(promise_of(10, 20, 30), Stored(Range(CLICKS, 10, 20), newest(90)))
+    value = written_after(state, Stored(Range(CLICKS, 0, 10), newest(50)))
+    assert value is not None
+    assert seen(value) == (20, newest(90))
+    state = play(state, Stored(Range(CLICKS, 0, 10), newest(50)), Acknowledged(value))
+    value = written_after(state, Stored(Range(CLICKS, 20, 30), newest(70)))
+    assert value is not None
+    assert seen(value) == (30, newest(90))
+    idle = play(state, Stored(Range(CLICKS, 20, 30), newest(70)), Acknowledged(value))
+    assert seen(written_after(idle, Due(intent(40, start=30)))) == (30, newest(90))
+
+
+def test_the_newest_event_of_another_field_begins_anew() -> None:
+    state = Pending(promised(intent(10), 0, newest(90)), intent(10))
+    assert seen(written_after(state, Stored(Range(CLICKS, 0, 10), newest(50, "other")))) == (10, newest(50, "other"))
+    assert seen(written_after(state, Stored(Range(CLICKS, 0, 10)))) == (10, newest(90))
+
+
+def test_the_newest_event_survives_a_commit_without_an_answer_and_a_loss() -> None:
+    promise = Pending(promised(intent(10, 20), 0, newest(5)), intent(10, 20))
+    state = play(promise, Stored(Range(CLICKS, 0, 10), newest(50)))
+    assert seen(written_after(state, Gone(15))) == (10, newest(50))
+    (write,) = PROTOCOL.owed(state)
+    assert isinstance(write, Write)
+    resolved = Resolved(write.value, write.value, "id")
+    state = play(state, Unanswered(write.value), Stored(Range(CLICKS, 10, 20), newest(40)))
+    assert seen(written_after(state, resolved)) == (20, newest(50))
 
 
 def test_what_is_due_is_promised_before_anything_of_it_runs() -> None:

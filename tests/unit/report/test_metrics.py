@@ -13,6 +13,7 @@ from logpersister.report.labels import OTHER, BoundedValues
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.metrics import MAX_KINDS, MAX_TOPICS, Metrics
 from logpersister.report.shadow import Both, Figures, ShadowReport
+from logpersister.report.telling import TellingReport
 from tests.unit.report.samples import IDENTITY, NOON, failed, partition, written
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "monitoring.md"
@@ -225,3 +226,12 @@ def test_duties_are_counted_and_timed(metrics: Metrics) -> None:
     assert value(metrics, "duty_failing_topics", duty="finish") == 1
     assert value(metrics, "duty_failures_total", duty="finish") == 1
     assert value(metrics, "duty_duration_seconds_sum", duty="finish") == 2
+
+
+def test_who_is_told_of_folders(metrics: Metrics) -> None:
+    assert value(metrics, "untold_folders", policy="webhook") is None
+    metrics.telling(TellingReport("webhook", untold=3))
+    metrics.told("webhook", "clicks", 2, 1)
+    assert value(metrics, "untold_folders", policy="webhook") == 3
+    assert value(metrics, "told_folders_total", topic="clicks", policy="webhook") == 2
+    assert value(metrics, "refused_folders_total", topic="clicks", policy="webhook") == 1

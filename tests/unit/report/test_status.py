@@ -7,9 +7,11 @@ from logpersister.report import status
 from logpersister.report.document import rfc3339, status_document
 from logpersister.report.duties import DutyReport, FailingTopic
 from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RunningJob
+from logpersister.report.finish import FinishReport
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.shadow import Both, Difference, Figures, ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
+from logpersister.report.telling import RefusedFolder, TellingReport
 from tests.unit.report.samples import IDENTITY, NOON, Clock, failed, partition, partly_refused, written
 
 
@@ -286,3 +288,15 @@ def test_the_last_report_of_each_duty_is_shown(board: StatusBoard) -> None:
     assert (finish["duty"], finish["topics"], finish["failing"]["count"]) == ("finish", 3, 1)
     assert len(finish["failing"]["first"][0]["message"]) == 500
     assert table == {"duty": "table", "topics": 1, "failing": {"count": 0, "first": []}}
+
+
+def test_who_is_told_of_folders_stands_beside_them(board: StatusBoard) -> None:
+    assert status_document(board.snapshot())["finish"] is None
+    board.finish(FinishReport(finished=2))
+    board.telling(TellingReport("webhook", 1))
+    board.telling(TellingReport("kafka", 5))
+    board.telling(TellingReport("webhook", 2, 3, 1, RefusedFolder("clicks", "dt=2026-11-21", 4, "y" * 1000)))
+    kafka, webhook = status_document(board.snapshot())["finish"]["telling"]
+    assert (kafka["policy"], kafka["told"], kafka["lastRefused"]) == ("kafka", 5, None)
+    assert (webhook["told"], webhook["untold"], webhook["refused"]) == (2, 3, 1)
+    assert len(webhook["lastRefused"]["reason"]) == 500

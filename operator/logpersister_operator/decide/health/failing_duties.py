@@ -26,11 +26,22 @@ class _Failing:
     topic: str
     attempts: int
     message: str
+    hangs: bool
 
     @classmethod
     def of(cls, duty: str, document: Mapping[str, Any]) -> Self:
         since = datetime.fromisoformat(document["since"])
-        return cls(since, duty, document["topic"], document["failures"], document["message"])
+        hangs = document.get("hangs", False)  # an earlier release does not say it
+        return cls(since, duty, document["topic"], document["failures"], document["message"], hangs)
+
+    @property
+    def told(self) -> str:
+        """What is wrong, in words."""
+        what = f"{self.duty} of topic {self.topic}"
+        if self.hangs:
+            return f"{what} hangs: {self.message} (it began {instant(self.since)})"
+        how_long = f"{plural(self.attempts, 'attempt')} since {instant(self.since)}"
+        return f"{what} fails: {self.message} ({how_long}; it is retried)"
 
 
 def duties_succeeding(observed: ObservedState, *, is_paused: bool) -> list[Verdict]:
@@ -48,9 +59,7 @@ def duties_succeeding(observed: ObservedState, *, is_paused: bool) -> list[Verdi
         return [yes(aspect, Reason.DUTIES_SUCCEED, "no topic fails for longer than a minute")]
     worst, more = lasting[0], len(lasting) - 1
     others = f"; {plural(more, 'other topic')} too" if more else ""
-    how_long = f"{plural(worst.attempts, 'attempt')} since {instant(worst.since)}"
-    message = f"{worst.duty} of topic {worst.topic} fails: {worst.message} ({how_long}; it is retried){others}"
-    return [no(aspect, Reason.DUTY_FAILING, message)]
+    return [no(aspect, Reason.DUTY_FAILING, worst.told + others)]
 
 
 def _unanswered(observed: ObservedState, before: Verdict, *, is_paused: bool) -> Verdict:

@@ -1,0 +1,159 @@
+"""Tells others of finished folders, at least once each number that is the last one of its folder.
+
+Two notes carry it through every crash. The folder's own note has its number. Whoever has made that known puts a note
+that it is *untold*, before he forgets why he looked at the folder (`finish.look`: `finish_to`, arrivals). Who has told
+it says so in the folder's note, by compare-and-set, and deletes the note that it was untold. Stopped anywhere, somebody
+begins again where it stood: at worst the same number is told again. A process that has slept tells a number that was
+told already, or an older one; each message has folder and number, so that its reader can tell repeats.
+"""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+from urllib.parse import quote
+
+import structlog
+
+from logpersister.storage import names
+from logpersister.storage.finished import FolderContent, folder_content, note_told
+from logpersister.storage.store import ObjectStore
+from logpersister.storage.untold import Untold, delete_untold
+
+log = structlog.get_logger(__name__)
+
+LARGEST: Final = 900_000
+"""Bytes of a message: brokers take a mebibyte by default. A larger one comes without its objects."""
+MOST_SECONDS: Final = 60.0
+"""After which the rest is left to the next attempt, which follows at once."""
+
+
+class NotTakenError(Exception):
+    """A message that was not taken; the message says by whom and why. Later it may be."""
+
+
+class RefusedError(NotTakenError):
+    """A message that will never be taken: it is told no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is told of a folder."""
+
+    id: str
+    """Of group, place, folder and number: whoever gets it twice has got a repeat."""
+    key: str
+    """Of the folder: topic and path."""
+    number: int
+    body: bytes
+
+
+Send = Callable[[Message], None]
+"""Returns when the message was taken. Raises NotTakenError."""
+
+
+class Teller(Protocol):
+    """Somebody who can be told."""
+
+    @property
+    def policy(self) -> str:
+        """``webhook`` or ``kafka``."""
+
+    def session(self) -> AbstractContextManager[Send]:
+        """Open a connection for a few messages. Raises NotTakenError, ManifestError for a missing Secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A folder that was refused."""
+
+    topic: str
+    folder: str
+    number: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Told:
+    """What was done."""
+
+    folders: int = 0
+    """That were told."""
+    refused: list[Refusal] = field(default_factory=list)
+    more: bool = False
+    """Whether there is more to be told at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Tells one teller of the folders of a group."""
+
+    store: ObjectStore
+    group: str
+    teller: Teller
+    clock: Callable[[], float] = time.monotonic
+
+    def tell(self, topic: str, untold: Sequence[Untold]) -> Told:
+        """Tell what is to be told of a topic, oldest first; stop at the first failure, so that the order stays.
+
+        Raises NotTakenError, StorageError.
+        """
+        told, until = Told(), self.clock() + MOST_SECONDS
+        numbers: dict[str, list[Untold]] = {}
+        for one in sorted(untold):
+            numbers.setdefault(one.path, []).append(one)
+        if not numbers:
+            return told
+        with self.teller.session() as send:
+            for path, of_folder in numbers.items():
+                if told.folders and self.clock() > until:
+                    told.more = True
+                    break
+                self._tell(topic, path, of_folder, send, told)
+        return told
+
+    def _tell(self, topic: str, path: str, untold: Sequence[Untold], send: Send, told: Told) -> None:
+        found = folder_content(self.store, self.group, topic, path)
+        content = None if found is None else found[0]
+        policy = self.teller.policy
+        if content is not None and content.told.get(policy, 0) < content.number:
+            where = {"topic": topic, "folder": path, "number": content.number}
+            refusal = _refusal(send, message(self.store, self.group, content))
+            if refusal is not None:
+                told.refused.append(Refusal(topic, path, content.number, refusal))
+                log.error("folder.refused", policy=policy, **where, error=refusal)
+            else:
+                note_told(self.store, self.group, content, policy)
+                told.folders += 1
+                log.info("folder.told", policy=policy, **where)
+        # They were listed before the content was read, so that has the number of each, or a higher one.
+        delete_untold(self.store, self.group, policy, topic, untold)
+
+
+def message(store: ObjectStore, group: str, content: FolderContent) -> Message:
+    """Return what is told of a content."""
+    folder = f"{names.topic_prefix(store.prefix, content.topic)}{content.path}/"
+    document = content.document() | {
+        "group": group,
+        "location": names.object_address(store.storage.bucket, folder),
+    }
+    body = _json(document)
+    if len(body) > LARGEST:
+        body = _json({name: value for name, value in document.items() if name != "objects"} | {"objectsLeftOut": True})
+    id_ = quote(f"{group}/{store.storage.bucket}/{folder}{content.number}", safe="/=._-")
+    return Message(id_, f"{content.topic}/{content.path}", content.number, body)
+
+
+def _refusal(send: Send, of: Message) -> str | None:
+    """Send a message; return why it is refused for good, if it is. Raises NotTakenError."""
+    try:
+        send(of)
+    except RefusedError as error:
+        return str(error)
+    return None
+
+
+def _json(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()

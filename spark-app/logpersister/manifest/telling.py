@@ -1,0 +1,40 @@
+"""Who is told of finished folders, beside their readers: ``spec.finish.webhook`` and ``spec.finish.kafka``."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from logpersister.manifest.constraint import Duration, Model, SecretName, Text, never
+from logpersister.manifest.kafka import TopicName
+from logpersister.manifest.network import HOST, PORT
+
+WebhookUrl = Annotated[
+    str,
+    Text(
+        rf"^https?://{HOST}(:{PORT})?(/[A-Za-z0-9._~%!&'()*+,;=:/-]*)?([?][A-Za-z0-9._~%!&'()*+,;=:/?-]*)?$",
+        "is not an http or https URL",
+        "write for example https://hooks.example.com/folders",
+        2000,
+        before=(never("@", "has credentials in it", "put them in the Secret that secretName names"),),
+    ),
+]
+
+
+class WebhookSpec(Model):
+    """An HTTP server that gets the document of each finished folder by POST (docs/finish.md)."""
+
+    url: WebhookUrl
+    """Address, `http` or `https`. Redirects are not followed."""
+
+    secret_name: SecretName | None = None
+    """Secret with `token` (sent as a bearer token), `hmacKey` (requests are signed as Standard Webhooks say), `ca.crt`
+    if the certificate is not signed by a public authority; each is optional. Default: none of them."""
+
+    timeout: Annotated[timedelta, Duration("1s", "1m")] = timedelta(seconds=10)
+    """How long to wait for the answer."""
+
+
+class RecordSpec(Model):
+    """A topic that gets a record for each finished folder (docs/finish.md)."""
+
+    topic: TopicName
+    """Topic in the cluster of `spec.kafka`, which must exist. Key: `TOPIC/FOLDER`. Value: the folder's document."""

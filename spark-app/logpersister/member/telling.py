@@ -1,0 +1,124 @@
+"""The duties that tell others of finished folders (`finish.telling`): one for each policy."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from logpersister.finish.telling import Teller, Telling, Told
+from logpersister.finish.topic_records import TopicRecords
+from logpersister.finish.webhook import Webhook
+from logpersister.manifest import LogPersister
+from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.secrets import Secrets
+from logpersister.member.finishing import FinishListener
+from logpersister.report.telling import RefusedFolder, TellingReport
+from logpersister.storage.store import ObjectStore
+from logpersister.storage.untold import Untold, list_untold
+
+LONGEST_SECONDS: Final = 15.0
+"""Between two looks for what is to be told."""
+AT_ONCE: Final = 4
+
+
+class TellingListener:
+    """What is told of those who are told; from any thread."""
+
+    def telling(self, report: TellingReport) -> None:
+        """Where a policy stands."""
+
+    def told(self, policy: str, topic: str, folders: int, refused: int) -> None:
+        """Somebody was told of folders of a topic, and has refused some."""
+
+
+class FolderListener(FinishListener, TellingListener):
+    """What is told of folders; from any thread."""
+
+
+@dataclass(slots=True)
+class _Listing:
+    """What is to be told, of all topics: they share the listing."""
+
+    at: float
+    topics: Mapping[str, Sequence[Untold]]
+
+
+class TellDuty:
+    """Tells one teller. Thread-safe."""
+
+    at_once: Final = AT_ONCE
+
+    def __init__(
+        self,
+        resource: LogPersister,
+        teller: Teller,
+        store: ObjectStore,
+        listener: TellingListener,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take monotonic seconds as `clock`."""
+        self.name = teller.policy
+        self._resource = resource
+        self._store = store
+        self._listener = listener
+        self._clock = clock
+        self._seconds = min(LONGEST_SECONDS, resource.spec.cycle_interval.total_seconds())
+        self._telling = Telling(store, resource.group_id, teller, clock)
+        self._lock = threading.Lock()
+        self._listing = _Listing(float("-inf"), {})
+        self._untold: dict[str, int] = {}
+        self._report = TellingReport(self.name)
+
+    def concerns(self, topic: str) -> bool:
+        return self._resource.spec.for_topic(topic).finish is not None
+
+    def perform(self, topic: str, *, last: bool = False) -> float:
+        untold = self._untold_of(topic, anew=last)
+        self._show(topic, len(untold), Told())
+        if not untold:
+            return self._seconds
+        told = self._telling.tell(topic, untold)
+        with self._lock:
+            self._listing.at = float("-inf")  # some are deleted now
+        self._show(topic, 0 if not told.more else len(untold), told)
+        return 0.0 if told.more else self._seconds
+
+    def forget(self, topic: str) -> None:
+        self._show(topic, 0, Told())
+
+    def _untold_of(self, topic: str, *, anew: bool) -> Sequence[Untold]:
+        with self._lock:
+            if anew or self._clock() - self._listing.at >= self._seconds:
+                listed = list_untold(self._store, self._resource.group_id, self.name)
+                self._listing = _Listing(self._clock(), listed)
+            return self._listing.topics.get(topic, ())
+
+    def _show(self, topic: str, untold: int, told: Told) -> None:
+        with self._lock:
+            self._untold[topic] = untold
+            if told.refused:
+                last = told.refused[-1]
+                refused = RefusedFolder(last.topic, last.folder, last.number, last.reason)
+                self._report = replace(self._report, last_refused=refused)
+            self._report = replace(
+                self._report,
+                told=self._report.told + told.folders,
+                untold=sum(self._untold.values()),
+                refused=self._report.refused + len(told.refused),
+            )
+            report = self._report
+        self._listener.telling(report)
+        if told.folders or told.refused:
+            self._listener.told(self.name, topic, told.folders, len(told.refused))
+
+
+def tellers(finish: FinishSpec, config: Mapping[str, Any], secrets: Secrets) -> Sequence[Teller]:
+    """Return who is to be told; `config` is what every client of the brokers needs."""
+    found: list[Teller] = []
+    if finish.webhook is not None:
+        found.append(Webhook(finish.webhook, secrets))
+    if finish.kafka is not None:
+        found.append(TopicRecords(config, finish.kafka.topic))
+    return found

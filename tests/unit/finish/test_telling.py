@@ -1,0 +1,280 @@
+"""Others are told of folders: at least once each last number, through deaths and zombies; refusals and failures."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import count
+from typing import Any, cast
+
+import pytest
+import structlog
+
+from logpersister.finish.telling import LARGEST, Message, NotTakenError, RefusedError, Send, Telling, Told, message
+from logpersister.storage.finished import FolderContent, FolderObject
+from logpersister.storage.store import ObjectStore
+from logpersister.storage.untold import Untold, list_untold
+from tests.unit.finish.world import GROUP, TOPIC, World, hour, spec
+
+POLICIES = ["manifest", "webhook", "kafka"]
+
+
+class KilledError(Exception):
+    """The process dies."""
+
+
+class Receiver:
+    """Somebody who is told, and remembers it."""
+
+    def __init__(self, policy: str = "webhook") -> None:
+        self.policy = policy
+        self.taken: list[Message] = []
+        self.sessions = 0
+        self.before: Callable[[Message], None] = lambda _: None
+        """A test may let something happen, or fail, before a message is taken."""
+
+    @contextmanager
+    def session(self) -> Iterator[Send]:
+        self.sessions += 1
+        yield self._take
+
+    def _take(self, of: Message) -> None:
+        self.before(of)
+        self.taken.append(of)
+
+    def numbers(self) -> dict[str, list[int]]:
+        """Return the numbers that were taken, by folder."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for one in self.taken:
+            found[one.key.partition("/")[2]].append(one.number)
+        return dict(found)
+
+
+def told_world(*hours: float) -> World:
+    world = World(spec=spec(policy=POLICIES, webhook={"url": "http://h"}, kafka={"topic": "told"}))
+    world.produce(0, *(hours or (0.5, 1.5, 4)))
+    world.store_range(0)
+    world.at(4)
+    return world
+
+
+def tell(world: World, receiver: Receiver, clock: Callable[[], float] | None = None) -> Told:
+    store = cast("ObjectStore", world.store)
+    untold = list_untold(store, GROUP, receiver.policy).get(TOPIC, ())
+    return Telling(store, GROUP, receiver, clock or (lambda: world.seconds)).tell(TOPIC, untold)
+
+
+def untold(world: World, policy: str = "webhook") -> list[Untold]:
+    return [*list_untold(cast("ObjectStore", world.store), GROUP, policy).get(TOPIC, ())]
+
+
+def test_each_folder_is_told_once_oldest_first_and_by_each_policy() -> None:
+    world, webhook, topic = told_world(), Receiver(), Receiver("kafka")
+    world.look()
+    assert tell(world, webhook).folders == 2
+    assert [one.key for one in webhook.taken] == [f"{TOPIC}/{hour(0)}", f"{TOPIC}/{hour(1)}"]
+    assert (untold(world), len(untold(world, "kafka"))) == ([], 2)
+    assert tell(world, topic).folders == 2
+    assert (tell(world, webhook), webhook.sessions) == (Told(), 1)
+    document = json.loads(webhook.taken[0].body)
+    assert document == world.content(hour(0)) | {"group": GROUP, "location": f"s3://logs/raw/{TOPIC}/{hour(0)}/"}
+    assert webhook.taken[0].id == f"{GROUP}/logs/raw/{TOPIC}/{hour(0)}/1"
+
+
+def test_late_records_are_told_with_the_higher_number() -> None:
+    world, receiver = told_world(), Receiver()
+    world.look()
+    tell(world, receiver)
+    world.produce(0, 0.7)
+    world.store_range(0)
+    world.look()
+    assert tell(world, receiver).folders == 1
+    assert receiver.numbers() == {hour(0): [1, 2], hour(1): [1]}
+    assert json.loads(receiver.taken[-1].body)["lateRecords"] == 1
+
+
+def test_of_two_numbers_that_were_not_told_only_the_last_one_is() -> None:
+    world, receiver = told_world(), Receiver()
+    world.look()
+    world.produce(0, 0.7)
+    world.store_range(0)
+    world.look()
+    assert untold(world) == [Untold(hour(0), 1), Untold(hour(0), 2), Untold(hour(1), 1)]
+    tell(world, receiver)
+    assert (receiver.numbers(), untold(world)) == ({hour(0): [2], hour(1): [1]}, [])
+
+
+def test_what_is_not_taken_is_told_again_in_its_order() -> None:
+    world, receiver = told_world(), Receiver()
+    world.look()
+
+    def is_away(_: Message) -> None:
+        raise NotTakenError("webhook http://h: it answered 503")
+
+    receiver.before = is_away
+    with pytest.raises(NotTakenError, match="503"):
+        tell(world, receiver)
+    assert len(untold(world)) == 2
+    receiver.before = lambda _: None
+    tell(world, receiver)
+    assert receiver.numbers() == {hour(0): [1], hour(1): [1]}
+
+
+def test_what_is_refused_is_told_no_more_and_delays_no_other() -> None:
+    world, receiver = told_world(), Receiver()
+    world.look()
+
+    def refuses(one: Message) -> None:
+        if hour(0) in one.key:
+            raise RefusedError("webhook http://h: it answered 422")
+
+    receiver.before = refuses
+    with structlog.testing.capture_logs() as logs:
+        told = tell(world, receiver)
+    assert [(one.folder, one.number, one.reason) for one in told.refused] == [
+        (hour(0), 1, "webhook http://h: it answered 422")
+    ]
+    assert (told.folders, untold(world)) == (1, [])
+    assert [entry["event"] for entry in logs] == ["folder.refused", "folder.told"]
+    receiver.before = lambda _: None
+    for folder in (hour(0), hour(1)):  # as `logpersister finish --from` does
+        found = world.layout.folder_of(folder)
+        assert found is not None
+        world.finisher.publish(found, world.finisher.positions(), late=True)
+    assert untold(world) == [Untold(hour(0), 1)], "by hand it is told again, and no other"
+
+
+def test_much_to_be_told_is_told_in_several_attempts() -> None:
+    world, receiver = told_world(0.5, 1.5, 2.5, 4), Receiver()
+    world.look()
+    seconds = count(0, 40)
+    assert tell(world, receiver, lambda: next(seconds)).more
+    assert 0 < len(receiver.taken) < 3
+    tell(world, receiver)
+    assert receiver.numbers() == {hour(number): [1] for number in range(3)}
+
+
+def test_a_folder_whose_note_was_deleted_is_forgotten() -> None:
+    world, receiver = told_world(), Receiver()
+    world.look()
+    del world.store.documents[f"raw/_logpersister/{GROUP}/finished/{TOPIC}/{hour(0)}.json"]
+    tell(world, receiver)
+    assert (receiver.numbers(), untold(world)) == ({hour(1): [1]}, [])
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_whoever_dies_anywhere_is_followed_by_one_that_tells(late: bool) -> None:
+    """Killed before each single write, and before and after each message: all is told, a number at most twice."""
+
+    def scene() -> World:
+        world = told_world()
+        if late:
+            world.look()
+            tell(world, Receiver())
+            world.produce(0, 0.7)
+            world.store_range(0)
+        return world
+
+    def work(world: World, receiver: Receiver) -> None:
+        world.look()
+        tell(world, receiver)
+
+    whole, receiver = scene(), Receiver()
+    before = len(whole.store.written)
+    work(whole, receiver)
+    expected = receiver.numbers()
+    assert expected == ({hour(0): [2]} if late else {hour(0): [1], hour(1): [1]})
+    for alive in range(len(whole.store.written) - before + 4):  # deletions, too
+        world, receiver = scene(), Receiver()
+        before_write(world, alive, killed)
+        try:
+            work(world, receiver)
+        except KilledError:
+            world.finisher = world.new_finisher()
+            world.store.before_write = lambda: None
+            work(world, receiver)
+        numbers = receiver.numbers()
+        assert {folder: set(them) for folder, them in numbers.items()} == {
+            folder: set(them) for folder, them in expected.items()
+        }, alive
+        assert all(len(them) <= 2 for them in numbers.values())
+        assert (untold(world), world.arrivals()) == ([], 0)
+
+
+def test_a_zombie_tells_at_most_again_and_takes_nothing_back() -> None:
+    """It stands still before each write and each message in turn, while another one tells a later number."""
+
+    def scene() -> tuple[World, Receiver]:
+        world, receiver = told_world(), Receiver()
+        world.look()
+        return world, receiver
+
+    def others_work(world: World, receiver: Receiver) -> None:
+        world.produce(0, 0.7)
+        world.store_range(0)
+        world.look(world.new_finisher())
+        receiver.before = lambda _: None
+        tell(world, receiver)
+
+    whole, receiver = scene()
+    before = len(whole.store.written)
+    tell(whole, receiver)
+    for number in range(len(whole.store.written) - before + 2):
+        world, receiver = scene()
+        before_write(world, number, partial(others_work, world, receiver))
+        tell(world, receiver)
+        check_told(world, receiver)
+    for number in range(2):
+        world, receiver = scene()
+        numbers = count()
+
+        def sleeps(_: Message, numbers: Any = numbers, number: int = number, all_: Any = (world, receiver)) -> None:
+            if next(numbers) == number:
+                others_work(*all_)
+
+        receiver.before = sleeps
+        tell(world, receiver)
+        check_told(world, receiver)
+
+
+def check_told(world: World, receiver: Receiver) -> None:
+    tell(world, receiver)
+    assert untold(world) == []
+    numbers = receiver.numbers()
+    assert max(numbers[hour(0)]) == 2
+    note = world.store.documents[f"raw/_logpersister/{GROUP}/finished/{TOPIC}/{hour(0)}.json"][0]
+    assert (note["number"], note["told"]["webhook"]) == (2, 2)
+
+
+def test_a_document_that_is_too_large_comes_without_its_objects() -> None:
+    objects = tuple(FolderObject(f"1_0_{at:020d}.txt.gz", 0, 1, at, 1, 10) for at in range(9000))
+    content = FolderContent(TOPIC, hour(0), "2026-03-28T01:00:00Z", 3, {0: 9000}, objects)
+    world = World()
+    whole = message(cast("ObjectStore", world.store), GROUP, content)
+    document = json.loads(whole.body)
+    assert len(whole.body) < LARGEST
+    assert "objects" not in document
+    assert (document["objectsLeftOut"], document["records"], document["number"]) == (True, 9000, 3)
+
+
+def test_the_id_of_a_message_is_plain_text_whatever_the_group_is_called() -> None:
+    content = FolderContent(TOPIC, "country=%C3%A9/dt=2026-03-28", "2026-03-29T00:00:00Z", 1, {}, ())
+    made = message(cast("ObjectStore", World().store), 'grüße "x"', content)
+    assert made.id == "gr%C3%BC%C3%9Fe%20%22x%22/logs/raw/clicks/country=%25C3%25A9/dt=2026-03-28/1"
+
+
+def before_write(world: World, number: int, happens: Callable[[], None]) -> None:
+    """Let something happen before a write, by its number from now; only once."""
+    numbers = count()
+
+    def hook() -> None:
+        if next(numbers) == number:
+            world.store.before_write = lambda: None
+            happens()
+
+    world.store.before_write = hook
+
+
+def killed() -> None:
+    raise KilledError

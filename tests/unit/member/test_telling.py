@@ -1,0 +1,123 @@
+"""The duties that tell others of folders: when they look, and what they say of it."""
+
+from typing import Any, cast
+
+import pytest
+
+from logpersister.finish.telling import NotTakenError, RefusedError
+from logpersister.finish.topic_records import TopicRecords
+from logpersister.finish.webhook import Webhook
+from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.secrets import Secrets
+from logpersister.member.telling import TellDuty, TellingListener, tellers
+from logpersister.report.telling import TellingReport, telling_document
+from logpersister.storage.store import ObjectStore
+from tests.unit.finish.test_telling import Receiver, told_world
+from tests.unit.finish.world import GROUP, TOPIC, hour
+from tests.unit.manifest.documents import accepted
+
+HOOK = {"policy": ["webhook"], "webhook": {"url": "http://h"}}
+
+
+class Heard(TellingListener):
+    """What was said."""
+
+    def __init__(self) -> None:
+        self.reports: list[TellingReport] = []
+        self.counted: list[tuple[str, str, int, int]] = []
+
+    def telling(self, report: TellingReport) -> None:
+        self.reports.append(report)
+
+    def told(self, policy: str, topic: str, folders: int, refused: int) -> None:
+        self.counted.append((policy, topic, folders, refused))
+
+
+class Member:
+    """The duty of a member, in a world in memory where two folders are to be told."""
+
+    def __init__(self) -> None:
+        self.world, self.receiver, self.heard = told_world(), Receiver(), Heard()
+        self.world.look()
+        self.seconds = 0.0
+        spec: dict[str, Any] = {
+            "spec.kafka.groupId": GROUP,
+            "spec.storage.prefix": "raw",
+            "spec.kafka.topics": [TOPIC, "other", "without"],
+            "spec.output.partitionBy": [{"date": {"granularity": "hour"}}],
+            "spec.finish": HOOK,
+            "spec.overrides": [{"topics": ["without"], "output": {"partitionBy": []}}],
+        }
+        store = cast("ObjectStore", self.world.store)
+        self.duty = TellDuty(accepted(spec), self.receiver, store, self.heard, clock=lambda: self.seconds)
+
+    def perform(self, topic: str = TOPIC, *, after: float = 100, last: bool = False) -> float:
+        self.seconds += after
+        return self.duty.perform(topic, last=last)
+
+
+def test_it_tells_and_says_so() -> None:
+    member = Member()
+    assert (member.perform(), member.duty.name) == (5.0, "webhook")
+    assert [report.untold for report in member.heard.reports] == [2, 0]
+    assert member.heard.counted == [("webhook", TOPIC, 2, 0)]
+    assert (member.perform(), member.receiver.sessions) == (5.0, 1)
+    assert member.heard.reports[-1] == TellingReport("webhook", told=2)
+
+
+def test_it_concerns_topics_with_folders_by_time() -> None:
+    duty = Member().duty
+    assert [duty.concerns(topic) for topic in (TOPIC, "other", "without")] == [True, True, False]
+
+
+def test_what_is_refused_is_shown() -> None:
+    member = Member()
+
+    def refuses(_: object) -> None:
+        raise RefusedError("it answered 422")
+
+    member.receiver.before = refuses
+    member.perform()
+    assert telling_document(member.heard.reports[-1]) == {
+        "policy": "webhook",
+        "told": 0,
+        "untold": 0,
+        "refused": 2,
+        "lastRefused": {"topic": TOPIC, "folder": hour(1), "number": 1, "reason": "it answered 422"},
+    }
+    assert member.heard.counted == [("webhook", TOPIC, 0, 2)]
+
+
+def test_what_fails_stays_untold_until_the_topic_goes_to_another_member() -> None:
+    member = Member()
+
+    def is_away(_: object) -> None:
+        raise NotTakenError("it answered 503")
+
+    member.receiver.before = is_away
+    with pytest.raises(NotTakenError):
+        member.perform()
+    assert member.heard.reports[-1].untold == 2
+    member.duty.forget(TOPIC)
+    assert member.heard.reports[-1].untold == 0
+
+
+def test_topics_share_a_listing_which_is_made_anew_before_a_member_leaves() -> None:
+    member = Member()
+    member.perform("other")
+    before = member.world.store.listings
+    member.perform("without", after=1)
+    assert member.world.store.listings == before
+    member.perform("other", after=1, last=True)
+    assert member.world.store.listings == before + 1
+    member.perform("other", after=10)
+    assert member.world.store.listings == before + 2
+
+
+def test_who_is_told() -> None:
+    spec = FinishSpec.model_validate({**HOOK, "policy": ["webhook", "kafka"], "kafka": {"topic": "told"}})
+    webhook, topic = tellers(spec, {"bootstrap_servers": ["a:1"]}, Secrets({}))
+    assert isinstance(webhook, Webhook)
+    assert isinstance(topic, TopicRecords)
+    assert (webhook.policy, topic.policy, topic.topic) == ("webhook", "kafka", "told")
+    assert tellers(FinishSpec(), {}, Secrets({})) == []

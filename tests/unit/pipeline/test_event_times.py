@@ -1,0 +1,73 @@
+"""The newest event of a range: of which field, which times count, and that a range tells it."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from logpersister.manifest.spec import Spec
+from logpersister.pipeline.event_times import EventTimes
+from logpersister.pipeline.persist import RangeWriter
+from logpersister.ranges import NewestEvent
+from logpersister.records.quarantine import layout_of
+from tests.unit.manifest.documents import accepted
+from tests.unit.pipeline.fakes import ROOM, FakeBucket, Lines, records, work
+
+FIELDS = [{"name": "at", "type": "timestamp[s]", "format": "epoch[s]"}, {"name": "sent", "type": "timestamp[ms]"}]
+NOW = 1_774_659_600
+
+
+def spec_of(field: str | None = "at", **finish: Any) -> Spec:
+    level = {"granularity": "day"} | ({} if field is None else {"field": field})
+    spec = {
+        "spec.parser": {"type": "json"},
+        "spec.schema": {"fields": FIELDS},
+        "spec.output": {"format": "jsonl", "partitionBy": [{"date": level}]},
+        "spec.finish": finish,
+    }
+    return accepted(spec).spec
+
+
+def newest(spec: Spec, *values: object) -> NewestEvent | None:
+    """Return what is told of a range with these values of `at`, in seconds from now."""
+    times = EventTimes.of(spec)
+    assert times is not None
+    times = EventTimes(times.digest, times.path, lambda: NOW + 0.5)
+    bucket = FakeBucket()
+    layout = layout_of(spec.output, spec.parser, spec.row_schema)
+    writer = RangeWriter(work(0, len(values)), layout, Lines(), bucket.open_upload, ROOM, event_times=times)
+    documents = [
+        {"at": one if isinstance(one, str) else NOW + int(str(one))} if one is not None else {} for one in values
+    ]
+    batch = records(range(len(values)))
+    texts = pa.array([json.dumps(one).encode() for one in documents], pa.binary())
+    for number in range(len(values)):
+        writer.write(batch.set_column(batch.schema.get_field_index("value"), "value", texts).slice(number, 1))
+    writer.end_pass()
+    return writer.newest
+
+
+def test_of_which_field() -> None:
+    digests = {one.digest for field in ("at", "sent") if (one := EventTimes.of(spec_of(field)))}
+    assert len(digests) == 2
+    for spec in (spec_of(None), spec_of(trigger="record-time"), spec_of(trigger="process-time")):
+        assert EventTimes.of(spec) is None, "nobody asks for it"
+    assert EventTimes.of(spec_of().model_copy(update={"finish": None})) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([-5, -3, -4], -3),
+        ([-5, None, 0], 0),
+        ([-5, 1, 10**6], -5),
+        (["no time", -9, "none"], -9),
+        ([None, None], None),
+        ([5], None),
+        (["no time"], None),
+    ],
+)
+def test_times_count_that_have_come_and_are_no_nonsense(values: list[object], expected: int | None) -> None:
+    found = newest(spec_of(), *values)
+    assert (None if found is None else found.time) == (None if expected is None else (NOW + expected) * 1000)
