@@ -17,7 +17,9 @@ from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
+from tests.stack import SchemaRegistry
 from tests.stack.topics import Record, produce
+from tests.unit.records.avro_samples import encoded
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(600)
@@ -125,3 +127,69 @@ def test_frames_of_three_days_out_of_order(scene: Scene, topic: CreateTopic, ver
     document = verify(manifest, "--deep")
     assert (document["ok"], kinds(document)) == (True, {})
     assert document["topics"][0]["compared"] == 122
+
+
+def of_schema(name: str, *fields: str) -> dict[str, Any]:
+    """Return the Avro schema of a record of the shop, whose fields are numbers."""
+    inner = [{"name": field, "type": "long"} for field in ("id", *fields)]
+    return {"type": "record", "name": name, "namespace": "shop", "fields": inner}
+
+
+def test_types_by_the_names_of_schemas(
+    scene: Scene, topic: CreateTopic, registry: SchemaRegistry, verify: Verify, unique: str
+) -> None:
+    """As Confluent's RecordNameStrategy registers them; the registry is away for a while."""
+    name = topic(1)
+    order, refund, later = of_schema("Order"), of_schema("Refund"), of_schema("Order", "more")
+    strange, union = of_schema("Strange"), [of_schema("Order", "in_union"), of_schema("audit.Login")]
+    ids = {
+        place: registry.register(f"{unique}-{place}", one) for place, one in enumerate((order, refund, strange, union))
+    }
+
+    def values(begin: int) -> Iterator[Record]:
+        for number in range(begin, begin + 60):
+            kind = number % 6
+            if kind < 3:
+                yield Record(encoded((order, refund, strange)[kind], {"id": number}, ids[kind]))
+            elif kind == 3:
+                yield Record(b"\0" + ids[3].to_bytes(4, "big") + b"\x00" + bytes([number << 1 & 0x7F, 2]))
+            else:
+                yield Record(encoded(order, {"id": number}, 999_999) if kind == 4 else b"no header")
+
+    shape = example("types-registry.yaml")
+    shape["schema"]["registry"] = {"url": registry.url}
+    shape["types"]["entries"][2]["output"] = {"format": "text", "compression": "none"}
+    manifest = scene.manifest(kafka={"topics": [name]}, **shape)
+    produce(scene.kafka.bootstrap, name, values(0))
+    told = said("try", "-f", str(manifest))
+    assert "type=orders" in told
+    assert "unknown_schema" in told
+    member = scene.member(manifest, "one")
+    scene.group.wait_current(name, explain=member.tail)
+    stored = {"type=orders": 20, "type=shop.Refund": 10, "_quarantine": 30}
+    assert records_by_folder(scene, name) == stored
+
+    # A writer that the member does not know, while nobody can tell of which type its records are.
+    ids[0] = registry.register(f"{unique}-0", later)
+    registry.suspend()
+    try:
+        produce(scene.kafka.bootstrap, name, [Record(encoded(later, {"id": 60, "more": 1}, ids[0]))])
+        member.wait("ranges wait for the registry", lambda: "schema registry" in member.tail())
+        assert records_by_folder(scene, name) == stored, "nothing is judged meanwhile"
+    finally:
+        registry.resume()
+    scene.group.wait_current(name, explain=member.tail)
+    member.terminate()
+    assert records_by_folder(scene, name) == {**stored, "type=orders": 21}
+    found = rows(scene, name, "type=orders")
+    assert [row["id"] for row in found] == [number for number in range(61) if number % 6 in (0, 3)]
+
+    # The type is declared, and its records come out of quarantine.
+    shape["types"]["entries"].append(
+        {"names": ["shop.Strange"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}
+    )
+    manifest = scene.manifest(kafka={"topics": [name]}, **shape)
+    said("quarantine", "replay", "-f", str(manifest))
+    assert records_by_folder(scene, name) == {**stored, "type=orders": 21, "type=shop.Strange": 10, "_quarantine": 20}
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document), document["topics"][0]["compared"]) == (True, {}, 61)

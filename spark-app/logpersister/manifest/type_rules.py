@@ -7,8 +7,10 @@ from typing import Any, Protocol, Self, TypeVar, cast
 from logpersister.manifest.event_types import TypeRule, TypesSpec
 from logpersister.manifest.finish import FinishSpec
 from logpersister.manifest.output import COLUMNAR
+from logpersister.manifest.parser import REGISTERED, ParserSpec
 from logpersister.manifest.problems import Finding, PathStep, path_text
 from logpersister.manifest.row_rules import RowRules, Rows
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, rule, rules_of
 from logpersister.manifest.table import TableSpec
 
@@ -40,13 +42,24 @@ def specs_of_types(spec: TypedSpec) -> Sequence[TypedSpec]:
 
 def _of(spec: TypedSpec, entry: TypeRule) -> TypedSpec:
     update: dict[str, object] = {"types": None}
+    if entry.action != "store":  # so it is not parsed
+        return spec.model_copy(update=update | {"parser": ParserSpec(), "row_schema": None})
     if entry.parser is not None:
         update |= {"parser": entry.parser, "row_schema": None}
     if entry.row_schema is not None:
-        update["row_schema"] = entry.row_schema
+        update["row_schema"] = _completed(entry.row_schema, entry.parser or spec.parser, spec.row_schema)
     if entry.output is not None:
         update["output"] = entry.output
     return spec.model_copy(update=update)
+
+
+def _completed(schema: SchemaSpec, parser: ParserSpec, of_topic: SchemaSpec | None) -> SchemaSpec:
+    """Return the schema of an entry with the registry of the topic, if it needs one and names none."""
+    of_writers = (parser.type in REGISTERED and parser.framing != "plain") or schema.has_avro_keys
+    if schema.registry is not None or not of_writers or of_topic is None or of_topic.registry is None:
+        return schema
+    registry = of_topic.registry.model_copy(update={"version": None, "subject": None})  # what declares columns
+    return schema.model_copy(update={"registry": registry})
 
 
 class TypeRules(RowRules):
@@ -79,6 +92,17 @@ class TypeRules(RowRules):
     )
     def _folders_of_types_are_not_finished(self: Typed) -> bool:
         return self.finish is None or self.types is None
+
+    @rule(
+        "!has(self.types) || !has(self.types.schemaName)"
+        " || $parser.type in ['avro', 'protobuf'] && $parser.framing != 'plain'",
+        "needs values that name their schema, but spec.parser has no such header",
+        "set spec.parser.type to avro or protobuf, and spec.schema.registry (docs/types.md#by-the-schemas-name)",
+        *("types", "schemaName"),
+    )
+    def _values_name_their_schema(self: Typed) -> bool:
+        has_header = self.parser.type in REGISTERED and self.parser.framing != "plain"
+        return self.types is None or self.types.schema_name is None or has_header
 
     @rule(
         _OF_EACH,

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from logpersister.manifest.event_types import TypesSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.spec import Spec
 from logpersister.records.columns import most_rows
 from logpersister.records.escaping import QUARANTINE
@@ -12,6 +14,7 @@ from logpersister.records.event_types import FindTypes, Indices, TypeFinder
 from logpersister.records.frames import FrameLayout
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.quarantine import layout_of
+from logpersister.records.schema_names import SchemaNameFinder
 from logpersister.records.type_names import TypeNames
 from logpersister.records.writers import Writers
 
@@ -45,13 +48,27 @@ def layout_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
     """Return how a spec, its overrides aside, spreads records over partition paths."""
     if spec.types is None:
         return layout_of(spec.output, spec.parser, spec.row_schema, writers_of(spec))
-    frame = spec.types.frame
+    types, frame = spec.types, spec.types.frame
     rules: list[RuleLayout] = []
     for one in spec.of_types():
         layout = layout_of(one.output, one.parser, one.row_schema, writers_of(one))
         rows = None if one.row_schema is None else most_rows(one.row_schema)
         rules.append(RuleLayout(layout if frame is None else FrameLayout(frame, layout), rows))
-    return TypedLayout(TypeFinder(TypeNames(spec.types)), rules)
+    return TypedLayout(_finder(types, spec.parser, writers_of(spec)), rules)
+
+
+def _finder(types: TypesSpec, parser: ParserSpec, writers: Writers | None) -> FindTypes:
+    names = TypeNames(types)
+    if types.schema_name is None:
+        return TypeFinder(names)
+    if writers is None:
+        raise ValueError("names of schemas need the schemas of writers")
+    return SchemaNameFinder(names, parser, writers)
+
+
+def most_rows_of(spec: Spec) -> int | None:
+    """Return how many records of a spec are written at once; None: any number, or those of types are cut when split."""
+    return None if spec.types is not None or spec.row_schema is None else most_rows(spec.row_schema)
 
 
 def in_folders_of_types(assignment: Assignment, folders: Sequence[str], of_rows: Indices) -> Assignment:

@@ -18,7 +18,9 @@ from logpersister.records.event_types import Found
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.type_names import DROPPED, NO_TYPE, QUARANTINED_TYPE, REFUSED, UNKNOWN_TYPE, Place
 from logpersister.verify.json_text import NotJsonError, tree_of
+from logpersister.verify.refusal import RefusalError
 from logpersister.verify.rows import Oracle, Row
+from logpersister.verify.schema_names import SchemaNameOracle
 
 _LARGEST: Final = 2**64
 _MOST_DIGITS: Final = 20
@@ -32,6 +34,8 @@ class TypeOracle:
     """Finds types, as `records.event_types` has it, for verification."""
 
     types: TypesSpec
+    schema_names: SchemaNameOracle | None = None
+    """Where types are names of schemas."""
     _patterns: Sequence[Patterns] = field(init=False, compare=False, repr=False)
     """Of each entry; in linear time here, too."""
 
@@ -41,11 +45,11 @@ class TypeOracle:
 
     def find(self, batch: pa.RecordBatch) -> Found:
         """Return the type of each row."""
-        places: dict[str | None, int] = {}
+        places: dict[_Name, int] = {}
         indices = [places.setdefault(name, len(places)) for name in self._names(batch)]
         return Found([self._place(name) for name in places], np.array(indices, np.int32))
 
-    def _names(self, batch: pa.RecordBatch) -> Iterator[str | None]:
+    def _names(self, batch: pa.RecordBatch) -> "Iterator[_Name]":
         types = self.types
         if types.header is not None:
             wanted = types.header.encode()
@@ -58,14 +62,22 @@ class TypeOracle:
         else:
             yield from map(self._in_value, batch.column("value").to_pylist())
 
-    def _in_value(self, value: bytes | None) -> str | None:
+    def _in_value(self, value: bytes | None) -> "_Name":
         if value is None:
             return None
+        if self.schema_names is not None:
+            try:
+                name = self.schema_names.name(value)
+                return None if name is None else _utf8(name)
+            except RefusalError as error:
+                return _Nameless(error.reason)
         if self.types.frame is not None:
             return None if parts_of(self.types.frame, value) is None else str(_number(value, self.types.frame.type))
         return _field(value, (self.types.field or "").split("."))
 
-    def _place(self, name: str | None) -> Place:
+    def _place(self, name: "_Name") -> Place:
+        if isinstance(name, _Nameless):
+            return Place(REFUSED, reason=name.reason)
         if not name or len(quote(name, safe="").replace("~", "%7E")) > MOST_NAME_BYTES:
             return Place(REFUSED, reason=NO_TYPE)
         entries = [
@@ -82,6 +94,16 @@ class TypeOracle:
         if rule.folder is None and name in [one.folder for one in self.types.rules]:
             return Place(REFUSED, reason=UNKNOWN_TYPE)
         return Place(number, self.types.prefix + _segment(rule.folder or name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Nameless:
+    """Why a record has no type, where there is more to say."""
+
+    reason: str
+
+
+_Name = str | _Nameless | None
 
 
 def _segment(name: str) -> str:

@@ -26,6 +26,7 @@ from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.pattern import RegexOracle
 from logpersister.verify.protobuf import ProtobufOracle
 from logpersister.verify.rows import Oracle, RowOracle
+from logpersister.verify.schema_names import SchemaNameOracle
 from logpersister.verify.thrift import ThriftOracle
 
 
@@ -51,7 +52,11 @@ class Writing:
         if spec.types is None:
             return cls(spec.output, spec.parser, spec.row_schema, other_rules, writers_of(spec))
         rules = [replace(cls.of(one, other_rules, writers_of), frame=spec.types.frame) for one in spec.of_types()]
-        types = TypesWriting(TypeNames(spec.types), tuple(rules))
+        writers = writers_of(spec)
+        schema_names = (
+            None if spec.types.schema_name is None or writers is None else SchemaNameOracle(spec.parser, writers)
+        )
+        types = TypesWriting(TypeNames(spec.types), tuple(rules), schema_names)
         return cls(spec.output, spec.parser, spec.row_schema, other_rules, types=types)
 
     def at(self, path: str) -> "Writing":
@@ -102,7 +107,7 @@ class Writing:
             RuleLayout(one.plain_layout, None if one.schema is None else most_rows(one.schema))
             for one in self.types.rules
         ]
-        return TypedLayout(TypeOracle(self.types.names.types), rules)
+        return TypedLayout(TypeOracle(self.types.names.types, self.types.schema_names), rules)
 
     @property
     def plain_layout(self) -> Layout:
@@ -132,3 +137,5 @@ class TypesWriting:
     """Made once, because it compiles patterns."""
     rules: Sequence[Writing]
     """By the place of the rule."""
+    schema_names: SchemaNameOracle | None = None
+    """Where types are names of schemas."""

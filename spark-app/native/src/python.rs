@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use crate::{Aborted, Codec, CsvSyntax, Decompressor, Framing, Legacy, Request, Rows, UnknownFields};
+use crate::{Aborted, Codec, CsvSyntax, Decompressor, Framing, Inside, Legacy, Request, Rows, UnknownFields};
 
 pyo3::create_exception!(
     logpersister_native,
@@ -120,6 +120,28 @@ fn parts(
     }
     let found = py.detach(|| crate::parts(&values, &begins, &ends));
     Ok(found.into_data().to_pyarrow(py)?.unbind())
+}
+
+/// Return by which schemas values were written: each key once, and for each value the place of its key, an int32 array, null
+/// where it has no header.
+///
+/// A key is the id of a schema, and what of it the value is of: the places of a message and of those around it, or its name,
+/// with `inside` "messages"; the place of a branch with "branches"; nothing with "nothing". Raises TypeError for another
+/// array.
+#[pyfunction]
+#[pyo3(signature = (values, *, framing, inside))]
+fn schema_keys(
+    py: Python<'_>,
+    values: &Bound<'_, PyAny>,
+    framing: &str,
+    inside: &str,
+) -> PyResult<(Vec<PyKey>, Py<PyAny>)> {
+    let (values, framing) = (binary(values)?, framing_of(framing)?);
+    let inside = Inside::from_word(inside)
+        .ok_or_else(|| PyValueError::new_err(format!("there is nothing inside of {inside}")))?;
+    let found = py.detach(|| crate::schema_keys(&values, framing, inside));
+    let keys = found.keys.into_iter().map(|key| (key.id, key.places, key.name)).collect();
+    Ok((keys, found.indices.into_data().to_pyarrow(py)?.unbind()))
 }
 
 /// Makes typed rows of JSON texts.
@@ -365,6 +387,9 @@ fn keyed_hashes(py: Python<'_>, texts: &Bound<'_, PyAny>, key: PyBackedBytes) ->
     Ok(hashes.into_data().to_pyarrow(py)?.unbind())
 }
 
+/// Id, places and name of a `SchemaKey`.
+type PyKey = (u128, Vec<i64>, String);
+
 /// Rows, reasons and paths.
 type PyRows = (Py<PyAny>, Py<PyAny>, Py<PyAny>);
 
@@ -445,7 +470,7 @@ mod _native {
     use super::{
         AvroParser, CorruptBatchError, CsvParser, MessagePackParser, ProtobufParser, RegexParser, RowParser, Run,
         ThriftParser, avro_datums, avro_fingerprint, decode, decompress, json_lines, json_texts, keyed_hashes,
-        not_json, parts,
+        not_json, parts, schema_keys,
     };
 
     #[pymodule_init]

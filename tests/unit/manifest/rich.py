@@ -406,6 +406,20 @@ BY_KEYS, BY_FIELDS = (
     for way in ({"key": True}, {"field": "meta.type"})
 )
 
+BY_SCHEMA_NAMES: dict[str, Any] = {
+    **BY_FRAMES,
+    "metadata": {"name": "by-schema-names"},
+    "spec": {
+        **BY_FRAMES["spec"],
+        "parser": {"type": "avro"},
+        "schema": {"registry": {"url": "https://registry:8081"}},
+        "types": {
+            "schemaName": "record",
+            "entries": [{"names": ["shop.Order"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}],
+        },
+    },
+}
+
 RICH = (
     BY_NAME,
     BY_PATTERN,
@@ -422,4 +436,5 @@ RICH = (
     BY_FRAMES,
     BY_KEYS,
     BY_FIELDS,
+    BY_SCHEMA_NAMES,
 )

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from logpersister.manifest.revision import reached_like, resource_of, revision_of
+from logpersister.manifest.secrets import Secrets
+from logpersister.registry import open_schemas
 from tests.unit.manifest.documents import accepted, problems
 
 JSON: dict[str, Any] = {"type": "json"}
@@ -34,10 +36,39 @@ def test_an_entry_is_the_topic_s_spec_with_what_it_replaces() -> None:
         spec.output,
     )
     assert (second.parser.type, second.row_schema, second.output.format) == ("bytes", None, "jsonl")
-    assert others.row_schema == spec.row_schema
+    assert (others.parser.type, others.row_schema) == ("bytes", None), "what is not stored is not parsed"
     assert spec.has_folders
     assert spec.has_quarantine
     assert spec.keeps_all_in_quarantine
+
+
+def test_an_entry_asks_the_registry_of_the_topic() -> None:
+    registry = {"url": "http://r:8081", "secretName": "login", "version": 3, "subject": "{topic}-x"}
+    spec = accepted(
+        {
+            "spec.parser": {"type": "avro"},
+            "spec.schema": {"registry": registry},
+            **types(
+                {"names": ["a"], "schema": ID},
+                {"names": ["b"], "schema": {**ID, "registry": {"url": "http://other:8081"}}},
+                {"names": ["c"], "parser": JSON, "schema": ID},
+                {"names": ["d"], "parser": {"type": "protobuf"}, "schema": ID},
+                {
+                    "names": ["e"],
+                    "parser": JSON,
+                    "schema": {**ID, "key": {"parser": "avro", "type": "struct<k: int64>"}},
+                },
+                header=None,
+                schemaName="record",
+            ),
+        }
+    ).spec
+    assert spec.types is not None
+    found = [None if one.row_schema is None else one.row_schema.registry for one in spec.of_types()]
+    ours = [None if one is None else (one.url, one.secret_name, one.version, one.subject) for one in found]
+    of_topic = ("http://r:8081", "login", None, None)
+    assert ours[:5] == [of_topic, ("http://other:8081", None, None, None), None, of_topic, of_topic]
+    assert open_schemas(accepted({}).model_copy(update={"spec": spec}), Secrets({})) is None, "no columns are asked for"
 
 
 def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_that_of_the_topic() -> None:
@@ -58,7 +89,7 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
 @pytest.mark.parametrize(
     ("changes", "path", "said"),
     [
-        (types(NAMED, key=True), "spec.types", "is not exactly one of header, key, field and frame"),
+        (types(NAMED, key=True), "spec.types", "is not exactly one of header, key, field, frame and schemaName"),
         (types({"names": ["a"], "pattern": "a"}), "spec.types.entries[0]", "is not exactly one of names and pattern"),
         (types({}), "spec.types.entries[0]", "is not exactly one of names and pattern"),
         (
@@ -122,6 +153,21 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
             types({**NAMED, "parser": {**JSON, "quarantine": {"holdAbove": "5%"}}}),
             "spec.types.entries[0].parser.quarantine",
             "has no meaning beside spec.types",
+        ),
+        (types({"names": ["a"]}, header=None, schemaName="record"), "spec.types.schemaName", "has no such header"),
+        (
+            {
+                "spec.parser": {"type": "protobuf", "framing": "plain"},
+                "spec.schema": {"protobuf": "message M { optional int64 id = 1; }"},
+                **types({"names": ["a"]}, header=None, schemaName="record"),
+            },
+            "spec.types.schemaName",
+            "has no such header",
+        ),
+        (
+            {"spec.parser": {"type": "avro"}, **types({"names": ["a"]}, header=None, schemaName="record")},
+            "spec.schema.registry",
+            "is missing",
         ),
         (
             {"spec.types": {"frame": FRAME, "entries": [{"names": ["click"]}]}},

@@ -25,6 +25,7 @@ from logpersister_native._native import (
     keyed_hashes,
     not_json,
     parts,
+    schema_keys,
 )
 
 __all__ = [
@@ -47,4 +48,5 @@ __all__ = [
     "keyed_hashes",
     "not_json",
     "parts",
+    "schema_keys",
 ]

@@ -19,6 +19,7 @@ mod reader;
 mod reason;
 mod regex;
 mod row;
+mod schema_keys;
 mod target;
 mod text;
 mod thrift;
@@ -38,6 +39,7 @@ use nested::StructColumn;
 pub use protobuf::ProtobufParser;
 use reader::{MOST_NESTED, Reader};
 pub use reason::{REASONS, Refusal};
+pub use schema_keys::{Inside, SchemaKey, SchemaKeys, schema_keys};
 pub use thrift::ThriftParser;
 
 /// What becomes of a field that the schema does not have.
