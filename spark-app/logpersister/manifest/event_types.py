@@ -81,7 +81,8 @@ class TypeRule(Model):
     """Replaces `spec.parser` and `spec.schema`: an entry with a parser and without a schema has no schema."""
 
     row_schema: SchemaSpec | None = Field(default=None, alias="schema")
-    """Replaces `spec.schema` as a whole."""
+    """Replaces `spec.schema` as a whole. If it names no registry, or has no text of its `message`, that of
+    `spec.schema` applies."""
 
     output: OutputSpec | None = None
     """Replaces `spec.output` as a whole, with its folders, which stand below the folder of the type."""

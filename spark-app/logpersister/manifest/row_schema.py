@@ -169,13 +169,15 @@ class SchemaSpec(Model):
         return found
 
     @rule(
-        "has(self.fields) || has(self.avro) || has(self.protobuf) || has(self.thrift) || has(self.registry)",
+        "has(self.fields) || has(self.avro) || has(self.protobuf) || has(self.thrift) || has(self.registry)"
+        " || has(self.message)",
         "is missing, and so are avro, protobuf, thrift and registry",
         "name the columns here, or the schema registry that has them in spec.schema.registry",
         "fields",
     )
     def _columns_are_declared(self) -> bool:
-        return not self.asks_registry or self.registry is not None
+        # A message may be one of the text that the topic of an entry of spec.types has.
+        return not self.asks_registry or self.registry is not None or self.message is not None
 
     @rule(
         "!has(self.fields) || !has(self.avro)",

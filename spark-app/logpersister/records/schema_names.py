@@ -17,7 +17,7 @@ from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import Schema, read_schema
 from logpersister.records.event_types import Found, Indices
 from logpersister.records.type_names import NO_TYPE, REFUSED, UNKNOWN_SCHEMA, Place, TypeNames
-from logpersister.records.writers import Writers, WriterSchema, can_exist
+from logpersister.records.writers import Writers, WriterSchema, asked_of
 
 _NO_NAME: Final = Place(REFUSED, reason=NO_TYPE)
 _NOBODYS: Final = Place(REFUSED, reason=UNKNOWN_SCHEMA)
@@ -75,13 +75,9 @@ class SchemaNameFinder:
 
     def _learn(self, ids: set[int]) -> set[int]:
         """Learn what ids mean; return those that nobody knows, of which there may be any number."""
-        nobodys = {one for one in ids if not can_exist(one, self._framing)}
-        asked = sorted(ids - nobodys - self._known.keys())
-        for one, schema in self._writers.schemas(asked).items() if asked else ():
-            if schema.is_unknown:
-                nobodys.add(one)
-            else:
-                self._known[one] = _avro_names(schema) if self._is_avro else _message_names(schema)
+        known, nobodys = asked_of(self._writers, ids - self._known.keys(), self._framing)
+        for one, schema in known.items():
+            self._known[one] = _avro_names(schema) if self._is_avro else _message_names(schema)
         return nobodys
 
     def _place(self, key: Key, nobodys: set[int]) -> Place:

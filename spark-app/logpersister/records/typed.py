@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.spec import Spec
 from logpersister.records.columns import most_rows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Indices, TypeFinder
-from logpersister.records.frames import FrameLayout
+from logpersister.records.frames import FrameBodies
+from logpersister.records.message_types import MessageTypes
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.quarantine import layout_of
 from logpersister.records.schema_names import SchemaNameFinder
@@ -44,26 +46,49 @@ class TypedLayout:
 AnyLayout = Layout | TypedLayout
 
 
+class Bodies(Protocol):
+    """Knows which part of values parsers get."""
+
+    def inside(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the parts of records that have a type (columns of `records.schema`, without headers)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLayout:
+    """Gives values the path that a layout gives to their parts. A layout of records that have a type."""
+
+    bodies: Bodies
+    inner: Layout
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        return self.inner.assign(self.bodies.inside(batch))
+
+
 def layout_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
     """Return how a spec, its overrides aside, spreads records over partition paths."""
     if spec.types is None:
         return layout_of(spec.output, spec.parser, spec.row_schema, writers_of(spec))
-    types, frame = spec.types, spec.types.frame
+    finder, bodies = _found_by(spec.types, spec, writers_of)
     rules: list[RuleLayout] = []
     for one in spec.of_types():
         layout = layout_of(one.output, one.parser, one.row_schema, writers_of(one))
         rows = None if one.row_schema is None else most_rows(one.row_schema)
-        rules.append(RuleLayout(layout if frame is None else FrameLayout(frame, layout), rows))
-    return TypedLayout(_finder(types, spec.parser, writers_of(spec)), rules)
+        rules.append(RuleLayout(layout if bodies is None else BodyLayout(bodies, layout), rows))
+    return TypedLayout(finder, rules)
 
 
-def _finder(types: TypesSpec, parser: ParserSpec, writers: Writers | None) -> FindTypes:
+def _found_by(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> tuple[FindTypes, Bodies | None]:
+    """Return what finds the types of a topic, and what gives parsers parts of values; None: they get values."""
     names = TypeNames(types)
+    if types.is_in_messages:
+        of_messages = MessageTypes(names, spec.parser, spec.row_schema, writers_of(spec))
+        return of_messages, of_messages if types.hands_parts else None
     if types.schema_name is None:
-        return TypeFinder(names)
+        return TypeFinder(names), None if types.frame is None else FrameBodies(types.frame)
+    writers = writers_of(spec)
     if writers is None:
         raise ValueError("names of schemas need the schemas of writers")
-    return SchemaNameFinder(names, parser, writers)
+    return SchemaNameFinder(names, spec.parser, writers), None
 
 
 def most_rows_of(spec: Spec) -> int | None:

@@ -5,7 +5,7 @@ No code that finds types for members is in it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 import numpy as np
@@ -18,6 +18,7 @@ from logpersister.records.event_types import Found
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.type_names import DROPPED, NO_TYPE, QUARANTINED_TYPE, REFUSED, UNKNOWN_TYPE, Place
 from logpersister.verify.json_text import NotJsonError, tree_of
+from logpersister.verify.message_types import MessageTypeOracle
 from logpersister.verify.refusal import RefusalError
 from logpersister.verify.rows import Oracle, Row
 from logpersister.verify.schema_names import SchemaNameOracle
@@ -34,8 +35,8 @@ class TypeOracle:
     """Finds types, as `records.event_types` has it, for verification."""
 
     types: TypesSpec
-    schema_names: SchemaNameOracle | None = None
-    """Where types are names of schemas."""
+    of_values: SchemaNameOracle | MessageTypeOracle | None = None
+    """Where types are names of schemas, or in messages of protobuf."""
     _patterns: Sequence[Patterns] = field(init=False, compare=False, repr=False)
     """Of each entry; in linear time here, too."""
 
@@ -65,9 +66,9 @@ class TypeOracle:
     def _in_value(self, value: bytes | None) -> "_Name":
         if value is None:
             return None
-        if self.schema_names is not None:
+        if self.of_values is not None:
             try:
-                name = self.schema_names.name(value)
+                name = self.of_values.name(value)
                 return None if name is None else _utf8(name)
             except RefusalError as error:
                 return _Nameless(error.reason)
@@ -170,11 +171,36 @@ def parts_of(frame: FrameSpec, value: bytes) -> tuple[bytes, bytes] | None:
     return value[frame.fixed : middle], value[middle:]
 
 
-@dataclass(frozen=True)
-class FrameOracle(Oracle):
-    """Makes rows of the bodies of frames."""
+class Bodies(Protocol):
+    """Knows which part of values parsers get."""
+
+    def body(self, value: bytes) -> bytes:
+        """Return it, of a value that has a type."""
+
+    def time(self, value: bytes) -> int | None:
+        """Return by which timestamp folders are named; None: that of the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameBodies:
+    """The bodies of frames."""
 
     frame: FrameSpec
+
+    def body(self, value: bytes) -> bytes:
+        parts = parts_of(self.frame, value)
+        assert parts is not None, "what is no frame has no type"
+        return parts[1]
+
+    def time(self, value: bytes) -> int | None:
+        return None if self.frame.timestamp is None else _number(value, self.frame.timestamp)
+
+
+@dataclass(frozen=True)
+class BodyOracle(Oracle):
+    """Makes rows of parts of values."""
+
+    bodies: Bodies
     inner: Oracle
 
     @property
@@ -182,30 +208,25 @@ class FrameOracle(Oracle):
         return self.inner.schema
 
     def row(self, value: bytes) -> Row:
-        return self.inner.row(self._body(value))
+        return self.inner.row(self.bodies.body(value))
 
     def row_of_record(self, key: bytes | None, value: bytes | None) -> Row | None:
-        return self.inner.row_of_record(key, None if value is None else self._body(value))
-
-    def _body(self, value: bytes) -> bytes:
-        parts = parts_of(self.frame, value)
-        assert parts is not None, "what is no frame has no type"
-        return parts[1]
+        return self.inner.row_of_record(key, None if value is None else self.bodies.body(value))
 
 
 @dataclass(frozen=True, slots=True)
-class FrameFolders:
-    """Gives frames the path that a layout gives to their bodies."""
+class BodyFolders:
+    """Gives values the path that a layout gives to their parts."""
 
-    frame: FrameSpec
+    bodies: Bodies
     inner: Layout
 
     def assign(self, batch: pa.RecordBatch) -> Assignment:
         values: list[bytes] = [value or b"" for value in batch.column("value").to_pylist()]
-        bodies = [(parts_of(self.frame, value) or (b"", b""))[1] for value in values]
-        times = batch.column("timestamp").to_pylist()
-        if self.frame.timestamp is not None:
-            times = [_number(value, self.frame.timestamp) for value in values]
+        bodies = [self.bodies.body(value) for value in values]
+        of_records: list[Any] = batch.column("timestamp").to_pylist()
+        of_values = [self.bodies.time(value) for value in values]
+        times = [own if time is None else time for own, time in zip(of_records, of_values, strict=True)]
         columns = {
             "offset": batch.column("offset"),
             "timestamp": pa.array(times, pa.int64()),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from logpersister.manifest.frame import FrameSpec
+from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec, ThriftSpec
@@ -18,10 +18,11 @@ from logpersister.records.typed import AnyLayout, RuleLayout, TypedLayout, Write
 from logpersister.records.writers import Writers
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.csv_record import CsvOracle
-from logpersister.verify.event_types import FrameFolders, FrameOracle, TypeOracle
+from logpersister.verify.event_types import Bodies, BodyFolders, BodyOracle, FrameBodies, TypeOracle
 from logpersister.verify.folders import FolderOracle
 from logpersister.verify.hiding import hiding
 from logpersister.verify.keyed_rows import keyed
+from logpersister.verify.message_types import MessageTypeOracle
 from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.pattern import RegexOracle
 from logpersister.verify.protobuf import ProtobufOracle
@@ -41,8 +42,8 @@ class Writing:
     """Who wrote by other rules than ours, and by which: then what differs proves nothing. Empty: nobody."""
     writers: Writers | None = None
     """By which schemas values were written that name them."""
-    frame: FrameSpec | None = None
-    """What values are of whose bodies rows are made; None: rows are made of values."""
+    bodies: Bodies | None = None
+    """Of which part of values rows are made; None: of the whole."""
     types: "TypesWriting | None" = None
     """How the records of types are written, where each has a way of its own."""
 
@@ -51,12 +52,9 @@ class Writing:
         """Return how a spec, its overrides aside, writes records."""
         if spec.types is None:
             return cls(spec.output, spec.parser, spec.row_schema, other_rules, writers_of(spec))
-        rules = [replace(cls.of(one, other_rules, writers_of), frame=spec.types.frame) for one in spec.of_types()]
-        writers = writers_of(spec)
-        schema_names = (
-            None if spec.types.schema_name is None or writers is None else SchemaNameOracle(spec.parser, writers)
-        )
-        types = TypesWriting(TypeNames(spec.types), tuple(rules), schema_names)
+        of_values, bodies = _found_by(spec.types, spec, writers_of)
+        rules = [replace(cls.of(one, other_rules, writers_of), bodies=bodies) for one in spec.of_types()]
+        types = TypesWriting(TypeNames(spec.types), tuple(rules), of_values)
         return cls(spec.output, spec.parser, spec.row_schema, other_rules, types=types)
 
     def at(self, path: str) -> "Writing":
@@ -73,7 +71,7 @@ class Writing:
     def oracle(self) -> Oracle | None:
         """What makes rows of values, as they are stored; None: nothing does. Raises ManifestError without its key."""
         found = self._oracle
-        return found if found is None or self.frame is None else FrameOracle(self.frame, found)
+        return found if found is None or self.bodies is None else BodyOracle(self.bodies, found)
 
     @property
     def _oracle(self) -> Oracle | None:
@@ -107,13 +105,13 @@ class Writing:
             RuleLayout(one.plain_layout, None if one.schema is None else most_rows(one.schema))
             for one in self.types.rules
         ]
-        return TypedLayout(TypeOracle(self.types.names.types, self.types.schema_names), rules)
+        return TypedLayout(TypeOracle(self.types.names.types, self.types.of_values), rules)
 
     @property
     def plain_layout(self) -> Layout:
         """The same, types aside."""
         inner = self._layout_of_bodies
-        return inner if self.frame is None else FrameFolders(self.frame, inner)
+        return inner if self.bodies is None else BodyFolders(self.bodies, inner)
 
     @property
     def _layout_of_bodies(self) -> Layout:
@@ -137,5 +135,17 @@ class TypesWriting:
     """Made once, because it compiles patterns."""
     rules: Sequence[Writing]
     """By the place of the rule."""
-    schema_names: SchemaNameOracle | None = None
-    """Where types are names of schemas."""
+    of_values: SchemaNameOracle | MessageTypeOracle | None = None
+    """Where types are names of schemas, or in messages of protobuf."""
+
+
+def _found_by(
+    types: TypesSpec, spec: Spec, writers_of: WritersOf
+) -> tuple[SchemaNameOracle | MessageTypeOracle | None, Bodies | None]:
+    """Return what finds types in values of which more must be known, and what gives rows parts of values."""
+    if types.is_in_messages:
+        found = MessageTypeOracle(types, spec.parser, spec.row_schema, writers_of(spec))
+        return found, found if types.hands_parts else None
+    if types.schema_name is not None and (writers := writers_of(spec)) is not None:
+        return SchemaNameOracle(spec.parser, writers), None
+    return None, None if types.frame is None else FrameBodies(types.frame)

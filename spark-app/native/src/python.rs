@@ -293,6 +293,43 @@ impl ProtobufParser {
     }
 }
 
+/// Finds the part of protobuf messages that says their type.
+///
+/// `plan` says where it is in all values, as `logpersister.manifest.protobuf.parts` does; without one, writers have to be added.
+/// Raises ValueError for another plan.
+#[pyclass(frozen, module = "logpersister_native")]
+struct MessageParts(crate::MessageParts);
+
+#[pymethods]
+impl MessageParts {
+    #[new]
+    #[pyo3(signature = (*, framing, plan = None))]
+    fn new(framing: &str, plan: Option<&str>) -> PyResult<Self> {
+        crate::MessageParts::new(framing_of(framing)?, plan).map(Self).map_err(PyValueError::new_err)
+    }
+
+    /// From now on, read values of this id by this schema, as ProtobufParser takes it, and by a plan for each message of it.
+    fn add_writer(&self, py: Python<'_>, writer_id: u128, schema: &str, plans: &str) -> PyResult<()> {
+        py.detach(|| self.0.add_writer(writer_id, schema, plans)).map_err(PyValueError::new_err)
+    }
+
+    /// Return the types of the values of a binary array: each once, and for each value the place of its own, an int32 array,
+    /// null where it has none; and the ids that were not added, ascending. Raises TypeError for another array.
+    fn types(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<PyTypes> {
+        let values = binary(values)?;
+        let found = py.detach(|| self.0.types(&values));
+        let names = found.names.iter().map(|name| PyBytes::new(py, name).unbind()).collect();
+        Ok((names, found.indices.into_data().to_pyarrow(py)?.unbind(), found.unknown))
+    }
+
+    /// Return the parts of the values of a binary array; null where there is none. Raises TypeError for another array.
+    fn bodies(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let values = binary(values)?;
+        let found = py.detach(|| self.0.bodies(&values));
+        Ok(found.into_data().to_pyarrow(py)?.unbind())
+    }
+}
+
 /// Makes typed rows of CSV records (RFC 4180), one in each value.
 ///
 /// `names` are those of a record's columns, in their order. `delimiter` is one character of ASCII; so are `quote` and
@@ -390,6 +427,9 @@ fn keyed_hashes(py: Python<'_>, texts: &Bound<'_, PyAny>, key: PyBackedBytes) ->
 /// Id, places and name of a `SchemaKey`.
 type PyKey = (u128, Vec<i64>, String);
 
+/// Names, places of values, and ids of writers that are not known.
+type PyTypes = (Vec<Py<PyBytes>>, Py<PyAny>, Vec<u128>);
+
 /// Rows, reasons and paths.
 type PyRows = (Py<PyAny>, Py<PyAny>, Py<PyAny>);
 
@@ -468,9 +508,9 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        AvroParser, CorruptBatchError, CsvParser, MessagePackParser, ProtobufParser, RegexParser, RowParser, Run,
-        ThriftParser, avro_datums, avro_fingerprint, decode, decompress, json_lines, json_texts, keyed_hashes,
-        not_json, parts, schema_keys,
+        AvroParser, CorruptBatchError, CsvParser, MessagePackParser, MessageParts, ProtobufParser, RegexParser,
+        RowParser, Run, ThriftParser, avro_datums, avro_fingerprint, decode, decompress, json_lines, json_texts,
+        keyed_hashes, not_json, parts, schema_keys,
     };
 
     #[pymodule_init]

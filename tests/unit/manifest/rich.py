@@ -420,6 +420,23 @@ BY_SCHEMA_NAMES: dict[str, Any] = {
     },
 }
 
+_ENVELOPE = """syntax = "proto3"; import "google/protobuf/any.proto";
+message Envelope { google.protobuf.Any event = 1; oneof payload { Order order = 2; Order refund = 3; } }
+message Order { int64 id = 1; }"""
+BY_ANY, BY_ONEOF = (
+    {
+        **BY_FRAMES,
+        "metadata": {"name": f"by-{next(iter(way))}"},
+        "spec": {
+            **BY_FRAMES["spec"],
+            "parser": {"type": "protobuf", "framing": "plain"},
+            "schema": {"protobuf": _ENVELOPE},
+            "types": {**way, "entries": [{"names": ["Order"], "schema": {"message": "Order"}}]},
+        },
+    }
+    for way in ({"any": {"field": "event"}}, {"oneof": {"name": "payload", "parse": "field"}})
+)
+
 RICH = (
     BY_NAME,
     BY_PATTERN,
@@ -437,4 +454,6 @@ RICH = (
     BY_KEYS,
     BY_FIELDS,
     BY_SCHEMA_NAMES,
+    BY_ANY,
+    BY_ONEOF,
 )

@@ -19,6 +19,41 @@ def types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
     return {"spec.types": {"header": "h", "entries": list(entries), **others}}
 
 
+ENVELOPE = """syntax = "proto3"; import "google/protobuf/any.proto";
+message Envelope { google.protobuf.Any event = 1; repeated Order many = 4; oneof payload { Order order = 2; } }
+message Order { int64 id = 1; }"""
+
+
+def in_messages(way: dict[str, Any], schema: dict[str, Any] | None = None, **parser: Any) -> dict[str, Any]:
+    """Return a change to a topic whose types are in messages, with one entry."""
+    entry = {"names": ["a"]} | ({} if schema is None else {"schema": schema}) | ({"parser": parser} if parser else {})
+    return {
+        "spec.parser": {"type": "protobuf", "framing": "plain"},
+        "spec.schema": {"protobuf": ENVELOPE, "message": "Envelope"},
+        "spec.types": {**way, "entries": [entry]},
+    }
+
+
+def test_an_entry_has_the_messages_of_the_topic() -> None:
+    spec = accepted(in_messages({"any": {"field": "event"}}, {"message": "Order"})).spec
+    of_entry, _ = spec.of_types()
+    assert of_entry.parser.framing == "plain"
+    assert of_entry.row_schema is not None
+    assert [one.name for one in of_entry.row_schema.columns] == ["id"]
+    whole = accepted(
+        in_messages({"oneof": {"name": "payload"}}, {"fields": [{"name": "order", "type": "struct<id: int64>"}]})
+    )
+    of_entry, _ = whole.spec.of_types()
+    assert of_entry.row_schema is not None
+    assert (of_entry.row_schema.message, of_entry.row_schema.protobuf) == ("Envelope", ENVELOPE)
+    registry = {"url": "http://r:8081"}
+    framed = in_messages({"oneof": {"name": "payload", "parse": "field"}}, {"protobuf": ENVELOPE, "message": "Order"})
+    of_entry, _ = accepted(
+        framed | {"spec.parser": {"type": "protobuf"}, "spec.schema": {"registry": registry}}
+    ).spec.of_types()
+    assert of_entry.parser.framing == "plain", "what is inside of a message has no header"
+
+
 def test_an_entry_is_the_topic_s_spec_with_what_it_replaces() -> None:
     spec = accepted(
         {
@@ -89,7 +124,7 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
 @pytest.mark.parametrize(
     ("changes", "path", "said"),
     [
-        (types(NAMED, key=True), "spec.types", "is not exactly one of header, key, field, frame and schemaName"),
+        (types(NAMED, key=True), "spec.types", "is not exactly one of header, key, field, frame"),
         (types({"names": ["a"], "pattern": "a"}), "spec.types.entries[0]", "is not exactly one of names and pattern"),
         (types({}), "spec.types.entries[0]", "is not exactly one of names and pattern"),
         (
@@ -169,6 +204,29 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
             "spec.schema.registry",
             "is missing",
         ),
+        (types({"names": ["a"]}, header=None, any={}), "spec.types", "spec.parser reads no messages"),
+        (in_messages({"any": {"field": "evnt"}}), "spec.types.any.field", "message Envelope has no field evnt"),
+        (in_messages({"any": {"field": "order"}}), "spec.types.any.field", "field order is a Order"),
+        (in_messages({"any": {"field": "many"}}), "spec.types.any.field", "field Envelope.many is no single message"),
+        (in_messages({"oneof": {"name": "order.of"}}), "spec.types.oneof.name", "message Order has no oneof of"),
+        (
+            in_messages({"oneof": {"name": "payload"}}, {"message": "Odrer"}),
+            "spec.types.entries[0].schema.protobuf",
+            "Odrer",
+        ),
+        (
+            in_messages({"any": {"field": "event"}}, {"fields": ID["fields"]}),
+            "spec.types.entries[0].schema.message",
+            "is missing, and spec.schema.protobuf begins with the message of whole values",
+        ),
+        (in_messages({"any": {}}, None), "spec.types.entries[0]", "spec.schema.protobuf, which then is missing"),
+        (
+            in_messages({"any": {}}, {"message": "Order", "registry": {"url": "http://r:8081"}}, type="protobuf"),
+            "spec.types.entries[0].parser",
+            "needs a header, but parsers get parts of messages",
+        ),
+        ({"spec.parser": {"type": "protobuf"}, "spec.schema": {"message": "M"}}, "spec.schema.registry", "is missing"),
+        ({"spec.parser": JSON, "spec.schema": {"message": "M"}}, "spec.schema.protobuf", "without parser protobuf"),
         (
             {"spec.types": {"frame": FRAME, "entries": [{"names": ["click"]}]}},
             "spec.types.entries[0].names[0]",
@@ -182,7 +240,7 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
         (
             {"spec.types": {"frame": FRAME, "entries": [{"names": ["1"], "parser": JSON}]}},
             "spec.types.entries[0].parser",
-            "checks the body of a frame",
+            "checks a part of the value",
         ),
     ],
 )

@@ -325,7 +325,7 @@ def in_types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_table() | in_types(), "spec.table: cannot be combined with spec.types"),
     (in_types() | {"spec.finish": {}, F + "partitionBy": [DAY]}, "spec.finish: cannot be combined with spec.types"),
-    (in_types(key=True), "spec.types: a mapping is not exactly one of header, key, field, frame and schemaName"),
+    (in_types(key=True), "spec.types: a mapping is not exactly one of header, key, field, frame"),
     (
         {TY: {"schemaName": "record", "entries": [{"names": ["a"]}]}},
         'spec.types.schemaName: "record" needs values that name their schema',

@@ -73,6 +73,8 @@ class Schema:
     entries: set[str] = field(default_factory=set)
     """The messages that are entries of maps."""
     enums: dict[str, Enum] = field(default_factory=dict)
+    oneofs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By message: names, which `Field.oneof` counts."""
     roots: "tuple[Root, ...]" = ()
     """The messages of the last file, in its order."""
 
@@ -201,6 +203,7 @@ class _Resolver:
             if self._count > MOST_FIELDS:
                 raise ProtobufError(f"it has more than {MOST_FIELDS:,} fields")
             self._schema.messages[full] = self._fields(full, one, features)
+            self._schema.oneofs[full] = tuple(oneof.name for oneof in one.oneof_decl)
             if self._names[full] == "entry":
                 self._entry(full)
             self._enums(full, one.enum_type, features)

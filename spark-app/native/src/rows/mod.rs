@@ -36,7 +36,7 @@ use fill::{ReadRow, Steps};
 pub use kind::{NOTATION, per_second};
 pub use messagepack::MessagePackParser;
 use nested::StructColumn;
-pub use protobuf::ProtobufParser;
+pub use protobuf::{MessageParts, MessageTypes, ProtobufParser};
 use reader::{MOST_NESTED, Reader};
 pub use reason::{REASONS, Refusal};
 pub use schema_keys::{Inside, SchemaKey, SchemaKeys, schema_keys};
