@@ -108,7 +108,7 @@ def test_types_by_a_header_and_a_type_that_is_declared_later(scene: Scene, topic
 
 def frame(type_: int, milliseconds: int, number: int) -> bytes:
     """Return an event as Garmadon writes it; the body has one field."""
-    header, body = b"\x0a\x04host", bytes([8, number])
+    header, body = b"\x0a\x03app\x32\x04host\x62\x04tags", bytes([8, number])
     return struct.pack(">iqii", type_, milliseconds, len(header), len(body)) + header + body
 
 
@@ -122,8 +122,9 @@ def test_frames_of_three_days_out_of_order(scene: Scene, topic: CreateTopic, ver
     folders = {key.split("/")[-3] + "/" + key.split("/")[-2] for key in scene.bucket.names(name) if "type=" in key}
     days = {"dt=2024-10-01", "dt=2024-10-02", "dt=2024-10-03", "dt=2024-10-04"}
     assert folders == {f"type={of}/{day}" for of in ("container", "1002", "1003") for day in days}
-    found = sorted(row["id"] for row in rows(scene, name, "type=container"))
-    assert found == list(range(0, 120, 3))
+    found = rows(scene, name, "type=container")
+    assert sorted(row["id"] for row in found) == list(range(0, 120, 3))
+    assert found[0]["header"] == {"application_id": "app", "user_name": None, "hostname": "host"}
     document = verify(manifest, "--deep")
     assert (document["ok"], kinds(document)) == (True, {})
     assert document["topics"][0]["compared"] == 122

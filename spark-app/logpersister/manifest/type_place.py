@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from logpersister.manifest.constraint import Flag, Model, Text
+from logpersister.manifest.field import FieldName
 from logpersister.manifest.frame import FrameSpec
 from logpersister.manifest.partition_rule import FieldPath
 from logpersister.manifest.protobuf.parts import WHOLE, Plan, any_in, oneof_in
@@ -27,6 +28,10 @@ class AnySpec(Model):
     field: FieldPath | None = None
     """The field, for example `payload`, or `meta.payload` in a message in it. Default: the value is an `Any` itself."""
 
+    column: FieldName | None = None
+    """Column of each type with a schema, for example `envelope`: the fields of the whole value that `spec.schema`
+    declares. Default: none."""
+
 
 class OneofSpec(Model):
     """Messages of protobuf of which one of several fields is set."""
@@ -36,6 +41,18 @@ class OneofSpec(Model):
 
     parse: Literal["value", "field"] = "value"
     """What parsers get: the whole value, or what is in the field that is set, a message, string or bytes."""
+
+    column: FieldName | None = None
+    """As in `any`. Only if parsers get the field."""
+
+    @rule(
+        "!has(self.column) || $parse == 'field'",
+        "has no meaning if parsers get the whole value",
+        "remove it, or set parse to field",
+        "column",
+    )
+    def _a_column_is_of_what_parsers_do_not_get(self) -> bool:
+        return self.column is None or self.parse == "field"
 
 
 class TypePlace(Model):
@@ -75,6 +92,12 @@ class TypePlace(Model):
     def hands_parts(self) -> bool:
         """Whether parsers get parts of messages."""
         return self.any is not None or (self.oneof is not None and self.oneof.parse == "field")
+
+    @property
+    def column_of_values(self) -> str | None:
+        """The column that each type has of the whole message; None: it has none."""
+        of_oneof = None if self.oneof is None else self.oneof.column
+        return of_oneof if self.any is None else self.any.column
 
     def plan(self, schema: Schema, message: str) -> Plan:
         """Return where in a message its type is. Raises ProtobufError."""

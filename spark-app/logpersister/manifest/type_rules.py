@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import cast
 
 from logpersister.manifest.event_types import TypeRule, TypesSpec
+from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.output import COLUMNAR
 from logpersister.manifest.parser import REGISTERED
 from logpersister.manifest.problems import Finding, PathStep, path_text
@@ -90,6 +91,19 @@ class TypeRules(RowRules):
         return []
 
     @rule(
+        "!has(self.types) || !(has(self.types.any) && has(self.types.any.column)"
+        " || has(self.types.oneof) && has(self.types.oneof.column)) || has(self.schema)"
+        " && (has(self.schema.fields) || has(self.schema.protobuf))",
+        "has a column of the whole message, but spec.schema declares no columns",
+        "name the fields of the whole message in spec.schema.fields",
+        "types",
+    )
+    def _whole_messages_have_columns(self: Typed) -> bool:
+        if self.types is None or self.types.column_of_values is None:
+            return True
+        return self.row_schema is not None and not self.row_schema.asks_registry
+
+    @rule(
         _OF_EACH,
         "does not go together with the rest of the spec",
         "correct the entry; what it does not set is that of the topic",
@@ -151,6 +165,10 @@ def _of_types(types: TypesSpec, spec: Typed) -> list[Finding]:
     if schema is not None and schema.hidden:
         told = "hides fields, but quarantine of types stores values unchanged"
         found.append(Finding(told, "remove hash, mask and drop", ("schema",)))
+    names = [] if schema is None else [one.name.lower() for one in schema.columns]
+    if isinstance(schema, HeadedSchema) and names[-1] in names[:-1]:
+        told = f"has a field of the name of the column {schema.head.name}, which spec.types adds; case does not count"
+        found.append(Finding(told, "name the column otherwise, in spec.types", ("schema",)))
     columns = set() if schema is None or spec.output.format not in COLUMNAR else {one.name for one in schema.columns}
     if column in (one.lower() for one in columns):
         told = f"has a field of the name of the folder {types.prefix}, which readers take for one column"

@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self, TypeVar
 
+from logpersister.manifest.declared_columns import Column
 from logpersister.manifest.event_types import TypeRule, TypesSpec
 from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.parser import REGISTERED, ParserSpec
 from logpersister.manifest.row_rules import Rows
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.table import TableSpec
+from logpersister.manifest.types import Struct
 
 
 class Typed(Rows, Protocol):
@@ -50,7 +53,21 @@ def _of(spec: TypedSpec, types: TypesSpec, entry: TypeRule) -> TypedSpec:
         update["row_schema"] = _completed(entry.row_schema, parser, types, spec.row_schema)
     if entry.output is not None:
         update["output"] = entry.output
-    return spec.model_copy(update=update)
+    found = spec.model_copy(update=update)
+    head = _head(types, spec.row_schema)
+    if head is None or found.row_schema is None:
+        return found
+    return found.model_copy(update={"row_schema": HeadedSchema.of(found.row_schema, head)})
+
+
+def _head(types: TypesSpec, of_topic: SchemaSpec | None) -> Column | None:
+    """Return the column that types have of what stands around their values; None: there is none."""
+    if types.frame is not None and types.frame.header is not None and types.frame.header.row_schema is not None:
+        header = types.frame.header
+        return Column(header.column, Struct(types.frame.header.row_schema.columns), required=False)
+    if types.column_of_values is None or of_topic is None:
+        return None
+    return Column(types.column_of_values, Struct(of_topic.of_values), required=False)
 
 
 def _completed(schema: SchemaSpec, parser: ParserSpec, types: TypesSpec, of_topic: SchemaSpec | None) -> SchemaSpec:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import logpersister_native as native
 from logpersister.formats import binary
 from logpersister.manifest.frame import LENGTH_BYTES, FrameSpec
+from logpersister.records.keyed_rows import HEAD
 
 Int64s = npt.NDArray[np.int64]
 NO_TIME: Final = -1
@@ -64,7 +65,7 @@ def _lengths(frame: FrameSpec, found: _Values, rows: Int64s) -> tuple[Int64s, In
 
 @dataclass(frozen=True, slots=True)
 class FrameBodies:
-    """The bodies of frames, and their timestamps where they have one."""
+    """The bodies of frames, their headers, and their timestamps where they have one."""
 
     frame: FrameSpec
 
@@ -75,9 +76,15 @@ class FrameBodies:
         rows = np.arange(len(values))
         header, body = _lengths(self.frame, found, rows)
         begins = self.frame.fixed + header
-        bodies = native.parts(values, pa.array(begins, pa.int64()), pa.array(begins + body, pa.int64()))
-        times, of_frame = batch.column("timestamp"), self.frame.timestamp
-        if of_frame is not None:
-            times = pa.array(found.numbers(of_frame.at, of_frame.bytes, rows), pa.int64())
-        columns = {"offset": batch.column("offset"), "timestamp": times, "key": batch.column("key"), "value": bodies}
+        columns: dict[str, Any] = {name: batch.column(name) for name in ("offset", "timestamp", "key")}
+        if self.frame.timestamp is not None:
+            times = found.numbers(self.frame.timestamp.at, self.frame.timestamp.bytes, rows)
+            columns["timestamp"] = pa.array(times, pa.int64())
+        columns["value"] = _parts(values, begins, begins + body)
+        if self.frame.header is not None and self.frame.header.row_schema is not None:
+            columns[HEAD] = _parts(values, np.full(len(values), self.frame.fixed), begins)
         return pa.RecordBatch.from_pydict(columns)
+
+
+def _parts(values: pa.BinaryArray, begins: Int64s, ends: Int64s) -> pa.BinaryArray:
+    return native.parts(values, pa.array(begins, pa.int64()), pa.array(ends, pa.int64()))

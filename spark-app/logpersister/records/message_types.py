@@ -17,6 +17,7 @@ from logpersister.manifest.protobuf.parts import Plan
 from logpersister.manifest.protobuf.schema import Schema, read_schema
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.event_types import Found, Indices
+from logpersister.records.keyed_rows import HEAD
 from logpersister.records.type_names import NO_TYPE, REFUSED, UNKNOWN_SCHEMA, Place, TypeNames
 from logpersister.records.writers import Writers, asked_of
 
@@ -57,9 +58,9 @@ class MessageTypes:
 
     def inside(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return what parsers get of records that have a type."""
-        bodies = self._native.bodies(cast("pa.BinaryArray", batch.column("value")))
+        values = cast("pa.BinaryArray", batch.column("value"))
         columns = {name: batch.column(name) for name in ("offset", "timestamp", "key")}
-        return pa.RecordBatch.from_pydict({**columns, "value": bodies})
+        return pa.RecordBatch.from_pydict({**columns, "value": self._native.bodies(values), HEAD: values})
 
     def _plan_of_all(self, schema: SchemaSpec | None) -> Plan | None:
         """Return the plan of all values; None: each writer has its own."""

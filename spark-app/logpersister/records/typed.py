@@ -8,14 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 from logpersister.manifest.event_types import TypesSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
 from logpersister.records.columns import most_rows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Indices, TypeFinder
 from logpersister.records.frames import FrameBodies
 from logpersister.records.message_types import MessageTypes
+from logpersister.records.parsers import Parser
 from logpersister.records.paths import Assignment, Layout
-from logpersister.records.quarantine import layout_of
+from logpersister.records.quarantine import layout_of, make_parser
 from logpersister.records.schema_names import SchemaNameFinder
 from logpersister.records.type_names import TypeNames
 from logpersister.records.writers import Writers
@@ -69,12 +72,24 @@ def layout_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
     if spec.types is None:
         return layout_of(spec.output, spec.parser, spec.row_schema, writers_of(spec))
     finder, bodies = _found_by(spec.types, spec, writers_of)
+    heads = _heads(spec.types, spec, writers_of)
     rules: list[RuleLayout] = []
     for one in spec.of_types():
-        layout = layout_of(one.output, one.parser, one.row_schema, writers_of(one))
+        layout = layout_of(one.output, one.parser, one.row_schema, writers_of(one), heads)
         rows = None if one.row_schema is None else most_rows(one.row_schema)
         rules.append(RuleLayout(layout if bodies is None else BodyLayout(bodies, layout), rows))
     return TypedLayout(finder, rules)
+
+
+def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Parser | None:
+    """Return what makes rows of what stands around the values of types; None: they have no column of it."""
+    if types.column_of_values is not None and spec.row_schema is not None:
+        return make_parser(spec.parser, spec.row_schema.without_key, writers_of(spec))
+    header = None if types.frame is None else types.frame.header
+    if header is None or header.row_schema is None:
+        return None
+    schema = SchemaSpec(protobuf=header.row_schema.protobuf, message=header.row_schema.message)
+    return make_parser(ParserSpec(type="protobuf", framing="plain"), schema)
 
 
 def _found_by(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> tuple[FindTypes, Bodies | None]:

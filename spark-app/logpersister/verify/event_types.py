@@ -13,7 +13,9 @@ import pyarrow as pa
 
 from logpersister.manifest.event_types import MOST_NAME_BYTES, TypesSpec
 from logpersister.manifest.frame import FrameSpec, NumberAt
+from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.linear_pattern import Patterns
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.event_types import Found
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.type_names import DROPPED, NO_TYPE, QUARANTINED_TYPE, REFUSED, UNKNOWN_TYPE, Place
@@ -177,6 +179,9 @@ class Bodies(Protocol):
     def body(self, value: bytes) -> bytes:
         """Return it, of a value that has a type."""
 
+    def head(self, value: bytes) -> bytes:
+        """Return what stands around it."""
+
     def time(self, value: bytes) -> int | None:
         """Return by which timestamp folders are named; None: that of the record."""
 
@@ -188,9 +193,15 @@ class FrameBodies:
     frame: FrameSpec
 
     def body(self, value: bytes) -> bytes:
+        return self._parts(value)[1]
+
+    def head(self, value: bytes) -> bytes:
+        return self._parts(value)[0]
+
+    def _parts(self, value: bytes) -> tuple[bytes, bytes]:
         parts = parts_of(self.frame, value)
         assert parts is not None, "what is no frame has no type"
-        return parts[1]
+        return parts
 
     def time(self, value: bytes) -> int | None:
         return None if self.frame.timestamp is None else _number(value, self.frame.timestamp)
@@ -198,39 +209,42 @@ class FrameBodies:
 
 @dataclass(frozen=True)
 class BodyOracle(Oracle):
-    """Makes rows of parts of values."""
+    """Makes rows of parts of values, and perhaps the last column of what stands around them."""
 
+    schema: SchemaSpec
     bodies: Bodies
     inner: Oracle
-
-    @property
-    def schema(self) -> Any:  # type: ignore[override]  # of the rows
-        return self.inner.schema
+    heads: Oracle | None = None
 
     def row(self, value: bytes) -> Row:
-        return self.inner.row(self.bodies.body(value))
+        return self._with_head(self.inner.row(self.bodies.body(value)), value)
 
     def row_of_record(self, key: bytes | None, value: bytes | None) -> Row | None:
-        return self.inner.row_of_record(key, None if value is None else self.bodies.body(value))
+        if value is None:
+            return self.inner.row_of_record(key, None)
+        row = self.inner.row_of_record(key, self.bodies.body(value))
+        return None if row is None else self._with_head(row, value)
+
+    def _with_head(self, row: Row, value: bytes) -> Row:
+        if self.heads is None or not isinstance(self.schema, HeadedSchema):
+            return row
+        column = self.schema.head.name
+        try:
+            return {**row, column: self.heads.row(self.bodies.head(value))}
+        except RefusalError as error:
+            raise error.below(column) from None
 
 
 @dataclass(frozen=True, slots=True)
-class BodyFolders:
-    """Gives values the path that a layout gives to their parts."""
+class TimedFolders:
+    """Gives values the path that a layout gives them, by the timestamp that is in them if one is."""
 
     bodies: Bodies
     inner: Layout
 
     def assign(self, batch: pa.RecordBatch) -> Assignment:
-        values: list[bytes] = [value or b"" for value in batch.column("value").to_pylist()]
-        bodies = [self.bodies.body(value) for value in values]
-        of_records: list[Any] = batch.column("timestamp").to_pylist()
-        of_values = [self.bodies.time(value) for value in values]
-        times = [own if time is None else time for own, time in zip(of_records, of_values, strict=True)]
-        columns = {
-            "offset": batch.column("offset"),
-            "timestamp": pa.array(times, pa.int64()),
-            "key": batch.column("key"),
-            "value": pa.array(bodies, pa.binary()),
-        }
-        return self.inner.assign(pa.RecordBatch.from_pydict(columns))
+        own: list[Any] = batch.column("timestamp").to_pylist()
+        inside = [None if value is None else self.bodies.time(value) for value in batch.column("value").to_pylist()]
+        times = [time if of_value is None else of_value for time, of_value in zip(own, inside, strict=True)]
+        place = batch.schema.get_field_index("timestamp")
+        return self.inner.assign(batch.set_column(place, batch.schema.field(place), pa.array(times, pa.int64())))

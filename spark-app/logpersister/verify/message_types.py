@@ -44,6 +44,10 @@ class MessageTypeOracle:
         """Return what parsers get of a value that has a type."""
         return self._found(value)[1]
 
+    def head(self, value: bytes) -> bytes:
+        """Return what stands around it: the whole value."""
+        return value
+
     def time(self, _: bytes) -> None:
         """Return no timestamp: that of the record counts."""
 

@@ -18,7 +18,7 @@ from logpersister.records.typed import AnyLayout, RuleLayout, TypedLayout, Write
 from logpersister.records.writers import Writers
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.csv_record import CsvOracle
-from logpersister.verify.event_types import Bodies, BodyFolders, BodyOracle, FrameBodies, TypeOracle
+from logpersister.verify.event_types import Bodies, BodyOracle, FrameBodies, TimedFolders, TypeOracle
 from logpersister.verify.folders import FolderOracle
 from logpersister.verify.hiding import hiding
 from logpersister.verify.keyed_rows import keyed
@@ -44,6 +44,8 @@ class Writing:
     """By which schemas values were written that name them."""
     bodies: Bodies | None = None
     """Of which part of values rows are made; None: of the whole."""
+    heads: Oracle | None = None
+    """What makes rows of what stands around this part."""
     types: "TypesWriting | None" = None
     """How the records of types are written, where each has a way of its own."""
 
@@ -53,7 +55,9 @@ class Writing:
         if spec.types is None:
             return cls(spec.output, spec.parser, spec.row_schema, other_rules, writers_of(spec))
         of_values, bodies = _found_by(spec.types, spec, writers_of)
-        rules = [replace(cls.of(one, other_rules, writers_of), bodies=bodies) for one in spec.of_types()]
+        heads = _heads(spec.types, spec, writers_of)
+        of_types = [cls.of(one, other_rules, writers_of) for one in spec.of_types()]
+        rules = [replace(one, bodies=bodies, heads=heads) for one in of_types]
         types = TypesWriting(TypeNames(spec.types), tuple(rules), of_values)
         return cls(spec.output, spec.parser, spec.row_schema, other_rules, types=types)
 
@@ -70,14 +74,12 @@ class Writing:
     @property
     def oracle(self) -> Oracle | None:
         """What makes rows of values, as they are stored; None: nothing does. Raises ManifestError without its key."""
-        found = self._oracle
-        return found if found is None or self.bodies is None else BodyOracle(self.bodies, found)
-
-    @property
-    def _oracle(self) -> Oracle | None:
         if self.schema is None:
             return None
-        return hiding(keyed(self._parser_of(self.schema.without_key), self.schema, self.writers))
+        found = keyed(self._parser_of(self.schema.without_key), self.schema, self.writers)
+        if self.bodies is not None:
+            found = BodyOracle(self.schema, self.bodies, found, self.heads)
+        return hiding(found)
 
     def _parser_of(self, schema: SchemaSpec) -> Oracle:  # noqa: PLR0911 - one for each parser
         match self.parser.type:
@@ -110,12 +112,12 @@ class Writing:
     @property
     def plain_layout(self) -> Layout:
         """The same, types aside."""
-        inner = self._layout_of_bodies
-        return inner if self.bodies is None else BodyFolders(self.bodies, inner)
+        inner = self._layout_of_values
+        return inner if self.bodies is None else TimedFolders(self.bodies, inner)
 
     @property
-    def _layout_of_bodies(self) -> Layout:
-        oracle = self._oracle
+    def _layout_of_values(self) -> Layout:
+        oracle = self.oracle
         if oracle is None:
             return layout_of(self.output, self.parser, None)
         layout: Layout = (
@@ -137,6 +139,18 @@ class TypesWriting:
     """By the place of the rule."""
     of_values: SchemaNameOracle | MessageTypeOracle | None = None
     """Where types are names of schemas, or in messages of protobuf."""
+
+
+def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Oracle | None:
+    """Return what makes rows of what stands around the values of types; None: nothing does."""
+    header = None if types.frame is None else types.frame.header
+    if header is not None and header.row_schema is not None:
+        schema = SchemaSpec(protobuf=header.row_schema.protobuf, message=header.row_schema.message)
+        return ProtobufOracle(schema, "plain", None)
+    if types.column_of_values is None or spec.row_schema is None:
+        return None
+    writers = None if spec.parser.framing == "plain" else writers_of(spec)
+    return ProtobufOracle(spec.row_schema.without_key, spec.parser.framing, writers)
 
 
 def _found_by(

@@ -390,7 +390,11 @@ BY_FRAMES: dict[str, Any] = {
             "frame": {
                 "type": {"at": 8, "bytes": 2},
                 "timestamp": {"at": 0, "bytes": 8},
-                "header": {"lengthAt": 10},
+                "header": {
+                    "lengthAt": 10,
+                    "schema": {"protobuf": "message A { } message H { optional string host = 1; }", "message": "H"},
+                    "column": "head",
+                },
                 "body": {"lengthAt": 14},
             },
             "entries": [{"names": ["-1", "7"]}],
@@ -423,6 +427,8 @@ BY_SCHEMA_NAMES: dict[str, Any] = {
 _ENVELOPE = """syntax = "proto3"; import "google/protobuf/any.proto";
 message Envelope { google.protobuf.Any event = 1; oneof payload { Order order = 2; Order refund = 3; } }
 message Order { int64 id = 1; }"""
+_ANY: dict[str, Any] = {"any": {"field": "event", "column": "envelope"}}
+_ONEOF: dict[str, Any] = {"oneof": {"name": "payload", "parse": "field", "column": "envelope"}}
 BY_ANY, BY_ONEOF = (
     {
         **BY_FRAMES,
@@ -434,7 +440,7 @@ BY_ANY, BY_ONEOF = (
             "types": {**way, "entries": [{"names": ["Order"], "schema": {"message": "Order"}}]},
         },
     }
-    for way in ({"any": {"field": "event"}}, {"oneof": {"name": "payload", "parse": "field"}})
+    for way in (_ANY, _ONEOF)
 )
 
 RICH = (

@@ -34,6 +34,22 @@ def in_messages(way: dict[str, Any], schema: dict[str, Any] | None = None, **par
     }
 
 
+def of_headers(protobuf: str, **header: Any) -> dict[str, Any]:
+    """Return frames whose headers have a schema."""
+    return {**FRAME, "header": {"lengthAt": 8, "schema": {"protobuf": protobuf}, **header}}
+
+
+def test_the_column_of_headers_is_one_of_each_entry_with_a_schema() -> None:
+    frame = of_headers("message M { optional int32 a = 1; }")
+    entries = [{"names": ["1"], "parser": JSON, "schema": ID}, {"names": ["2"]}]
+    spec = accepted({"spec.types": {"frame": frame, "entries": entries}, "spec.output": {"format": "parquet"}}).spec
+    first, second, _ = spec.of_types()
+    assert first.row_schema is not None
+    assert [f"{one.name} {one.type}" for one in first.row_schema.columns] == ["id int64", "header struct<a: int32>"]
+    assert [one.name for one in first.row_schema.without_key.columns] == ["id"]
+    assert second.row_schema is None
+
+
 def test_an_entry_has_the_messages_of_the_topic() -> None:
     spec = accepted(in_messages({"any": {"field": "event"}}, {"message": "Order"})).spec
     of_entry, _ = spec.of_types()
@@ -224,6 +240,32 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
             in_messages({"any": {}}, {"message": "Order", "registry": {"url": "http://r:8081"}}, type="protobuf"),
             "spec.types.entries[0].parser",
             "needs a header, but parsers get parts of messages",
+        ),
+        (
+            {"spec.types": {"frame": of_headers("message M { optional M m = 1; }"), "entries": [{"names": ["1"]}]}},
+            "spec.types.frame.header.schema.protobuf",
+            "M has itself in it",
+        ),
+        (
+            {
+                "spec.types": {
+                    "frame": of_headers("message M { optional int32 a = 1; }", column="ID"),
+                    "entries": [{"names": ["1"], "parser": JSON, "schema": ID}],
+                }
+            },
+            "spec.types.entries[0].schema",
+            "of the name of the column ID, which spec.types adds",
+        ),
+        (
+            in_messages({"oneof": {"name": "payload", "column": "whole"}}),
+            "spec.types.oneof.column",
+            "has no meaning if parsers get the whole value",
+        ),
+        (
+            in_messages({"any": {"column": "whole"}})
+            | {"spec.parser": {"type": "protobuf"}, "spec.schema": {"registry": {"url": "http://r:8081"}}},
+            "spec.types",
+            "but spec.schema declares no columns",
         ),
         ({"spec.parser": {"type": "protobuf"}, "spec.schema": {"message": "M"}}, "spec.schema.registry", "is missing"),
         ({"spec.parser": JSON, "spec.schema": {"message": "M"}}, "spec.schema.protobuf", "without parser protobuf"),

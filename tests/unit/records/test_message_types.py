@@ -372,3 +372,16 @@ def test_parsers_get_the_whole_value_of_a_oneof_or_its_field() -> None:
     entries = [{"names": ["order"], "schema": {"message": "shop.Order", "fields": [{"name": "id", "type": "int64"}]}}]
     spec = spec_of({"oneof": {"name": "payload", "parse": "field"}, "entries": entries})
     assert rows_of(spec, [value]) == [("type=order", {"id": 7})]
+
+
+@pytest.mark.parametrize("way", [{"any": {"field": "any"}}, {"oneof": {"name": "payload", "parse": "field"}}])
+def test_fields_of_the_whole_message_are_a_column_of_every_type(way: dict[str, dict[str, Any]]) -> None:
+    [(kind, place)] = way.items()
+    entries = [
+        {"names": ["order", "Order"], "schema": {"message": "shop.Order", "fields": [{"name": "id", "type": "int64"}]}},
+    ]
+    spec = spec_of({kind: {**place, "column": "envelope"}, "entries": entries})
+    part = wrapped(20, wrapped(1, b"t/Order") + wrapped(2, ORDER)) if kind == "any" else wrapped(10, ORDER)
+    [good, bad] = rows_of(spec, [wrapped(1, b"x") + part, part + wrapped(1, b"\xff")])
+    assert good == (f"type={'Order' if kind == 'any' else 'order'}", {"id": 7, "envelope": {"id": "x"}})
+    assert bad == ("_quarantine", "not_utf8")

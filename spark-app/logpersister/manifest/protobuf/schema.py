@@ -98,6 +98,24 @@ class Schema:
             found, inside = inside[index].name, inside[index].nested
         return found
 
+    def only(self, message: str) -> "Schema":
+        """Return a schema of one message and of what is in it: each type of a topic may have one of a large text."""
+        found = Schema(roots=(Root(message, ()),), oneofs=self.oneofs)
+        wanted = [message]
+        while wanted:
+            name = wanted.pop()
+            if name in found.messages:
+                continue
+            found.messages[name] = self.messages[name]
+            if name in self.entries:
+                found.entries.add(name)
+            for one in self.messages[name]:
+                if one.kind == "enum":
+                    found.enums[one.of] = self.enums[one.of]
+                elif one.of:
+                    wanted.append(one.of)
+        return found
+
     def resolved(self) -> str:
         """Return the schema as JSON, as the native parser takes it."""
         messages = {name: [self._field(one) for one in fields] for name, fields in self.messages.items()}
