@@ -17,7 +17,9 @@ from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
+from tests.stack import SchemaRegistry
 from tests.stack.topics import Record, produce
+from tests.unit.records.avro_samples import encoded
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(600)
@@ -106,7 +108,7 @@ def test_types_by_a_header_and_a_type_that_is_declared_later(scene: Scene, topic
 
 def frame(type_: int, milliseconds: int, number: int) -> bytes:
     """Return an event as Garmadon writes it; the body has one field."""
-    header, body = b"\x0a\x04host", bytes([8, number])
+    header, body = b"\x0a\x03app\x32\x04host\x62\x04tags", bytes([8, number])
     return struct.pack(">iqii", type_, milliseconds, len(header), len(body)) + header + body
 
 
@@ -120,8 +122,100 @@ def test_frames_of_three_days_out_of_order(scene: Scene, topic: CreateTopic, ver
     folders = {key.split("/")[-3] + "/" + key.split("/")[-2] for key in scene.bucket.names(name) if "type=" in key}
     days = {"dt=2024-10-01", "dt=2024-10-02", "dt=2024-10-03", "dt=2024-10-04"}
     assert folders == {f"type={of}/{day}" for of in ("container", "1002", "1003") for day in days}
-    found = sorted(row["id"] for row in rows(scene, name, "type=container"))
-    assert found == list(range(0, 120, 3))
+    found = rows(scene, name, "type=container")
+    assert sorted(row["id"] for row in found) == list(range(0, 120, 3))
+    assert found[0]["header"] == {"application_id": "app", "user_name": None, "hostname": "host"}
     document = verify(manifest, "--deep")
     assert (document["ok"], kinds(document)) == (True, {})
     assert document["topics"][0]["compared"] == 122
+
+
+def of_schema(name: str, *fields: str) -> dict[str, Any]:
+    """Return the Avro schema of a record of the shop, whose fields are numbers."""
+    inner = [{"name": field, "type": "long"} for field in ("id", *fields)]
+    return {"type": "record", "name": name, "namespace": "shop", "fields": inner}
+
+
+def test_types_by_the_names_of_schemas(
+    scene: Scene, topic: CreateTopic, registry: SchemaRegistry, verify: Verify, unique: str
+) -> None:
+    """As Confluent's RecordNameStrategy registers them; the registry is away for a while."""
+    name = topic(1)
+    order, refund, later = of_schema("Order"), of_schema("Refund"), of_schema("Order", "more")
+    strange, union = of_schema("Strange"), [of_schema("Order", "in_union"), of_schema("audit.Login")]
+    ids = {
+        place: registry.register(f"{unique}-{place}", one) for place, one in enumerate((order, refund, strange, union))
+    }
+
+    def values(begin: int) -> Iterator[Record]:
+        for number in range(begin, begin + 60):
+            kind = number % 6
+            if kind < 3:
+                yield Record(encoded((order, refund, strange)[kind], {"id": number}, ids[kind]))
+            elif kind == 3:
+                yield Record(b"\0" + ids[3].to_bytes(4, "big") + b"\x00" + bytes([number << 1 & 0x7F, 2]))
+            else:
+                yield Record(encoded(order, {"id": number}, 999_999) if kind == 4 else b"no header")
+
+    shape = example("types-registry.yaml")
+    shape["schema"]["registry"] = {"url": registry.url}
+    shape["types"]["entries"][2]["output"] = {"format": "text", "compression": "none"}
+    manifest = scene.manifest(kafka={"topics": [name]}, **shape)
+    produce(scene.kafka.bootstrap, name, values(0))
+    told = said("try", "-f", str(manifest))
+    assert "type=orders" in told
+    assert "unknown_schema" in told
+    member = scene.member(manifest, "one")
+    scene.group.wait_current(name, explain=member.tail)
+    stored = {"type=orders": 20, "type=shop.Refund": 10, "_quarantine": 30}
+    assert records_by_folder(scene, name) == stored
+
+    # A writer that the member does not know, while nobody can tell of which type its records are.
+    ids[0] = registry.register(f"{unique}-0", later)
+    registry.suspend()
+    try:
+        produce(scene.kafka.bootstrap, name, [Record(encoded(later, {"id": 60, "more": 1}, ids[0]))])
+        member.wait("ranges wait for the registry", lambda: "schema registry" in member.tail())
+        assert records_by_folder(scene, name) == stored, "nothing is judged meanwhile"
+    finally:
+        registry.resume()
+    scene.group.wait_current(name, explain=member.tail)
+    member.terminate()
+    assert records_by_folder(scene, name) == {**stored, "type=orders": 21}
+    found = rows(scene, name, "type=orders")
+    assert [row["id"] for row in found] == [number for number in range(61) if number % 6 in (0, 3)]
+
+    # The type is declared, and its records come out of quarantine.
+    shape["types"]["entries"].append(
+        {"names": ["shop.Strange"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}
+    )
+    manifest = scene.manifest(kafka={"topics": [name]}, **shape)
+    said("quarantine", "replay", "-f", str(manifest))
+    assert records_by_folder(scene, name) == {**stored, "type=orders": 21, "type=shop.Strange": 10, "_quarantine": 20}
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document), document["topics"][0]["compared"]) == (True, {}, 61)
+
+
+def boxed(name: str, message: bytes) -> bytes:
+    """Return an envelope with a message of the shop; the type URL comes twice, and the last one counts."""
+
+    def sized(number: int, data: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(data)]) + data
+
+    url = sized(1, b"type.googleapis.com/shop.Nothing") + sized(1, f"type.googleapis.com/shop.{name}".encode())
+    return sized(1, b"id") + sized(2, url) + sized(2, sized(2, message))
+
+
+def test_types_in_envelopes(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
+    name = topic(1)
+    manifest = scene.manifest(kafka={"topics": [name]}, **example("types-any.yaml"))
+    kinds_of = ("OrderPlaced", "OrderPaid", "Strange")
+    values = [boxed(kinds_of[number % 3], bytes([8, number])) for number in range(60)]
+    bad = [boxed("OrderPaid", b"\x08"), b"\x0a", boxed("", b""), b""]
+    produce(scene.kafka.bootstrap, name, [Record(value, b"key") for value in (*values, *bad, None)])
+    assert "ROW 1" in said("try", "-f", str(manifest), "--type", "shop.OrderPaid")
+    scene.run_until_current(manifest)
+    assert records_by_folder(scene, name) == {"type=placed": 20, "type=shop.OrderPaid": 20, "_quarantine": 25}
+    assert [row["order"] for row in rows(scene, name, "type=shop.OrderPaid")] == list(range(1, 60, 3))
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document), document["topics"][0]["compared"]) == (True, {}, 65)

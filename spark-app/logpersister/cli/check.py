@@ -241,7 +241,11 @@ def _bucket(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterato
 
 def _registry(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Finding]:
     with registry.all_opened(secrets) as registries:
-        variants = (resource.model_copy(update={"spec": spec}) for spec in resource.spec.shapes())
+        specs = [
+            *resource.spec.variants(),
+            *resource.spec.shapes(),
+        ]  # that of a topic may say of which type records are
+        variants = (resource.model_copy(update={"spec": spec}) for spec in specs)
         for writers in dict.fromkeys(map(registries, variants)):
             if writers is not None:
                 writers.reach()

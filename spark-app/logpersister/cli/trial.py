@@ -28,11 +28,11 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.columns import most_rows, row_columns
+from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import ROW
 from logpersister.records.type_names import TypeNames
-from logpersister.records.typed import WritersOf, layout_for
+from logpersister.records.typed import WritersOf, layout_for, most_rows_of
 from logpersister.report import logs
 from logpersister.report.human import instant, number, plural, size
 
@@ -62,7 +62,7 @@ class Trial:
     def __init__(self, resource: LogPersister, sample: Sample, writers_of: WritersOf, type_name: str | None) -> None:
         """Take the sample apart; `type_name`: whose rows are shown, where types have columns of their own."""
         spec, layout = resource.spec, layout_for(resource.spec, writers_of)
-        pieces = _pieces(sample, spec.row_schema if spec.types is None else None)
+        pieces = _pieces(sample, most_rows_of(spec))
         self._parts: list[Part] = [
             (partition, path, rows) for partition, batch in pieces for path, rows in by_path(batch, layout)
         ]
@@ -201,10 +201,10 @@ def _of_type(parts: list[Part], spec: Spec, types: TypesSpec, name: str) -> tupl
     return [one for one in parts if one[1].split("/")[0] == place.segment], spec.of_types()[place.rule]
 
 
-def _pieces(sample: Sample, schema: SchemaSpec | None) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:
+def _pieces(sample: Sample, at_once: int | None) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:
     """Yield the batches, in pieces as small as members make them."""
     for partition, batch in sample.batches:
-        rows = batch.num_rows if schema is None else most_rows(schema)
+        rows = at_once or batch.num_rows
         for begin in range(0, batch.num_rows, rows):
             yield partition, batch.slice(begin, rows)
 

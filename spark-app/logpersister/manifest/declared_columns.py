@@ -19,6 +19,9 @@ NO_AVRO = "cannot be the columns"
 """How every refusal of a schema of Avro, protobuf or Thrift begins."""
 OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields"
 
+_MOST_KEPT = 512
+"""Schemas whose columns are kept: each type of a topic may have one."""
+
 Notation = Literal["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
 
 
@@ -30,7 +33,7 @@ class Column(Member):
     """Notation of its timestamps; None: `rfc3339`."""
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_MOST_KEPT)
 def columns_by(avro: str) -> tuple[Column, ...]:
     """Return the columns that an Avro schema declares. Raises `RefusedError`."""
     try:
@@ -39,7 +42,7 @@ def columns_by(avro: str) -> tuple[Column, ...]:
         raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_MOST_KEPT)
 def columns_by_message(protobuf: str, message: str | None) -> tuple[Column, ...]:
     """Return the columns that a message of protobuf declares. Raises `RefusedError`."""
     try:
@@ -48,7 +51,7 @@ def columns_by_message(protobuf: str, message: str | None) -> tuple[Column, ...]
         raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_MOST_KEPT)
 def columns_by_struct(idl: str, struct: str | None) -> tuple[Column, ...]:
     """Return the columns that a struct of Thrift declares. Raises `RefusedError`."""
     try:

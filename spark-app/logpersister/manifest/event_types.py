@@ -8,17 +8,17 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Condition, Flag, Model, Text, Unique
-from logpersister.manifest.frame import FrameSpec
+from logpersister.manifest.constraint import Condition, Model, Text, Unique
 from logpersister.manifest.linear_pattern import Patterns, is_linear_pattern
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.partition_rule import FieldPath, ValuePrefix
+from logpersister.manifest.partition_rule import ValuePrefix
 from logpersister.manifest.pattern import NO_PATTERN, PATTERN_REMEDY, size_of
 from logpersister.manifest.problems import Finding, PathStep
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.shares import Percent
+from logpersister.manifest.type_place import TypePlace
 
 MOST_ENTRIES: Final = 256
 MOST_NAME_BYTES: Final = 100
@@ -53,14 +53,6 @@ TypeName = Annotated[
         ),
     ),
 ]
-HeaderName = Annotated[
-    str,
-    Text(
-        r"^[^\x00-\x1f\x7f]+$",
-        "is empty or has a control character",
-        "write the name of the header that producers set, for example event-type",
-    ),
-]
 TypePattern = Annotated[
     str,
     Text(
@@ -89,7 +81,8 @@ class TypeRule(Model):
     """Replaces `spec.parser` and `spec.schema`: an entry with a parser and without a schema has no schema."""
 
     row_schema: SchemaSpec | None = Field(default=None, alias="schema")
-    """Replaces `spec.schema` as a whole."""
+    """Replaces `spec.schema` as a whole. If it names no registry, or has no text of its `message`, that of
+    `spec.schema` applies."""
 
     output: OutputSpec | None = None
     """Replaces `spec.output` as a whole, with its folders, which stand below the folder of the type."""
@@ -136,22 +129,8 @@ class OtherTypes(TypeRule):
     """What becomes of these records, as in `entries`."""
 
 
-class TypesSpec(Model):
+class TypesSpec(TypePlace):
     """How the type of a record is found, and what becomes of each."""
-
-    header: HeaderName | None = None
-    """Header whose value is the type, as text. If a record has several of this name, the last one counts. Exactly one
-    of `header`, `key`, `field` and `frame` is needed."""
-
-    key: Flag = False
-    """Whether the key of a record is its type, as text."""
-
-    field: FieldPath | None = None
-    """Field of JSON objects whose text or whole number is the type, for example `meta.type`."""
-
-    frame: FrameSpec | None = None
-    """Where the type is in binary values that are frames: numbers at fixed places, then a header, then a body. Parsers
-    get the body."""
 
     prefix: ValuePrefix = "type="
     """Text before the type in the name of its folder, which is the outermost one below the topic."""
@@ -178,14 +157,6 @@ class TypesSpec(Model):
     def finder(self) -> "RuleFinder":
         """Return what finds the rule of a type."""
         return RuleFinder.of(self.entries)
-
-    @rule(
-        "(has(self.header) ? 1 : 0) + ($key ? 1 : 0) + (has(self.field) ? 1 : 0) + (has(self.frame) ? 1 : 0) == 1",
-        "is not exactly one of header, key, field and frame",
-        "name one place where the type of a record is",
-    )
-    def _types_are_found_in_one_way(self) -> bool:
-        return [self.header is not None, self.key, self.field is not None, self.frame is not None].count(True) == 1
 
     @rule(
         NotInCel("it would have to understand the patterns"),

@@ -4,8 +4,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from logpersister.manifest.constraint import Model, Whole
-from logpersister.manifest.problems import Finding, PathStep
+from logpersister.manifest.declared_columns import NO_AVRO, Column, columns_by_message
+from logpersister.manifest.field import FieldName
+from logpersister.manifest.problems import Finding, PathStep, RefusedError
+from logpersister.manifest.protobuf_text import MessageName, ProtobufText
 from logpersister.manifest.rule import NotInCel, rule
 
 MOST_FIXED = 1024
@@ -31,6 +36,45 @@ class PartAt(Model):
     """Bytes before the length."""
 
 
+class HeaderSchema(Model):
+    """What headers are."""
+
+    protobuf: ProtobufText
+    """Schema of protobuf, as `.proto` text or as a descriptor set in base64."""
+
+    message: MessageName | None = None
+    """Message that headers are. Default: the first one of the file."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The fields of the message. Raises `RefusedError`."""
+        return columns_by_message(self.protobuf, self.message)
+
+    @rule(
+        NotInCel("it would have to understand Avro, protobuf and Thrift"),
+        NO_AVRO,
+        "correct it",
+        "protobuf",
+    )
+    def _a_message_has_columns(self) -> Sequence[Finding]:
+        try:
+            columns_by_message(self.protobuf, self.message)
+        except RefusedError as error:
+            return [Finding(one.expectation, "correct it", ("protobuf",)) for one in error.findings]
+        return []
+
+
+class HeaderAt(PartAt):
+    """The header of a frame."""
+
+    row_schema: HeaderSchema | None = Field(default=None, alias="schema")
+    """Schema of headers. If set, each type with a schema has a column with the fields of the header. A header that is
+    no such message refuses its record."""
+
+    column: FieldName = "header"
+    """Name of this column."""
+
+
 class FrameSpec(Model):
     """Numbers at fixed places, then the header, if any, then the body up to the end of the value."""
 
@@ -40,7 +84,7 @@ class FrameSpec(Model):
     timestamp: NumberAt | None = None
     """Milliseconds since 1970. If set, folders by date use it instead of the record's timestamp."""
 
-    header: PartAt | None = None
+    header: HeaderAt | None = None
     """The header. Parsers do not get it."""
 
     body: PartAt

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Model, Text, Unique
+from logpersister.manifest.constraint import Model, Unique
 from logpersister.manifest.declared_columns import (
     NO_AVRO,
     OTHER_COLUMNS,
@@ -21,6 +21,7 @@ from logpersister.manifest.key_schema import KeySpec
 from logpersister.manifest.problems import Finding, RefusedError
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import read_schema
+from logpersister.manifest.protobuf_text import MessageName, ProtobufText
 from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.thrift.errors import ThriftError
@@ -34,28 +35,6 @@ from logpersister.manifest.types import (
 )
 
 MOST_FIELDS = 256
-LONGEST_PROTOBUF = 200_000
-"""Characters of a schema of protobuf."""
-
-ProtobufText = Annotated[
-    str,
-    Text(
-        r"^\s*\S[\s\S]*$",
-        "is neither a .proto text nor a descriptor set in base64",
-        "write the text of the producers' .proto, or the descriptor set of protoc --include_imports in base64",
-        LONGEST_PROTOBUF,
-    ),
-]
-
-MessageName = Annotated[
-    str,
-    Text(
-        r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$",
-        "is not the name of a message",
-        "write it with its package, for example shop.Order",
-        500,
-    ),
-]
 
 
 class SchemaSpec(Model):
@@ -169,13 +148,15 @@ class SchemaSpec(Model):
         return found
 
     @rule(
-        "has(self.fields) || has(self.avro) || has(self.protobuf) || has(self.thrift) || has(self.registry)",
+        "has(self.fields) || has(self.avro) || has(self.protobuf) || has(self.thrift) || has(self.registry)"
+        " || has(self.message)",
         "is missing, and so are avro, protobuf, thrift and registry",
         "name the columns here, or the schema registry that has them in spec.schema.registry",
         "fields",
     )
     def _columns_are_declared(self) -> bool:
-        return not self.asks_registry or self.registry is not None
+        # A message may be one of the text that the topic of an entry of spec.types has.
+        return not self.asks_registry or self.registry is not None or self.message is not None
 
     @rule(
         "!has(self.fields) || !has(self.avro)",

@@ -28,7 +28,8 @@ from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
 from logpersister.manifest.table import TableSpec
 from logpersister.manifest.table_rules import TableRules
-from logpersister.manifest.type_rules import TypeRules, specs_of_types
+from logpersister.manifest.type_rules import TypeRules
+from logpersister.manifest.type_specs import specs_of_types
 from logpersister.manifest.upload import Limits, UploadSpec
 
 Image = Annotated[

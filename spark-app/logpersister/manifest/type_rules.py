@@ -1,52 +1,24 @@
-"""Rules about ``spec.types``, and what a spec is for one type: that of the topic, with what its entry replaces."""
+"""Rules about ``spec.types``: what contradicts what, for the topic and for each type."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol, Self, TypeVar, cast
+from typing import cast
 
 from logpersister.manifest.event_types import TypeRule, TypesSpec
-from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.output import COLUMNAR
+from logpersister.manifest.parser import REGISTERED
 from logpersister.manifest.problems import Finding, PathStep, path_text
-from logpersister.manifest.row_rules import RowRules, Rows
+from logpersister.manifest.protobuf.errors import ProtobufError
+from logpersister.manifest.protobuf.schema import read_schema
+from logpersister.manifest.row_rules import RowRules
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, rule, rules_of
-from logpersister.manifest.table import TableSpec
+from logpersister.manifest.type_specs import Typed, specs_of_types
 
 _OF_EACH = NotInCel("each rule of the spec would have to be written once more for each entry")
-
-
-class Typed(Rows, Protocol):
-    """What of a spec decides about the records of types."""
-
-    @property
-    def types(self) -> TypesSpec | None: ...
-
-    @property
-    def finish(self) -> FinishSpec | None: ...
-
-    @property
-    def table(self) -> TableSpec | None: ...
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self: ...
-
-
-TypedSpec = TypeVar("TypedSpec", bound=Typed)
-
-
-def specs_of_types(spec: TypedSpec) -> Sequence[TypedSpec]:
-    """Return what holds for the records of each rule of ``types``, as specs without types; itself without any."""
-    return [spec] if spec.types is None else [_of(spec, one) for one in spec.types.rules]
-
-
-def _of(spec: TypedSpec, entry: TypeRule) -> TypedSpec:
-    update: dict[str, object] = {"types": None}
-    if entry.parser is not None:
-        update |= {"parser": entry.parser, "row_schema": None}
-    if entry.row_schema is not None:
-        update["row_schema"] = entry.row_schema
-    if entry.output is not None:
-        update["output"] = entry.output
-    return spec.model_copy(update=update)
+_NOT_THERE = "is not in the message of spec.schema"
+_OTHER_PLACE = "write a field of type google.protobuf.Any, or a oneof, of spec.schema.message"
 
 
 class TypeRules(RowRules):
@@ -81,6 +53,57 @@ class TypeRules(RowRules):
         return self.finish is None or self.types is None
 
     @rule(
+        "!has(self.types) || !has(self.types.schemaName)"
+        " || $parser.type in ['avro', 'protobuf'] && $parser.framing != 'plain'",
+        "needs values that name their schema, but spec.parser has no such header",
+        "set spec.parser.type to avro or protobuf, and spec.schema.registry (docs/types.md#by-the-schemas-name)",
+        *("types", "schemaName"),
+    )
+    def _values_name_their_schema(self: Typed) -> bool:
+        has_header = self.parser.type in REGISTERED and self.parser.framing != "plain"
+        return self.types is None or self.types.schema_name is None or has_header
+
+    @rule(
+        "!has(self.types) || !has(self.types.any) && !has(self.types.oneof) || $parser.type == 'protobuf'",
+        "finds types in messages of protobuf, but spec.parser reads no messages",
+        "set spec.parser.type to protobuf, and spec.schema to the schema of the whole values",
+        "types",
+    )
+    def _types_in_messages_are_of_protobuf(self: Typed) -> bool:
+        return self.types is None or not self.types.is_in_messages or self.parser.type == "protobuf"
+
+    @rule(
+        NotInCel("it would have to understand Avro, protobuf and Thrift"),
+        _NOT_THERE,
+        _OTHER_PLACE,
+        "types",
+    )
+    def _types_are_in_the_message(self: Typed) -> Sequence[Finding]:
+        text = None if self.row_schema is None else self.row_schema.protobuf
+        if self.types is None or self.row_schema is None or text is None or self.parser.framing != "plain":
+            return []
+        try:
+            schema = read_schema(text)
+            self.types.plan(schema, schema.message(self.row_schema.message))
+        except ProtobufError as error:
+            at = ("types", "oneof", "name") if self.types.oneof is not None else ("types", "any", "field")
+            return [Finding(f"{_NOT_THERE}: {error}", _OTHER_PLACE, at)]
+        return []
+
+    @rule(
+        "!has(self.types) || !(has(self.types.any) && has(self.types.any.column)"
+        " || has(self.types.oneof) && has(self.types.oneof.column)) || has(self.schema)"
+        " && (has(self.schema.fields) || has(self.schema.protobuf))",
+        "has a column of the whole message, but spec.schema declares no columns",
+        "name the fields of the whole message in spec.schema.fields",
+        "types",
+    )
+    def _whole_messages_have_columns(self: Typed) -> bool:
+        if self.types is None or self.types.column_of_values is None:
+            return True
+        return self.row_schema is not None and not self.row_schema.asks_registry
+
+    @rule(
         _OF_EACH,
         "does not go together with the rest of the spec",
         "correct the entry; what it does not set is that of the topic",
@@ -94,7 +117,7 @@ class TypeRules(RowRules):
             _of_entry(place, self.types, finding)
             for place, (entry, spec) in enumerate(zip(self.types.rules, specs_of_types(self), strict=True))
             if entry.action == "store"
-            for finding in (*_findings(spec), *_of_types(self.types, spec))
+            for finding in _of_entries(self.types, entry, spec)
             if finding not in own
         ]
 
@@ -120,6 +143,18 @@ def _findings(spec: Typed) -> list[Finding]:
     return [one for of in rules_of(RowRules) for one in of.findings(cast("RowRules", spec))]
 
 
+def _of_entries(types: TypesSpec, entry: TypeRule, spec: Typed) -> list[Finding]:
+    schema = spec.row_schema
+    if schema is not None and entry.row_schema is not None and schema != entry.row_schema:  # completed by the topic's
+        found = [replace(one, at=("schema", *one.at)) for of in rules_of(SchemaSpec) for one in of.findings(schema)]
+        if entry.row_schema.protobuf is None and schema.protobuf is not None and schema.message is None:
+            told = "is missing, and spec.schema.protobuf begins with the message of whole values"
+            found.append(Finding(told, "name the message of the type", ("schema", "message")))
+        if found:
+            return found
+    return [*_findings(spec), *_of_types(types, spec)]
+
+
 def _of_types(types: TypesSpec, spec: Typed) -> list[Finding]:
     """Return what is wrong with the spec of an entry, beside what would be wrong without types."""
     found: list[Finding] = []
@@ -130,6 +165,10 @@ def _of_types(types: TypesSpec, spec: Typed) -> list[Finding]:
     if schema is not None and schema.hidden:
         told = "hides fields, but quarantine of types stores values unchanged"
         found.append(Finding(told, "remove hash, mask and drop", ("schema",)))
+    names = [] if schema is None else [one.name.lower() for one in schema.columns]
+    if isinstance(schema, HeadedSchema) and names[-1] in names[:-1]:
+        told = f"has a field of the name of the column {schema.head.name}, which spec.types adds; case does not count"
+        found.append(Finding(told, "name the column otherwise, in spec.types", ("schema",)))
     columns = set() if schema is None or spec.output.format not in COLUMNAR else {one.name for one in schema.columns}
     if column in (one.lower() for one in columns):
         told = f"has a field of the name of the folder {types.prefix}, which readers take for one column"
@@ -137,9 +176,12 @@ def _of_types(types: TypesSpec, spec: Typed) -> list[Finding]:
     if column in (one.lower() for one in spec.output.folder_columns):
         told = f"has folders that begin with {types.prefix}, as those of types do"
         found.append(Finding(told, "set another prefix", ("output", "partitionBy")))
-    if types.frame is not None and spec.parser.type == "json" and schema is None:
-        told = "checks the body of a frame, but without a schema the whole frame is stored"
+    if (types.frame is not None or types.hands_parts) and spec.parser.type == "json" and schema is None:
+        told = "checks a part of the value, but without a schema the whole value is stored"
         found.append(Finding(told, "name the columns in schema, or take parser bytes", ("parser",)))
+    if types.hands_parts and spec.parser.type in REGISTERED and spec.parser.framing != "plain":
+        told = "needs a header, but parsers get parts of messages, which have none"
+        found.append(Finding(told, "set framing to plain", ("parser",)))
     return found
 
 

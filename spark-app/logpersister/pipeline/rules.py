@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from logpersister.formats import registry
 from logpersister.manifest import LogPersister
+from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.hiding_key import fingerprint
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
@@ -92,9 +93,12 @@ def _hiding_rules(schema: SchemaSpec) -> Rules:
 
 
 def _key_rules(schema: SchemaSpec) -> Rules:
+    of_heads: dict[str, int | str] = {}
+    if isinstance(schema, HeadedSchema):
+        of_heads = {"rows:head": keyed_rows.RULES, "heads:protobuf": protobuf_rows.PROTOBUF_RULES}
     if schema.key is None:
-        return {}
-    return {"rows:key": keyed_rows.RULES, f"keys:{schema.key.parser}": _KEYS[schema.key.parser]}
+        return of_heads
+    return of_heads | {"rows:key": keyed_rows.RULES, f"keys:{schema.key.parser}": _KEYS[schema.key.parser]}
 
 
 def noted_rules(document: Mapping[str, Any], ours: Rules) -> Rules:

@@ -23,9 +23,8 @@ from logpersister.pipeline.rules import begun_by_others
 from logpersister.pipeline.task import Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
 from logpersister.ranges import Range
-from logpersister.records.columns import most_rows
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.typed import AnyLayout, layout_for
+from logpersister.records.typed import AnyLayout, layout_for, most_rows_of
 from logpersister.report import logs
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.names import object_key
@@ -73,7 +72,6 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
     others = begun_by_others(parsed, resource)
     dry_runs = partial(objects.dry_runs, others) if others else None
-    schema = spec.row_schema
     return TaskResources(
         connected.reader,
         layout,
@@ -81,7 +79,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         objects.begin,
         Room.of(spec.storage.part_size, file_format.held_back),
         dry_runs,
-        most_rows(schema) if schema is not None else None,
+        most_rows_of(spec),
         arrival_notes(store, group, spec),
         None if binding is None else Receipts(store, group, objects.original, binding).leave,
         EventTimes.of(spec),

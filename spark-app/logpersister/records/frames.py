@@ -10,7 +10,7 @@ import pyarrow as pa
 import logpersister_native as native
 from logpersister.formats import binary
 from logpersister.manifest.frame import LENGTH_BYTES, FrameSpec
-from logpersister.records.paths import Assignment, Layout
+from logpersister.records.keyed_rows import HEAD
 
 Int64s = npt.NDArray[np.int64]
 NO_TIME: Final = -1
@@ -64,26 +64,27 @@ def _lengths(frame: FrameSpec, found: _Values, rows: Int64s) -> tuple[Int64s, In
 
 
 @dataclass(frozen=True, slots=True)
-class FrameLayout:
-    """Gives frames the path that a layout gives to their bodies. A layout of frames, and of no others."""
+class FrameBodies:
+    """The bodies of frames, their headers, and their timestamps where they have one."""
 
     frame: FrameSpec
-    inner: Layout
 
-    def assign(self, batch: pa.RecordBatch) -> Assignment:
-        return self.inner.assign(inside(self.frame, batch))
+    def inside(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return what is inside of values that are frames."""
+        values = cast("pa.BinaryArray", batch.column("value"))
+        found = _Values(values)
+        rows = np.arange(len(values))
+        header, body = _lengths(self.frame, found, rows)
+        begins = self.frame.fixed + header
+        columns: dict[str, Any] = {name: batch.column(name) for name in ("offset", "timestamp", "key")}
+        if self.frame.timestamp is not None:
+            times = found.numbers(self.frame.timestamp.at, self.frame.timestamp.bytes, rows)
+            columns["timestamp"] = pa.array(times, pa.int64())
+        columns["value"] = _parts(values, begins, begins + body)
+        if self.frame.header is not None and self.frame.header.row_schema is not None:
+            columns[HEAD] = _parts(values, np.full(len(values), self.frame.fixed), begins)
+        return pa.RecordBatch.from_pydict(columns)
 
 
-def inside(frame: FrameSpec, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return what is inside of values that are frames: bodies, and the timestamp of the frame if it has one."""
-    values = cast("pa.BinaryArray", batch.column("value"))
-    found = _Values(values)
-    rows = np.arange(len(values))
-    header, body = _lengths(frame, found, rows)
-    begins = frame.fixed + header
-    bodies = native.parts(values, pa.array(begins, pa.int64()), pa.array(begins + body, pa.int64()))
-    times = batch.column("timestamp")
-    if frame.timestamp is not None:
-        times = pa.array(found.numbers(frame.timestamp.at, frame.timestamp.bytes, rows), pa.int64())
-    columns = {"offset": batch.column("offset"), "timestamp": times, "key": batch.column("key"), "value": bodies}
-    return pa.RecordBatch.from_pydict(columns)
+def _parts(values: pa.BinaryArray, begins: Int64s, ends: Int64s) -> pa.BinaryArray:
+    return native.parts(values, pa.array(begins, pa.int64()), pa.array(ends, pa.int64()))

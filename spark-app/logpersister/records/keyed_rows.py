@@ -1,6 +1,6 @@
-"""Rows of values, with one more column: what ``spec.schema.key`` makes of the key.
+"""Rows of values, with one more column: of the key (``spec.schema.key``), or of what stands around the value.
 
-`verify.keyed_rows` says the same once more.
+`verify.keyed_rows` and `verify.event_types` say the same once more.
 """
 
 from collections.abc import Callable
@@ -24,6 +24,9 @@ from logpersister.records.writers import Writers
 RULES: Final = 1
 """Raise it when keys and values become rows together otherwise than before."""
 
+HEAD: Final = "head"
+"""Column of batches of records of types: what stands around the value, as bytes."""
+
 _ANY_TEXT: Final = RegexSpec(pattern=rf"(?P<{TEXT}>(?:.|\n)*)")
 _Mask = npt.NDArray[np.bool_]
 
@@ -36,11 +39,13 @@ class KeyedRows:
     keys: Parser
     """Makes rows of keys, which it takes for values."""
     column: str
-    is_plain: bool
+    is_plain: bool = False
     """Whether the only column of `keys` is the column, or the whole row."""
+    source: str = "key"
+    """The column of batches that has what is taken for keys: perhaps `HEAD`."""
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
-        of_values, of_keys = self.values.parse(batch), self.keys.parse(_keys_as_values(batch))
+        of_values, of_keys = self.values.parse(batch), self.keys.parse(_as_values(batch, self.source))
         good_values, good_keys = _good(of_values, batch.num_rows), _good(of_keys, batch.num_rows)
         assert of_values.rows is not None
         assert of_keys.rows is not None
@@ -54,7 +59,8 @@ class KeyedRows:
     def _joined(self, values: pa.StructArray, keys: pa.StructArray) -> pa.StructArray:
         column: pa.Array[Any] = keys.flatten()[0] if self.is_plain else keys
         # Nothing is required: with a key, a null value is a row of nulls.
-        fields = [field.with_nullable(True) for field in values.type]  # noqa: FBT003 - pyarrow's parameter
+        is_optional = self.source == "key"
+        fields = [field.with_nullable(is_optional or field.nullable) for field in values.type]
         from_arrays = cast("Callable[..., pa.StructArray]", pa.StructArray.from_arrays)
         return from_arrays([*values.flatten(), column], fields=[*fields, pa.field(self.column, column.type)])
 
@@ -82,11 +88,11 @@ class KeyedRows:
             fields: Any = refused.fields
             paths = pc.binary_join_element_wise(self.column, fields, ".")
             below = pc.if_else(refused.fields.is_valid(), paths, below)
-        return Refused(refused.rows, f"of the key, {refused.reason}", refused.reasons, below)
+        return Refused(refused.rows, f"of the {self.source}, {refused.reason}", refused.reasons, below)
 
 
-def _keys_as_values(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([batch.column("key")], names=["value"])
+def _as_values(batch: pa.RecordBatch, source: str) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([batch.column(source)], names=["value"])
 
 
 def _good(parsed: Parsed, rows: int) -> _Mask:

@@ -50,7 +50,8 @@ class ProtobufRows(ResolvedRows):
         super().__init__(self._native, framing, writers)
         if writers is None:
             assert schema.protobuf is not None
-            self._native.add_writer(GIVEN, read_schema(schema.protobuf).resolved())
+            written = read_schema(schema.protobuf)
+            self._native.add_writer(GIVEN, written.only(written.message(schema.message)).resolved())
 
     def _add(self, writer_id: int, text: str) -> str:
         try:

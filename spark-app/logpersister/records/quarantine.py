@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec, ThriftSpec
@@ -17,7 +18,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.avro_rows import AvroRows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.hiding import hiding
-from logpersister.records.keyed_rows import keyed
+from logpersister.records.keyed_rows import HEAD, KeyedRows, keyed
 from logpersister.records.line_rows import CsvRows, RegexRows
 from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.records.parsers import JsonParser, Parser
@@ -68,19 +69,25 @@ def _with_row(batch: pa.RecordBatch, rows: pa.StructArray | None) -> pa.RecordBa
     return batch if rows is None else batch.append_column(ROW, rows)
 
 
-def make_parser(parser: ParserSpec, schema: SchemaSpec | None, writers: Writers | None = None) -> Parser | None:
+def make_parser(
+    parser: ParserSpec, schema: SchemaSpec | None, writers: Writers | None = None, heads: Parser | None = None
+) -> Parser | None:
     """Return what ``spec.parser`` and ``spec.schema`` ask for; None when any bytes are good.
 
     Args:
         parser: how values are read.
         schema: what they become.
         writers: by which schemas they were written; only for headers that name these, and needed there.
+        heads: makes the column of what stands around values, if the schema has one.
 
     Raises ManifestError when the key of hashed fields is not there.
     """
     if schema is None:
         return JsonParser() if parser.type == "json" else None
-    return hiding(keyed(_rows(parser, schema.without_key, writers), schema, writers), schema)
+    rows = keyed(_rows(parser, schema.without_key, writers), schema, writers)
+    if heads is not None and isinstance(schema, HeadedSchema):
+        rows = KeyedRows(rows, heads, schema.head.name, source=HEAD)
+    return hiding(rows, schema)
 
 
 def _rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
@@ -112,10 +119,14 @@ def _resolved_rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | No
 
 
 def layout_of(
-    output: OutputSpec, parser: ParserSpec, schema: SchemaSpec | None = None, writers: Writers | None = None
+    output: OutputSpec,
+    parser: ParserSpec,
+    schema: SchemaSpec | None = None,
+    writers: Writers | None = None,
+    heads: Parser | None = None,
 ) -> Layout:
-    """Return how a revision spreads records over partition paths."""
-    inner, checks = make_layout(output.partition_by), make_parser(parser, schema, writers)
+    """Return how a revision spreads records over partition paths; see `make_parser`."""
+    inner, checks = make_layout(output.partition_by), make_parser(parser, schema, writers, heads)
     if checks is None:
         return inner
     layout = QuarantineLayout(checks, inner)

@@ -14,6 +14,8 @@ RULES: Final = 1
 
 NO_TYPE: Final = "no_type"
 """Why a record is in quarantine: it has no type, or one that cannot be the name of a folder."""
+UNKNOWN_SCHEMA: Final = "unknown_schema"
+"""The same: the registry does not know the schema whose name would be its type."""
 UNKNOWN_TYPE: Final = "unknown_type"
 """The same: no entry names its type."""
 QUARANTINED_TYPE: Final = "quarantined_type"

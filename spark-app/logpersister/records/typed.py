@@ -2,16 +2,24 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 
+from logpersister.manifest.event_types import TypesSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
 from logpersister.records.columns import most_rows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Indices, TypeFinder
-from logpersister.records.frames import FrameLayout
+from logpersister.records.frames import FrameBodies
+from logpersister.records.message_types import MessageTypes
+from logpersister.records.parsers import Parser
 from logpersister.records.paths import Assignment, Layout
-from logpersister.records.quarantine import layout_of
+from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.records.schema_names import SchemaNameFinder
 from logpersister.records.type_names import TypeNames
 from logpersister.records.writers import Writers
 
@@ -41,17 +49,66 @@ class TypedLayout:
 AnyLayout = Layout | TypedLayout
 
 
+class Bodies(Protocol):
+    """Knows which part of values parsers get."""
+
+    def inside(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the parts of records that have a type (columns of `records.schema`, without headers)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLayout:
+    """Gives values the path that a layout gives to their parts. A layout of records that have a type."""
+
+    bodies: Bodies
+    inner: Layout
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        return self.inner.assign(self.bodies.inside(batch))
+
+
 def layout_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
     """Return how a spec, its overrides aside, spreads records over partition paths."""
     if spec.types is None:
         return layout_of(spec.output, spec.parser, spec.row_schema, writers_of(spec))
-    frame = spec.types.frame
+    finder, bodies = _found_by(spec.types, spec, writers_of)
+    heads = _heads(spec.types, spec, writers_of)
     rules: list[RuleLayout] = []
     for one in spec.of_types():
-        layout = layout_of(one.output, one.parser, one.row_schema, writers_of(one))
+        layout = layout_of(one.output, one.parser, one.row_schema, writers_of(one), heads)
         rows = None if one.row_schema is None else most_rows(one.row_schema)
-        rules.append(RuleLayout(layout if frame is None else FrameLayout(frame, layout), rows))
-    return TypedLayout(TypeFinder(TypeNames(spec.types)), rules)
+        rules.append(RuleLayout(layout if bodies is None else BodyLayout(bodies, layout), rows))
+    return TypedLayout(finder, rules)
+
+
+def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Parser | None:
+    """Return what makes rows of what stands around the values of types; None: they have no column of it."""
+    if types.column_of_values is not None and spec.row_schema is not None:
+        return make_parser(spec.parser, spec.row_schema.without_key, writers_of(spec))
+    header = None if types.frame is None else types.frame.header
+    if header is None or header.row_schema is None:
+        return None
+    schema = SchemaSpec(protobuf=header.row_schema.protobuf, message=header.row_schema.message)
+    return make_parser(ParserSpec(type="protobuf", framing="plain"), schema)
+
+
+def _found_by(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> tuple[FindTypes, Bodies | None]:
+    """Return what finds the types of a topic, and what gives parsers parts of values; None: they get values."""
+    names = TypeNames(types)
+    if types.is_in_messages:
+        of_messages = MessageTypes(names, spec.parser, spec.row_schema, writers_of(spec))
+        return of_messages, of_messages if types.hands_parts else None
+    if types.schema_name is None:
+        return TypeFinder(names), None if types.frame is None else FrameBodies(types.frame)
+    writers = writers_of(spec)
+    if writers is None:
+        raise ValueError("names of schemas need the schemas of writers")
+    return SchemaNameFinder(names, spec.parser, writers), None
+
+
+def most_rows_of(spec: Spec) -> int | None:
+    """Return how many records of a spec are written at once; None: any number, or those of types are cut when split."""
+    return None if spec.types is not None or spec.row_schema is None else most_rows(spec.row_schema)
 
 
 def in_folders_of_types(assignment: Assignment, folders: Sequence[str], of_rows: Indices) -> Assignment:

@@ -40,3 +40,13 @@ class Writers(Protocol):
 
     def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
         """Return the schemas of ids. May raise: then nothing is known, and the records have to wait."""
+
+
+def asked_of(writers: Writers, ids: Iterable[int], framing: Framing) -> tuple[Mapping[int, WriterSchema], set[int]]:
+    """Return the schemas of ids, and those ids that nobody knows. May raise what `writers` raises."""
+    wanted = set(ids)
+    nobodys = {one for one in wanted if not can_exist(one, framing)}
+    asked = sorted(wanted - nobodys)
+    found = writers.schemas(asked) if asked else {}
+    nobodys |= {one for one, schema in found.items() if schema.is_unknown}
+    return {one: schema for one, schema in found.items() if not schema.is_unknown}, nobodys

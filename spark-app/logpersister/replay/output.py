@@ -10,8 +10,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.room import Room
-from logpersister.records.columns import most_rows
-from logpersister.records.typed import AnyLayout, WritersOf, layout_for
+from logpersister.records.typed import AnyLayout, WritersOf, layout_for, most_rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class TopicOutput:
             revision.document,
             layout_for(spec, writers_of),
             file_format,
-            None if spec.row_schema is None else most_rows(spec.row_schema),
+            most_rows_of(spec),
             Room.of(spec.storage.part_size, file_format.held_back),
             spec,
         )

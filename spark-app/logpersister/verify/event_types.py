@@ -5,7 +5,7 @@ No code that finds types for members is in it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 import numpy as np
@@ -13,12 +13,17 @@ import pyarrow as pa
 
 from logpersister.manifest.event_types import MOST_NAME_BYTES, TypesSpec
 from logpersister.manifest.frame import FrameSpec, NumberAt
+from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.linear_pattern import Patterns
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.event_types import Found
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.type_names import DROPPED, NO_TYPE, QUARANTINED_TYPE, REFUSED, UNKNOWN_TYPE, Place
 from logpersister.verify.json_text import NotJsonError, tree_of
+from logpersister.verify.message_types import MessageTypeOracle
+from logpersister.verify.refusal import RefusalError
 from logpersister.verify.rows import Oracle, Row
+from logpersister.verify.schema_names import SchemaNameOracle
 
 _LARGEST: Final = 2**64
 _MOST_DIGITS: Final = 20
@@ -32,6 +37,8 @@ class TypeOracle:
     """Finds types, as `records.event_types` has it, for verification."""
 
     types: TypesSpec
+    of_values: SchemaNameOracle | MessageTypeOracle | None = None
+    """Where types are names of schemas, or in messages of protobuf."""
     _patterns: Sequence[Patterns] = field(init=False, compare=False, repr=False)
     """Of each entry; in linear time here, too."""
 
@@ -41,11 +48,11 @@ class TypeOracle:
 
     def find(self, batch: pa.RecordBatch) -> Found:
         """Return the type of each row."""
-        places: dict[str | None, int] = {}
+        places: dict[_Name, int] = {}
         indices = [places.setdefault(name, len(places)) for name in self._names(batch)]
         return Found([self._place(name) for name in places], np.array(indices, np.int32))
 
-    def _names(self, batch: pa.RecordBatch) -> Iterator[str | None]:
+    def _names(self, batch: pa.RecordBatch) -> "Iterator[_Name]":
         types = self.types
         if types.header is not None:
             wanted = types.header.encode()
@@ -58,14 +65,22 @@ class TypeOracle:
         else:
             yield from map(self._in_value, batch.column("value").to_pylist())
 
-    def _in_value(self, value: bytes | None) -> str | None:
+    def _in_value(self, value: bytes | None) -> "_Name":
         if value is None:
             return None
+        if self.of_values is not None:
+            try:
+                name = self.of_values.name(value)
+                return None if name is None else _utf8(name)
+            except RefusalError as error:
+                return _Nameless(error.reason)
         if self.types.frame is not None:
             return None if parts_of(self.types.frame, value) is None else str(_number(value, self.types.frame.type))
         return _field(value, (self.types.field or "").split("."))
 
-    def _place(self, name: str | None) -> Place:
+    def _place(self, name: "_Name") -> Place:
+        if isinstance(name, _Nameless):
+            return Place(REFUSED, reason=name.reason)
         if not name or len(quote(name, safe="").replace("~", "%7E")) > MOST_NAME_BYTES:
             return Place(REFUSED, reason=NO_TYPE)
         entries = [
@@ -82,6 +97,16 @@ class TypeOracle:
         if rule.folder is None and name in [one.folder for one in self.types.rules]:
             return Place(REFUSED, reason=UNKNOWN_TYPE)
         return Place(number, self.types.prefix + _segment(rule.folder or name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Nameless:
+    """Why a record has no type, where there is more to say."""
+
+    reason: str
+
+
+_Name = str | _Nameless | None
 
 
 def _segment(name: str) -> str:
@@ -148,46 +173,78 @@ def parts_of(frame: FrameSpec, value: bytes) -> tuple[bytes, bytes] | None:
     return value[frame.fixed : middle], value[middle:]
 
 
-@dataclass(frozen=True)
-class FrameOracle(Oracle):
-    """Makes rows of the bodies of frames."""
+class Bodies(Protocol):
+    """Knows which part of values parsers get."""
 
-    frame: FrameSpec
-    inner: Oracle
+    def body(self, value: bytes) -> bytes:
+        """Return it, of a value that has a type."""
 
-    @property
-    def schema(self) -> Any:  # type: ignore[override]  # of the rows
-        return self.inner.schema
+    def head(self, value: bytes) -> bytes:
+        """Return what stands around it."""
 
-    def row(self, value: bytes) -> Row:
-        return self.inner.row(self._body(value))
-
-    def row_of_record(self, key: bytes | None, value: bytes | None) -> Row | None:
-        return self.inner.row_of_record(key, None if value is None else self._body(value))
-
-    def _body(self, value: bytes) -> bytes:
-        parts = parts_of(self.frame, value)
-        assert parts is not None, "what is no frame has no type"
-        return parts[1]
+    def time(self, value: bytes) -> int | None:
+        """Return by which timestamp folders are named; None: that of the record."""
 
 
 @dataclass(frozen=True, slots=True)
-class FrameFolders:
-    """Gives frames the path that a layout gives to their bodies."""
+class FrameBodies:
+    """The bodies of frames."""
 
     frame: FrameSpec
+
+    def body(self, value: bytes) -> bytes:
+        return self._parts(value)[1]
+
+    def head(self, value: bytes) -> bytes:
+        return self._parts(value)[0]
+
+    def _parts(self, value: bytes) -> tuple[bytes, bytes]:
+        parts = parts_of(self.frame, value)
+        assert parts is not None, "what is no frame has no type"
+        return parts
+
+    def time(self, value: bytes) -> int | None:
+        return None if self.frame.timestamp is None else _number(value, self.frame.timestamp)
+
+
+@dataclass(frozen=True)
+class BodyOracle(Oracle):
+    """Makes rows of parts of values, and perhaps the last column of what stands around them."""
+
+    schema: SchemaSpec
+    bodies: Bodies
+    inner: Oracle
+    heads: Oracle | None = None
+
+    def row(self, value: bytes) -> Row:
+        return self._with_head(self.inner.row(self.bodies.body(value)), value)
+
+    def row_of_record(self, key: bytes | None, value: bytes | None) -> Row | None:
+        if value is None:
+            return self.inner.row_of_record(key, None)
+        row = self.inner.row_of_record(key, self.bodies.body(value))
+        return None if row is None else self._with_head(row, value)
+
+    def _with_head(self, row: Row, value: bytes) -> Row:
+        if self.heads is None or not isinstance(self.schema, HeadedSchema):
+            return row
+        column = self.schema.head.name
+        try:
+            return {**row, column: self.heads.row(self.bodies.head(value))}
+        except RefusalError as error:
+            raise error.below(column) from None
+
+
+@dataclass(frozen=True, slots=True)
+class TimedFolders:
+    """Gives values the path that a layout gives them, by the timestamp that is in them if one is."""
+
+    bodies: Bodies
     inner: Layout
 
     def assign(self, batch: pa.RecordBatch) -> Assignment:
-        values: list[bytes] = [value or b"" for value in batch.column("value").to_pylist()]
-        bodies = [(parts_of(self.frame, value) or (b"", b""))[1] for value in values]
-        times = batch.column("timestamp").to_pylist()
-        if self.frame.timestamp is not None:
-            times = [_number(value, self.frame.timestamp) for value in values]
-        columns = {
-            "offset": batch.column("offset"),
-            "timestamp": pa.array(times, pa.int64()),
-            "key": batch.column("key"),
-            "value": pa.array(bodies, pa.binary()),
-        }
-        return self.inner.assign(pa.RecordBatch.from_pydict(columns))
+        own: list[Any] = batch.column("timestamp").to_pylist()
+        inside = [None if value is None else self.bodies.time(value) for value in batch.column("value").to_pylist()]
+        times = [time if of_value is None else of_value for time, of_value in zip(own, inside, strict=True)]
+        place = batch.schema.get_field_index("timestamp")
+        return self.inner.assign(batch.set_column(place, batch.schema.field(place), pa.array(times, pa.int64())))

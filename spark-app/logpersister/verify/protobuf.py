@@ -6,24 +6,18 @@ integers, as in `verify.rows`.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import Schema, read_schema
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.records.writers import ID_BYTES, NOBODYS, Writers, can_exist
+from logpersister.records.writers import NOBODYS, Writers, can_exist
 from logpersister.verify.avro_defaults import MisfitError
 from logpersister.verify.growth import Budget
-from logpersister.verify.protobuf_input import SIZED, Cursor, parts_of
-from logpersister.verify.protobuf_json import text_of
+from logpersister.verify.protobuf_header import selected, split
 from logpersister.verify.protobuf_message import Message
-from logpersister.verify.protobuf_values import signed
 from logpersister.verify.refusal import RefusalError
 from logpersister.verify.rows import Oracle, Reading, Row
-
-_MOST_INDEXES: Final = 32
-_PLAIN_ID: Final = 0
 
 
 @dataclass(frozen=True)
@@ -35,11 +29,11 @@ class ProtobufOracle(Oracle):
     writers: Writers | None
 
     def row(self, value: bytes) -> Row:
-        writer_id, selector, data = self._split(value)
+        writer_id, selector, data = split(value, self.framing)
         schema = self._schemas.get(writer_id) or self._schema(writer_id)
         if isinstance(schema, str):
             raise RefusalError(schema)
-        name = _selected(schema, selector, self.schema.message)
+        name = selected(schema, selector, self.schema.message)
         if (writer_id, name) not in self._messages:
             self._messages[writer_id, name] = self._resolved(schema, name)
         message = self._messages[writer_id, name]
@@ -55,20 +49,6 @@ class ProtobufOracle(Oracle):
     @cached_property
     def _messages(self) -> "dict[tuple[int, str], Message | None]":
         return {}
-
-    def _split(self, value: bytes) -> tuple[int, tuple[int, ...] | str | None, bytes]:
-        """Return the id, what names the message (None: the manifest does), and the message."""
-        if self.framing == "plain":
-            return _PLAIN_ID, None, value
-        size = 1 + ID_BYTES[self.framing]
-        if len(value) < size or value[0] != 0:
-            raise RefusalError("no_header")
-        try:
-            cursor = Cursor(value[size:])
-            selector = _indexes(cursor) if self.framing == "confluent" else _reference(cursor.sized())
-        except RefusalError:
-            raise RefusalError("no_header") from None
-        return int.from_bytes(value[1:size], "big"), selector, cursor.take(cursor.left)
 
     def _schema(self, writer_id: int) -> Schema | str:
         text = self.schema.protobuf
@@ -89,31 +69,3 @@ class ProtobufOracle(Oracle):
             return Message(schema, name, self.schema.columns, readings.__getitem__)
         except MisfitError:
             return None
-
-
-def _indexes(cursor: Cursor) -> tuple[int, ...]:
-    count = signed(cursor.varint())
-    if not 0 <= count <= _MOST_INDEXES:
-        raise RefusalError("no_header")
-    return tuple(signed(cursor.varint()) for _ in range(count)) or (0,)
-
-
-def _reference(data: bytes) -> str:
-    name = ""
-    for part in parts_of(data):
-        if (part.number, part.wire) == (1, SIZED):
-            name = text_of(part.data)
-    return name
-
-
-def _selected(schema: Schema, selector: tuple[int, ...] | str | None, given: str | None) -> str:
-    try:
-        if isinstance(selector, tuple):
-            found = schema.at(selector)
-        else:
-            found = schema.message(given if selector is None else selector)
-    except ProtobufError:
-        found = None
-    if found is None:
-        raise RefusalError("other_schema")
-    return found

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from logpersister.manifest.frame import FrameSpec
+from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec, ThriftSpec
@@ -18,14 +18,16 @@ from logpersister.records.typed import AnyLayout, RuleLayout, TypedLayout, Write
 from logpersister.records.writers import Writers
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.csv_record import CsvOracle
-from logpersister.verify.event_types import FrameFolders, FrameOracle, TypeOracle
+from logpersister.verify.event_types import Bodies, BodyOracle, FrameBodies, TimedFolders, TypeOracle
 from logpersister.verify.folders import FolderOracle
 from logpersister.verify.hiding import hiding
 from logpersister.verify.keyed_rows import keyed
+from logpersister.verify.message_types import MessageTypeOracle
 from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.pattern import RegexOracle
 from logpersister.verify.protobuf import ProtobufOracle
 from logpersister.verify.rows import Oracle, RowOracle
+from logpersister.verify.schema_names import SchemaNameOracle
 from logpersister.verify.thrift import ThriftOracle
 
 
@@ -40,8 +42,10 @@ class Writing:
     """Who wrote by other rules than ours, and by which: then what differs proves nothing. Empty: nobody."""
     writers: Writers | None = None
     """By which schemas values were written that name them."""
-    frame: FrameSpec | None = None
-    """What values are of whose bodies rows are made; None: rows are made of values."""
+    bodies: Bodies | None = None
+    """Of which part of values rows are made; None: of the whole."""
+    heads: Oracle | None = None
+    """What makes rows of what stands around this part."""
     types: "TypesWriting | None" = None
     """How the records of types are written, where each has a way of its own."""
 
@@ -50,8 +54,11 @@ class Writing:
         """Return how a spec, its overrides aside, writes records."""
         if spec.types is None:
             return cls(spec.output, spec.parser, spec.row_schema, other_rules, writers_of(spec))
-        rules = [replace(cls.of(one, other_rules, writers_of), frame=spec.types.frame) for one in spec.of_types()]
-        types = TypesWriting(TypeNames(spec.types), tuple(rules))
+        of_values, bodies = _found_by(spec.types, spec, writers_of)
+        heads = _heads(spec.types, spec, writers_of)
+        of_types = [cls.of(one, other_rules, writers_of) for one in spec.of_types()]
+        rules = [replace(one, bodies=bodies, heads=heads) for one in of_types]
+        types = TypesWriting(TypeNames(spec.types), tuple(rules), of_values)
         return cls(spec.output, spec.parser, spec.row_schema, other_rules, types=types)
 
     def at(self, path: str) -> "Writing":
@@ -67,14 +74,12 @@ class Writing:
     @property
     def oracle(self) -> Oracle | None:
         """What makes rows of values, as they are stored; None: nothing does. Raises ManifestError without its key."""
-        found = self._oracle
-        return found if found is None or self.frame is None else FrameOracle(self.frame, found)
-
-    @property
-    def _oracle(self) -> Oracle | None:
         if self.schema is None:
             return None
-        return hiding(keyed(self._parser_of(self.schema.without_key), self.schema, self.writers))
+        found = keyed(self._parser_of(self.schema.without_key), self.schema, self.writers)
+        if self.bodies is not None:
+            found = BodyOracle(self.schema, self.bodies, found, self.heads)
+        return hiding(found)
 
     def _parser_of(self, schema: SchemaSpec) -> Oracle:  # noqa: PLR0911 - one for each parser
         match self.parser.type:
@@ -102,17 +107,17 @@ class Writing:
             RuleLayout(one.plain_layout, None if one.schema is None else most_rows(one.schema))
             for one in self.types.rules
         ]
-        return TypedLayout(TypeOracle(self.types.names.types), rules)
+        return TypedLayout(TypeOracle(self.types.names.types, self.types.of_values), rules)
 
     @property
     def plain_layout(self) -> Layout:
         """The same, types aside."""
-        inner = self._layout_of_bodies
-        return inner if self.frame is None else FrameFolders(self.frame, inner)
+        inner = self._layout_of_values
+        return inner if self.bodies is None else TimedFolders(self.bodies, inner)
 
     @property
-    def _layout_of_bodies(self) -> Layout:
-        oracle = self._oracle
+    def _layout_of_values(self) -> Layout:
+        oracle = self.oracle
         if oracle is None:
             return layout_of(self.output, self.parser, None)
         layout: Layout = (
@@ -132,3 +137,29 @@ class TypesWriting:
     """Made once, because it compiles patterns."""
     rules: Sequence[Writing]
     """By the place of the rule."""
+    of_values: SchemaNameOracle | MessageTypeOracle | None = None
+    """Where types are names of schemas, or in messages of protobuf."""
+
+
+def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Oracle | None:
+    """Return what makes rows of what stands around the values of types; None: nothing does."""
+    header = None if types.frame is None else types.frame.header
+    if header is not None and header.row_schema is not None:
+        schema = SchemaSpec(protobuf=header.row_schema.protobuf, message=header.row_schema.message)
+        return ProtobufOracle(schema, "plain", None)
+    if types.column_of_values is None or spec.row_schema is None:
+        return None
+    writers = None if spec.parser.framing == "plain" else writers_of(spec)
+    return ProtobufOracle(spec.row_schema.without_key, spec.parser.framing, writers)
+
+
+def _found_by(
+    types: TypesSpec, spec: Spec, writers_of: WritersOf
+) -> tuple[SchemaNameOracle | MessageTypeOracle | None, Bodies | None]:
+    """Return what finds types in values of which more must be known, and what gives rows parts of values."""
+    if types.is_in_messages:
+        found = MessageTypeOracle(types, spec.parser, spec.row_schema, writers_of(spec))
+        return found, found if types.hands_parts else None
+    if types.schema_name is not None and (writers := writers_of(spec)) is not None:
+        return SchemaNameOracle(spec.parser, writers), None
+    return None, None if types.frame is None else FrameBodies(types.frame)

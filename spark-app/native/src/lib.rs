@@ -5,7 +5,8 @@
 //! [`not_json`] takes a column of values and says which of them are no JSON documents; [`RowParser`] makes columns of the
 //! fields of a schema from them, [`AvroParser`] of Avro values, [`ProtobufParser`] of protobuf messages, [`ThriftParser`]
 //! of Thrift structs, [`MessagePackParser`] of MessagePack, [`CsvParser`] and [`RegexParser`] of lines of text; [`json_lines`] makes JSON of columns and
-//! [`avro_datums`] Avro. [`json_texts`] and [`parts`] tell of what type values are. All are total, too.
+//! [`avro_datums`] Avro. [`json_texts`], [`parts`],
+//! [`schema_keys`] and [`MessageParts`] tell of what type values are. All are total, too.
 //!
 //! The crate is a plain Rust library; with the feature `python` it is the Python package `logpersister_native`.
 
@@ -36,7 +37,8 @@ pub use hashes::keyed_hashes;
 pub use json::{MOST_NESTED, Refused, not_json};
 pub use lines::json_lines;
 pub use rows::{
-    AvroParser, CsvParser, CsvSyntax, Framing, MessagePackParser, ProtobufParser, REASONS, Refusal, RegexParser,
-    RowParser, Rows, ThriftParser, UnknownFields, avro_fingerprint,
+    AvroParser, CsvParser, CsvSyntax, Framing, Inside, MessagePackParser, MessageParts, MessageTypes, ProtobufParser,
+    REASONS, Refusal, RegexParser, RowParser, Rows, SchemaKey, SchemaKeys, ThriftParser, UnknownFields,
+    avro_fingerprint, schema_keys,
 };
 pub use transactions::Aborted;

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use crate::{Aborted, Codec, CsvSyntax, Decompressor, Framing, Legacy, Request, Rows, UnknownFields};
+use crate::{Aborted, Codec, CsvSyntax, Decompressor, Framing, Inside, Legacy, Request, Rows, UnknownFields};
 
 pyo3::create_exception!(
     logpersister_native,
@@ -120,6 +120,28 @@ fn parts(
     }
     let found = py.detach(|| crate::parts(&values, &begins, &ends));
     Ok(found.into_data().to_pyarrow(py)?.unbind())
+}
+
+/// Return by which schemas values were written: each key once, and for each value the place of its key, an int32 array, null
+/// where it has no header.
+///
+/// A key is the id of a schema, and what of it the value is of: the places of a message and of those around it, or its name,
+/// with `inside` "messages"; the place of a branch with "branches"; nothing with "nothing". Raises TypeError for another
+/// array.
+#[pyfunction]
+#[pyo3(signature = (values, *, framing, inside))]
+fn schema_keys(
+    py: Python<'_>,
+    values: &Bound<'_, PyAny>,
+    framing: &str,
+    inside: &str,
+) -> PyResult<(Vec<PyKey>, Py<PyAny>)> {
+    let (values, framing) = (binary(values)?, framing_of(framing)?);
+    let inside = Inside::from_word(inside)
+        .ok_or_else(|| PyValueError::new_err(format!("there is nothing inside of {inside}")))?;
+    let found = py.detach(|| crate::schema_keys(&values, framing, inside));
+    let keys = found.keys.into_iter().map(|key| (key.id, key.places, key.name)).collect();
+    Ok((keys, found.indices.into_data().to_pyarrow(py)?.unbind()))
 }
 
 /// Makes typed rows of JSON texts.
@@ -271,6 +293,43 @@ impl ProtobufParser {
     }
 }
 
+/// Finds the part of protobuf messages that says their type.
+///
+/// `plan` says where it is in all values, as `logpersister.manifest.protobuf.parts` does; without one, writers have to be added.
+/// Raises ValueError for another plan.
+#[pyclass(frozen, module = "logpersister_native")]
+struct MessageParts(crate::MessageParts);
+
+#[pymethods]
+impl MessageParts {
+    #[new]
+    #[pyo3(signature = (*, framing, plan = None))]
+    fn new(framing: &str, plan: Option<&str>) -> PyResult<Self> {
+        crate::MessageParts::new(framing_of(framing)?, plan).map(Self).map_err(PyValueError::new_err)
+    }
+
+    /// From now on, read values of this id by this schema, as ProtobufParser takes it, and by a plan for each message of it.
+    fn add_writer(&self, py: Python<'_>, writer_id: u128, schema: &str, plans: &str) -> PyResult<()> {
+        py.detach(|| self.0.add_writer(writer_id, schema, plans)).map_err(PyValueError::new_err)
+    }
+
+    /// Return the types of the values of a binary array: each once, and for each value the place of its own, an int32 array,
+    /// null where it has none; and the ids that were not added, ascending. Raises TypeError for another array.
+    fn types(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<PyTypes> {
+        let values = binary(values)?;
+        let found = py.detach(|| self.0.types(&values));
+        let names = found.names.iter().map(|name| PyBytes::new(py, name).unbind()).collect();
+        Ok((names, found.indices.into_data().to_pyarrow(py)?.unbind(), found.unknown))
+    }
+
+    /// Return the parts of the values of a binary array; null where there is none. Raises TypeError for another array.
+    fn bodies(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let values = binary(values)?;
+        let found = py.detach(|| self.0.bodies(&values));
+        Ok(found.into_data().to_pyarrow(py)?.unbind())
+    }
+}
+
 /// Makes typed rows of CSV records (RFC 4180), one in each value.
 ///
 /// `names` are those of a record's columns, in their order. `delimiter` is one character of ASCII; so are `quote` and
@@ -365,6 +424,12 @@ fn keyed_hashes(py: Python<'_>, texts: &Bound<'_, PyAny>, key: PyBackedBytes) ->
     Ok(hashes.into_data().to_pyarrow(py)?.unbind())
 }
 
+/// Id, places and name of a `SchemaKey`.
+type PyKey = (u128, Vec<i64>, String);
+
+/// Names, places of values, and ids of writers that are not known.
+type PyTypes = (Vec<Py<PyBytes>>, Py<PyAny>, Vec<u128>);
+
 /// Rows, reasons and paths.
 type PyRows = (Py<PyAny>, Py<PyAny>, Py<PyAny>);
 
@@ -443,9 +508,9 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        AvroParser, CorruptBatchError, CsvParser, MessagePackParser, ProtobufParser, RegexParser, RowParser, Run,
-        ThriftParser, avro_datums, avro_fingerprint, decode, decompress, json_lines, json_texts, keyed_hashes,
-        not_json, parts,
+        AvroParser, CorruptBatchError, CsvParser, MessagePackParser, MessageParts, ProtobufParser, RegexParser,
+        RowParser, Run, ThriftParser, avro_datums, avro_fingerprint, decode, decompress, json_lines, json_texts,
+        keyed_hashes, not_json, parts, schema_keys,
     };
 
     #[pymodule_init]

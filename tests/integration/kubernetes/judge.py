@@ -39,6 +39,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "has a group whose name is not a field of spec.schema": "it would have to understand the pattern",
     "is not a pattern: it": "patterns nest, and patterns do not",
     "cannot be the columns": "it would have to understand Avro, protobuf and Thrift",
+    "is not in the message of spec.schema": "it would have to understand Avro, protobuf and Thrift",
     "is the name of a column of values, too; case does not count": (
         "it would have to understand Avro, protobuf and Thrift"
     ),

@@ -393,7 +393,11 @@ BY_FRAMES: dict[str, Any] = {
             "frame": {
                 "type": {"at": 8, "bytes": 2},
                 "timestamp": {"at": 0, "bytes": 8},
-                "header": {"lengthAt": 10},
+                "header": {
+                    "lengthAt": 10,
+                    "schema": {"protobuf": "message A { } message H { optional string host = 1; }", "message": "H"},
+                    "column": "head",
+                },
                 "body": {"lengthAt": 14},
             },
             "entries": [{"names": ["-1", "7"]}],
@@ -407,6 +411,39 @@ BY_KEYS, BY_FIELDS = (
         "spec": {**BY_FRAMES["spec"], "types": {**way, "entries": [{"pattern": "^order"}]}},
     }
     for way in ({"key": True}, {"field": "meta.type"})
+)
+
+BY_SCHEMA_NAMES: dict[str, Any] = {
+    **BY_FRAMES,
+    "metadata": {"name": "by-schema-names"},
+    "spec": {
+        **BY_FRAMES["spec"],
+        "parser": {"type": "avro"},
+        "schema": {"registry": {"url": "https://registry:8081"}},
+        "types": {
+            "schemaName": "record",
+            "entries": [{"names": ["shop.Order"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}],
+        },
+    },
+}
+
+_ENVELOPE = """syntax = "proto3"; import "google/protobuf/any.proto";
+message Envelope { google.protobuf.Any event = 1; oneof payload { Order order = 2; Order refund = 3; } }
+message Order { int64 id = 1; }"""
+_ANY: dict[str, Any] = {"any": {"field": "event", "column": "envelope"}}
+_ONEOF: dict[str, Any] = {"oneof": {"name": "payload", "parse": "field", "column": "envelope"}}
+BY_ANY, BY_ONEOF = (
+    {
+        **BY_FRAMES,
+        "metadata": {"name": f"by-{next(iter(way))}"},
+        "spec": {
+            **BY_FRAMES["spec"],
+            "parser": {"type": "protobuf", "framing": "plain"},
+            "schema": {"protobuf": _ENVELOPE},
+            "types": {**way, "entries": [{"names": ["Order"], "schema": {"message": "Order"}}]},
+        },
+    }
+    for way in (_ANY, _ONEOF)
 )
 
 RICH = (
@@ -425,4 +462,7 @@ RICH = (
     BY_FRAMES,
     BY_KEYS,
     BY_FIELDS,
+    BY_SCHEMA_NAMES,
+    BY_ANY,
+    BY_ONEOF,
 )

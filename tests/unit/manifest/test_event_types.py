@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from logpersister.manifest.revision import reached_like, resource_of, revision_of
+from logpersister.manifest.secrets import Secrets
+from logpersister.registry import open_schemas
 from tests.unit.manifest.documents import accepted, problems
 
 JSON: dict[str, Any] = {"type": "json"}
@@ -15,6 +17,57 @@ FRAME: dict[str, Any] = {"type": {"at": 0}, "body": {"lengthAt": 4}}
 
 def types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
     return {"spec.types": {"header": "h", "entries": list(entries), **others}}
+
+
+ENVELOPE = """syntax = "proto3"; import "google/protobuf/any.proto";
+message Envelope { google.protobuf.Any event = 1; repeated Order many = 4; oneof payload { Order order = 2; } }
+message Order { int64 id = 1; }"""
+
+
+def in_messages(way: dict[str, Any], schema: dict[str, Any] | None = None, **parser: Any) -> dict[str, Any]:
+    """Return a change to a topic whose types are in messages, with one entry."""
+    entry = {"names": ["a"]} | ({} if schema is None else {"schema": schema}) | ({"parser": parser} if parser else {})
+    return {
+        "spec.parser": {"type": "protobuf", "framing": "plain"},
+        "spec.schema": {"protobuf": ENVELOPE, "message": "Envelope"},
+        "spec.types": {**way, "entries": [entry]},
+    }
+
+
+def of_headers(protobuf: str, **header: Any) -> dict[str, Any]:
+    """Return frames whose headers have a schema."""
+    return {**FRAME, "header": {"lengthAt": 8, "schema": {"protobuf": protobuf}, **header}}
+
+
+def test_the_column_of_headers_is_one_of_each_entry_with_a_schema() -> None:
+    frame = of_headers("message M { optional int32 a = 1; }")
+    entries = [{"names": ["1"], "parser": JSON, "schema": ID}, {"names": ["2"]}]
+    spec = accepted({"spec.types": {"frame": frame, "entries": entries}, "spec.output": {"format": "parquet"}}).spec
+    first, second, _ = spec.of_types()
+    assert first.row_schema is not None
+    assert [f"{one.name} {one.type}" for one in first.row_schema.columns] == ["id int64", "header struct<a: int32>"]
+    assert [one.name for one in first.row_schema.without_key.columns] == ["id"]
+    assert second.row_schema is None
+
+
+def test_an_entry_has_the_messages_of_the_topic() -> None:
+    spec = accepted(in_messages({"any": {"field": "event"}}, {"message": "Order"})).spec
+    of_entry, _ = spec.of_types()
+    assert of_entry.parser.framing == "plain"
+    assert of_entry.row_schema is not None
+    assert [one.name for one in of_entry.row_schema.columns] == ["id"]
+    whole = accepted(
+        in_messages({"oneof": {"name": "payload"}}, {"fields": [{"name": "order", "type": "struct<id: int64>"}]})
+    )
+    of_entry, _ = whole.spec.of_types()
+    assert of_entry.row_schema is not None
+    assert (of_entry.row_schema.message, of_entry.row_schema.protobuf) == ("Envelope", ENVELOPE)
+    registry = {"url": "http://r:8081"}
+    framed = in_messages({"oneof": {"name": "payload", "parse": "field"}}, {"protobuf": ENVELOPE, "message": "Order"})
+    of_entry, _ = accepted(
+        framed | {"spec.parser": {"type": "protobuf"}, "spec.schema": {"registry": registry}}
+    ).spec.of_types()
+    assert of_entry.parser.framing == "plain", "what is inside of a message has no header"
 
 
 def test_an_entry_is_the_topic_s_spec_with_what_it_replaces() -> None:
@@ -34,10 +87,39 @@ def test_an_entry_is_the_topic_s_spec_with_what_it_replaces() -> None:
         spec.output,
     )
     assert (second.parser.type, second.row_schema, second.output.format) == ("bytes", None, "jsonl")
-    assert others.row_schema == spec.row_schema
+    assert (others.parser.type, others.row_schema) == ("bytes", None), "what is not stored is not parsed"
     assert spec.has_folders
     assert spec.has_quarantine
     assert spec.keeps_all_in_quarantine
+
+
+def test_an_entry_asks_the_registry_of_the_topic() -> None:
+    registry = {"url": "http://r:8081", "secretName": "login", "version": 3, "subject": "{topic}-x"}
+    spec = accepted(
+        {
+            "spec.parser": {"type": "avro"},
+            "spec.schema": {"registry": registry},
+            **types(
+                {"names": ["a"], "schema": ID},
+                {"names": ["b"], "schema": {**ID, "registry": {"url": "http://other:8081"}}},
+                {"names": ["c"], "parser": JSON, "schema": ID},
+                {"names": ["d"], "parser": {"type": "protobuf"}, "schema": ID},
+                {
+                    "names": ["e"],
+                    "parser": JSON,
+                    "schema": {**ID, "key": {"parser": "avro", "type": "struct<k: int64>"}},
+                },
+                header=None,
+                schemaName="record",
+            ),
+        }
+    ).spec
+    assert spec.types is not None
+    found = [None if one.row_schema is None else one.row_schema.registry for one in spec.of_types()]
+    ours = [None if one is None else (one.url, one.secret_name, one.version, one.subject) for one in found]
+    of_topic = ("http://r:8081", "login", None, None)
+    assert ours[:5] == [of_topic, ("http://other:8081", None, None, None), None, of_topic, of_topic]
+    assert open_schemas(accepted({}).model_copy(update={"spec": spec}), Secrets({})) is None, "no columns are asked for"
 
 
 def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_that_of_the_topic() -> None:
@@ -58,7 +140,7 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
 @pytest.mark.parametrize(
     ("changes", "path", "said"),
     [
-        (types(NAMED, key=True), "spec.types", "is not exactly one of header, key, field and frame"),
+        (types(NAMED, key=True), "spec.types", "is not exactly one of header, key, field, frame"),
         (types({"names": ["a"], "pattern": "a"}), "spec.types.entries[0]", "is not exactly one of names and pattern"),
         (types({}), "spec.types.entries[0]", "is not exactly one of names and pattern"),
         (
@@ -123,6 +205,70 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
             "spec.types.entries[0].parser.quarantine",
             "has no meaning beside spec.types",
         ),
+        (types({"names": ["a"]}, header=None, schemaName="record"), "spec.types.schemaName", "has no such header"),
+        (
+            {
+                "spec.parser": {"type": "protobuf", "framing": "plain"},
+                "spec.schema": {"protobuf": "message M { optional int64 id = 1; }"},
+                **types({"names": ["a"]}, header=None, schemaName="record"),
+            },
+            "spec.types.schemaName",
+            "has no such header",
+        ),
+        (
+            {"spec.parser": {"type": "avro"}, **types({"names": ["a"]}, header=None, schemaName="record")},
+            "spec.schema.registry",
+            "is missing",
+        ),
+        (types({"names": ["a"]}, header=None, any={}), "spec.types", "spec.parser reads no messages"),
+        (in_messages({"any": {"field": "evnt"}}), "spec.types.any.field", "message Envelope has no field evnt"),
+        (in_messages({"any": {"field": "order"}}), "spec.types.any.field", "field order is a Order"),
+        (in_messages({"any": {"field": "many"}}), "spec.types.any.field", "field Envelope.many is no single message"),
+        (in_messages({"oneof": {"name": "order.of"}}), "spec.types.oneof.name", "message Order has no oneof of"),
+        (
+            in_messages({"oneof": {"name": "payload"}}, {"message": "Odrer"}),
+            "spec.types.entries[0].schema.protobuf",
+            "Odrer",
+        ),
+        (
+            in_messages({"any": {"field": "event"}}, {"fields": ID["fields"]}),
+            "spec.types.entries[0].schema.message",
+            "is missing, and spec.schema.protobuf begins with the message of whole values",
+        ),
+        (in_messages({"any": {}}, None), "spec.types.entries[0]", "spec.schema.protobuf, which then is missing"),
+        (
+            in_messages({"any": {}}, {"message": "Order", "registry": {"url": "http://r:8081"}}, type="protobuf"),
+            "spec.types.entries[0].parser",
+            "needs a header, but parsers get parts of messages",
+        ),
+        (
+            {"spec.types": {"frame": of_headers("message M { optional M m = 1; }"), "entries": [{"names": ["1"]}]}},
+            "spec.types.frame.header.schema.protobuf",
+            "M has itself in it",
+        ),
+        (
+            {
+                "spec.types": {
+                    "frame": of_headers("message M { optional int32 a = 1; }", column="ID"),
+                    "entries": [{"names": ["1"], "parser": JSON, "schema": ID}],
+                }
+            },
+            "spec.types.entries[0].schema",
+            "of the name of the column ID, which spec.types adds",
+        ),
+        (
+            in_messages({"oneof": {"name": "payload", "column": "whole"}}),
+            "spec.types.oneof.column",
+            "has no meaning if parsers get the whole value",
+        ),
+        (
+            in_messages({"any": {"column": "whole"}})
+            | {"spec.parser": {"type": "protobuf"}, "spec.schema": {"registry": {"url": "http://r:8081"}}},
+            "spec.types",
+            "but spec.schema declares no columns",
+        ),
+        ({"spec.parser": {"type": "protobuf"}, "spec.schema": {"message": "M"}}, "spec.schema.registry", "is missing"),
+        ({"spec.parser": JSON, "spec.schema": {"message": "M"}}, "spec.schema.protobuf", "without parser protobuf"),
         (
             {"spec.types": {"frame": FRAME, "entries": [{"names": ["click"]}]}},
             "spec.types.entries[0].names[0]",
@@ -136,7 +282,7 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
         (
             {"spec.types": {"frame": FRAME, "entries": [{"names": ["1"], "parser": JSON}]}},
             "spec.types.entries[0].parser",
-            "checks the body of a frame",
+            "checks a part of the value",
         ),
     ],
 )

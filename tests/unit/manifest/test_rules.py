@@ -327,7 +327,11 @@ def in_types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_table() | in_types(), "spec.table: cannot be combined with spec.types"),
     (in_types() | {"spec.finish": {}, F + "partitionBy": [DAY]}, "spec.finish: cannot be combined with spec.types"),
-    (in_types(key=True), "spec.types: a mapping is not exactly one of header, key, field and frame"),
+    (in_types(key=True), "spec.types: a mapping is not exactly one of header, key, field, frame"),
+    (
+        {TY: {"schemaName": "record", "entries": [{"names": ["a"]}]}},
+        'spec.types.schemaName: "record" needs values that name their schema',
+    ),
     (in_types({"names": ["a"], "folder": "f", "action": "drop"}), 'spec.types.entries[0].action: "drop" has a parser'),
     (in_types(others={"folder": "f"}), 'spec.types.others.action: "quarantine" has a parser'),
     (in_types({"action": "drop"}), "spec.types.entries[0]: a mapping is not exactly one of names and pattern"),

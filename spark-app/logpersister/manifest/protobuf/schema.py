@@ -73,6 +73,8 @@ class Schema:
     entries: set[str] = field(default_factory=set)
     """The messages that are entries of maps."""
     enums: dict[str, Enum] = field(default_factory=dict)
+    oneofs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By message: names, which `Field.oneof` counts."""
     roots: "tuple[Root, ...]" = ()
     """The messages of the last file, in its order."""
 
@@ -94,6 +96,24 @@ class Schema:
             if not 0 <= index < len(inside):
                 return None
             found, inside = inside[index].name, inside[index].nested
+        return found
+
+    def only(self, message: str) -> "Schema":
+        """Return a schema of one message and of what is in it: each type of a topic may have one of a large text."""
+        found = Schema(roots=(Root(message, ()),), oneofs=self.oneofs)
+        wanted = [message]
+        while wanted:
+            name = wanted.pop()
+            if name in found.messages:
+                continue
+            found.messages[name] = self.messages[name]
+            if name in self.entries:
+                found.entries.add(name)
+            for one in self.messages[name]:
+                if one.kind == "enum":
+                    found.enums[one.of] = self.enums[one.of]
+                elif one.of:
+                    wanted.append(one.of)
         return found
 
     def resolved(self) -> str:
@@ -201,6 +221,7 @@ class _Resolver:
             if self._count > MOST_FIELDS:
                 raise ProtobufError(f"it has more than {MOST_FIELDS:,} fields")
             self._schema.messages[full] = self._fields(full, one, features)
+            self._schema.oneofs[full] = tuple(oneof.name for oneof in one.oneof_decl)
             if self._names[full] == "entry":
                 self._entry(full)
             self._enums(full, one.enum_type, features)

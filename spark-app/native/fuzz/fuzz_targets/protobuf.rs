@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use arrow_array::BinaryArray;
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use libfuzzer_sys::fuzz_target;
-use logpersister_native::{Framing, ProtobufParser};
+use logpersister_native::{Framing, MessageParts, ProtobufParser};
 
 const GOOD: &[u8] = b"\x08\x07\x12\x01a\x1a\x02\x08\x01\x1a\x00\x22\x05\x0a\x01k\x10\x02\x2a\x02\x08\x05";
 
@@ -37,7 +37,18 @@ static PARSER: LazyLock<ProtobufParser> = LazyLock::new(|| {
     parser
 });
 
+static PARTS: LazyLock<MessageParts> = LazyLock::new(|| {
+    let plan = r#"{"steps":[{"number":6,"wire":"group","values":null,"siblings":[]}],"members":[
+        {"number":1,"wire":"varint","values":[0,2],"name":"n","kind":"int64"},
+        {"number":5,"wire":"sized","values":null,"name":"t","kind":"message"}]}"#;
+    MessageParts::new(Framing::Plain, Some(plan)).unwrap()
+});
+
 fuzz_target!(|input: &[u8]| {
+    let values = BinaryArray::from_iter_values([input, b"\x33\x2a\0\x34", input]);
+    let found = PARTS.types(&values);
+    assert_eq!(found.names[found.indices.value(1) as usize], b"t");
+    assert_eq!(PARTS.bodies(&values).value(1), b"");
     let (rows, _) = PARSER.parse(&BinaryArray::from_iter_values([GOOD, input, GOOD])).unwrap();
     let reasons = rows.reasons.values();
     let last = rows.batch.num_rows() - 1;

@@ -11,6 +11,7 @@ from logpersister_native._native import (
     CorruptBatchError,
     CsvParser,
     MessagePackParser,
+    MessageParts,
     ProtobufParser,
     RegexParser,
     RowParser,
@@ -25,6 +26,7 @@ from logpersister_native._native import (
     keyed_hashes,
     not_json,
     parts,
+    schema_keys,
 )
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "CorruptBatchError",
     "CsvParser",
     "MessagePackParser",
+    "MessageParts",
     "ProtobufParser",
     "RegexParser",
     "RowParser",
@@ -47,4 +50,5 @@ __all__ = [
     "keyed_hashes",
     "not_json",
     "parts",
+    "schema_keys",
 ]

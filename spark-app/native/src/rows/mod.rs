@@ -19,6 +19,7 @@ mod reader;
 mod reason;
 mod regex;
 mod row;
+mod schema_keys;
 mod target;
 mod text;
 mod thrift;
@@ -35,9 +36,10 @@ use fill::{ReadRow, Steps};
 pub use kind::{NOTATION, per_second};
 pub use messagepack::MessagePackParser;
 use nested::StructColumn;
-pub use protobuf::ProtobufParser;
+pub use protobuf::{MessageParts, MessageTypes, ProtobufParser};
 use reader::{MOST_NESTED, Reader};
 pub use reason::{REASONS, Refusal};
+pub use schema_keys::{Inside, SchemaKey, SchemaKeys, schema_keys};
 pub use thrift::ThriftParser;
 
 /// What becomes of a field that the schema does not have.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, BinaryArray};
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
-use logpersister_native::{Framing, ProtobufParser, REASONS, Rows};
+use logpersister_native::{Framing, MessageParts, ProtobufParser, REASONS, Rows};
 
 use crate::common::{Random, mutate};
 use crate::{field, list, map, noted, required, structure};
@@ -109,4 +109,60 @@ fn damaged_messages_do_not_touch_their_neighbours() {
             }
         }
     }
+}
+
+/// The group `g` of the message, and in it the `oneof` of `n` and `t`.
+const PLAN: &str = r#"{"steps":[{"number":6,"wire":"group","values":null,"siblings":[]}],"members":[
+    {"number":1,"wire":"varint","values":null,"name":"n","kind":"int64"},
+    {"number":5,"wire":"sized","values":null,"name":"t","kind":"message"}]}"#;
+
+#[test]
+fn types_of_damaged_messages_do_not_depend_on_their_neighbours() {
+    let parts = MessageParts::new(Framing::Plain, Some(PLAN)).unwrap();
+    let types = |values: &[Vec<u8>]| {
+        let values = BinaryArray::from_iter_values(values);
+        let (found, bodies) = (parts.types(&values), parts.bodies(&values));
+        assert!(found.unknown.is_empty());
+        let name = |index: Option<i32>| index.map(|index| found.names[index as usize].clone());
+        let names: Vec<_> = found.indices.iter().map(name).collect();
+        let bodies: Vec<_> = bodies.iter().map(|body| body.map(<[u8]>::to_vec)).collect();
+        names.into_iter().zip(bodies).collect::<Vec<_>>()
+    };
+    let good: [&[u8]; 4] =
+        [b"\x33\x08\x07\x34", b"\x33\x2a\x02\x08\x05\x34\x33\x2a\x02\x10\x05\x34", b"\x12\x01a", b"\x33\x34"];
+    let found = types(&good.map(<[u8]>::to_vec));
+    assert_eq!(found[0], (Some(b"n".to_vec()), Some(Vec::new())));
+    assert_eq!(found[1], (Some(b"t".to_vec()), Some(b"\x08\x05\x10\x05".to_vec())));
+    assert_eq!(found[2..], [(None, None), (None, None)]);
+    let mut random = Random(12);
+    for _ in 0..2_000 {
+        let values: Vec<Vec<u8>> = (0..6)
+            .map(|_| {
+                let mut value: Vec<u8> =
+                    (0..=random.below(3)).flat_map(|_| good[random.below(good.len())].to_vec()).collect();
+                mutate(&mut random, &mut value);
+                value
+            })
+            .collect();
+        let together = types(&values);
+        for (index, value) in values.iter().enumerate() {
+            assert_eq!(types(std::slice::from_ref(value))[0], together[index]);
+        }
+    }
+}
+
+#[test]
+fn plans_and_schemas_of_others_are_told() {
+    for plan in ["", "{}", r#"{"steps":[{}],"members":null}"#, r#"{"steps":[],"members":[{"number":1,"wire":"odd"}]}"#]
+    {
+        assert!(MessageParts::new(Framing::Plain, Some(plan)).is_err(), "{plan}");
+    }
+    let parts = MessageParts::new(Framing::Confluent, None).unwrap();
+    assert!(parts.add_writer(1, "{}", "{}").is_err());
+    assert!(parts.add_writer(1, SCHEMA, "[]").is_err());
+    parts.add_writer(1, SCHEMA, &format!(r#"{{"M":{PLAN}}}"#)).unwrap();
+    let values: [&[u8]; 4] = [b"\0\0\0\0\x01\0\x33\x08\x07\x34", b"\0\0\0\0\x02\0", b"\0\0\0\0\x01\x04\0\0", b""];
+    let found = parts.types(&BinaryArray::from_iter_values(values));
+    assert_eq!((found.names, found.unknown), (vec![b"n".to_vec()], vec![2]));
+    assert_eq!(found.indices.iter().collect::<Vec<_>>(), [Some(0), None, None, None]);
 }

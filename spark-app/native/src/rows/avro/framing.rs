@@ -66,3 +66,13 @@ impl Framing {
 fn magic<const N: usize>(input: &mut Input<'_>, expected: [u8; N]) -> Option<()> {
     input.array().ok().filter(|found| *found == expected).map(drop)
 }
+
+/// Which branch of a union a value is of, where the whole value is one.
+pub struct Branch(pub i64);
+
+impl Branch {
+    #[inline]
+    pub fn read(value: &[u8]) -> Option<Self> {
+        Input::new(value).long().ok().map(Self)
+    }
+}

@@ -19,7 +19,7 @@ use super::column::{Bytes, Filled};
 use super::nested::StructColumn;
 use super::reason::{Refusal, Step, path};
 use super::{Rows, kind};
-pub use framing::Framing;
+pub use framing::{Branch, Framing};
 use plan::Plan;
 use read::{ValueReader, check};
 use schema::Schema;

@@ -16,7 +16,7 @@ pub struct Split<'a> {
 }
 
 /// What names one of the messages of a schema.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Selector<'a> {
     /// The one that the manifest names.
     Given,
@@ -45,15 +45,24 @@ impl Selector<'_> {
         match self {
             Self::Given => given.map_or_else(|| schema.at(&[0]), |name| schema.named(name)),
             Self::First => schema.at(&[0]),
-            Self::Indexes(bytes) => {
-                let mut input = Input::new(bytes);
-                let mut indexes = Vec::new();
-                while input.left() > 0 {
-                    indexes.push(usize::try_from(zigzag(input.varint().ok()?)).ok()?);
-                }
-                schema.at(&indexes)
+            Self::Indexes(_) => {
+                let places: Option<Vec<_>> =
+                    self.places().into_iter().map(|place| usize::try_from(place).ok()).collect();
+                schema.at(&places?)
             }
             Self::Name(name) => schema.named(name),
+        }
+    }
+
+    /// The places of the message and of those around it, from the outside in; nothing where there is a name.
+    pub fn places(self) -> Vec<i64> {
+        match self {
+            Self::Given | Self::First => vec![0],
+            Self::Name(_) => Vec::new(),
+            Self::Indexes(bytes) => {
+                let mut input = Input::new(bytes);
+                std::iter::from_fn(|| (input.left() > 0).then(|| input.varint().ok().map(zigzag))?).collect()
+            }
         }
     }
 }

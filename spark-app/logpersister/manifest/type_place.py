@@ -1,0 +1,116 @@
+"""Where the type of a record is: the part of ``spec.types`` of which exactly one field is set."""
+
+from typing import Annotated, Literal
+
+from logpersister.manifest.constraint import Flag, Model, Text
+from logpersister.manifest.field import FieldName
+from logpersister.manifest.frame import FrameSpec
+from logpersister.manifest.partition_rule import FieldPath
+from logpersister.manifest.protobuf.parts import WHOLE, Plan, any_in, oneof_in
+from logpersister.manifest.protobuf.schema import Schema
+from logpersister.manifest.rule import rule
+
+SchemaName = Literal["record"]
+
+HeaderName = Annotated[
+    str,
+    Text(
+        r"^[^\x00-\x1f\x7f]+$",
+        "is empty or has a control character",
+        "write the name of the header that producers set, for example event-type",
+    ),
+]
+
+
+class AnySpec(Model):
+    """Messages of protobuf with another message in them, in a field of type ``google.protobuf.Any``."""
+
+    field: FieldPath | None = None
+    """The field, for example `payload`, or `meta.payload` in a message in it. Default: the value is an `Any` itself."""
+
+    column: FieldName | None = None
+    """Column of each type with a schema, for example `envelope`: the fields of the whole value that `spec.schema`
+    declares. Default: none."""
+
+
+class OneofSpec(Model):
+    """Messages of protobuf of which one of several fields is set."""
+
+    name: FieldPath
+    """Name of the `oneof`, for example `payload`, or `meta.payload` in a message in it."""
+
+    parse: Literal["value", "field"] = "value"
+    """What parsers get: the whole value, or what is in the field that is set, a message, string or bytes."""
+
+    column: FieldName | None = None
+    """As in `any`. Only if parsers get the field."""
+
+    @rule(
+        "!has(self.column) || $parse == 'field'",
+        "has no meaning if parsers get the whole value",
+        "remove it, or set parse to field",
+        "column",
+    )
+    def _a_column_is_of_what_parsers_do_not_get(self) -> bool:
+        return self.column is None or self.parse == "field"
+
+
+class TypePlace(Model):
+    """Where the type of a record is."""
+
+    header: HeaderName | None = None
+    """Header whose value is the type, as text. If a record has several of this name, the last one counts. Exactly one
+    of `header`, `key`, `field`, `frame`, `schemaName`, `any` and `oneof` is needed."""
+
+    key: Flag = False
+    """Whether the key of a record is its type, as text."""
+
+    field: FieldPath | None = None
+    """Field of JSON objects whose text or whole number is the type, for example `meta.type`."""
+
+    frame: FrameSpec | None = None
+    """Where the type is in binary values that are frames: numbers at fixed places, then a header, then a body. Parsers
+    get the body."""
+
+    schema_name: SchemaName | None = None
+    """Name of the schema that a value names in its header, as `spec.schema.registry` knows it. `record`: the full name
+    of its Avro record or protobuf message, as in Confluent's `RecordNameStrategy`."""
+
+    any: AnySpec | None = None
+    """A `google.protobuf.Any` in values of parser `protobuf`: the type is its type URL, as far as it stands behind the
+    last slash. Parsers get its value, which has no header."""
+
+    oneof: OneofSpec | None = None
+    """A `oneof` of the messages of parser `protobuf`: the type is the name of the field that is set."""
+
+    @property
+    def is_in_messages(self) -> bool:
+        """Whether types are in messages of protobuf."""
+        return self.any is not None or self.oneof is not None
+
+    @property
+    def hands_parts(self) -> bool:
+        """Whether parsers get parts of messages."""
+        return self.any is not None or (self.oneof is not None and self.oneof.parse == "field")
+
+    @property
+    def column_of_values(self) -> str | None:
+        """The column that each type has of the whole message; None: it has none."""
+        of_oneof = None if self.oneof is None else self.oneof.column
+        return of_oneof if self.any is None else self.any.column
+
+    def plan(self, schema: Schema, message: str) -> Plan:
+        """Return where in a message its type is. Raises ProtobufError."""
+        if self.oneof is not None:
+            return oneof_in(schema, message, self.oneof.name, parts=self.hands_parts)
+        return WHOLE if self.any is None or self.any.field is None else any_in(schema, message, self.any.field)
+
+    @rule(
+        "(has(self.header) ? 1 : 0) + ($key ? 1 : 0) + (has(self.field) ? 1 : 0) + (has(self.frame) ? 1 : 0)"
+        " + (has(self.schemaName) ? 1 : 0) + (has(self.any) ? 1 : 0) + (has(self.oneof) ? 1 : 0) == 1",
+        "is not exactly one of header, key, field, frame, schemaName, any and oneof",
+        "name one place where the type of a record is",
+    )
+    def _types_are_found_in_one_way(self) -> bool:
+        ways = (self.header, self.key or None, self.field, self.frame, self.schema_name, self.any, self.oneof)
+        return len([way for way in ways if way is not None]) == 1

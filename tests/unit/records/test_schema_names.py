@@ -1,0 +1,188 @@
+"""Types by the names of schemas: members and `verify` say the same of any values, and never judge what nobody knows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.manifest.spec import Spec
+from logpersister.pipeline.splitting import sides
+from logpersister.records.schema import RECORDS_WITH_HEADERS
+from logpersister.records.typed import layout_for
+from logpersister.records.writers import WriterSchema
+from logpersister.registry.errors import RegistryError
+from logpersister.verify.writing import Writing
+from tests.examples import examples
+from tests.unit.records.avro_samples import KnownWriters, encoded
+
+ORDER: dict[str, Any] = {
+    "type": "record",
+    "name": "Order",
+    "namespace": "shop",
+    "fields": [{"name": "id", "type": "long"}],
+}
+REFUND = {**ORDER, "name": "sales.Refund", "namespace": "ignored"}
+BARE = {**ORDER, "name": "Order", "namespace": ""}
+UNION = ["null", ORDER, "string", {**ORDER, "name": "Return"}]
+AVRO: Mapping[int, Any] = {
+    1: ORDER,
+    2: REFUND,
+    3: BARE,
+    4: UNION,
+    5: WriterSchema('"string"'),
+    6: WriterSchema("no JSON"),
+    7: WriterSchema(None, "it is registered as PROTOBUF"),
+    8: WriterSchema('{"type": "record", "name": 7, "fields": []}'),
+    9: WriterSchema('{"type": "record", "name": "\\ud800", "fields": []}'),
+}
+FILE = """syntax = "proto3"; package shop;
+message Order { int64 id = 1; message Line { int64 id = 1; map<string, int32> marks = 2; message Tax { } } }
+message Refund { int64 id = 1; }"""
+PROTOBUF: Mapping[int, Any] = {
+    1: WriterSchema(FILE),
+    2: WriterSchema('syntax = "proto3"; message Plain { }'),
+    3: WriterSchema("no schema"),
+    4: WriterSchema(None, "it is registered as AVRO"),
+}
+OTHERS = {"action": "store", "parser": {"type": "bytes"}}
+JSON_LINES = {"format": "jsonl"}
+
+
+def spec_of(parser: str, framing: str = "confluent") -> Spec:
+    return Spec.model_validate(
+        {
+            "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+            "storage": {"bucket": "logs"},
+            "parser": {"type": parser, "framing": framing},
+            "schema": {"registry": {"url": "http://r:8081"}},
+            "output": JSON_LINES,
+            "types": {
+                "schemaName": "record",
+                "entries": [{"names": ["shop.Order"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}],
+                "others": OTHERS,
+            },
+        }
+    )
+
+
+def judged(spec: Spec, writers: Any, values: Sequence[bytes | None]) -> list[tuple[str, str | None]]:
+    """Return of each value the folder, and why it is in quarantine; both ways must say the same."""
+    rows: list[Any] = [
+        {"offset": offset, "timestamp": 0, "value": value, "headers": []} for offset, value in enumerate(values)
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, schema=RECORDS_WITH_HEADERS)
+    found = [_judged(batch, layout) for layout in (layout_for(spec, writers), Writing.of(spec, "", writers).layout)]
+    assert found[0] == found[1]
+    return found[0]
+
+
+def _judged(batch: pa.RecordBatch, layout: Any) -> list[tuple[str, str | None]]:
+    found: dict[int, tuple[str, str | None]] = {}
+    for side in sides(batch, layout):
+        reasons = side.rows.column("reason").to_pylist() if side.refused is not None else [None] * side.rows.num_rows
+        offsets: list[Any] = side.rows.column("offset").to_pylist()
+        found |= {
+            offset: (side.paths[index], reason)
+            for offset, index, reason in zip(offsets, side.indices, reasons, strict=True)
+        }
+    return [found[offset] for offset in range(batch.num_rows)]
+
+
+def avro(schema_id: int, body: bytes = b"\x02") -> bytes:
+    return b"\0" + schema_id.to_bytes(4, "big") + body
+
+
+NO_TYPE, UNKNOWN = ("_quarantine", "no_type"), ("_quarantine", "unknown_schema")
+
+
+def test_records_of_avro_have_their_full_names() -> None:
+    cases = {
+        encoded(ORDER, {"id": 7}): ("type=shop.Order", None),
+        avro(1, b"\xff"): ("_quarantine", "not_avro"),
+        avro(2): ("type=sales.Refund", None),
+        avro(3): ("type=Order", None),
+        avro(4, b"\x02\x0e"): ("type=shop.Order", None),
+        avro(4, b"\x06\x0e"): ("type=shop.Return", None),
+        avro(4, b"\x00"): NO_TYPE,
+        avro(4, b"\x04"): NO_TYPE,
+        avro(4, b"\x08"): NO_TYPE,
+        avro(4, b"\x01"): NO_TYPE,
+        avro(4, b""): NO_TYPE,
+        avro(5): NO_TYPE,
+        avro(6): NO_TYPE,
+        avro(7): NO_TYPE,
+        avro(8): NO_TYPE,
+        avro(9): NO_TYPE,
+        avro(99): UNKNOWN,
+        avro(2**31): UNKNOWN,
+        b"\x01\0\0\0\x01\x02": NO_TYPE,
+        b"\0\0\0\x01": NO_TYPE,
+        b"": NO_TYPE,
+        None: NO_TYPE,
+    }
+    found = judged(spec_of("avro"), lambda _: KnownWriters(AVRO), [*cases])
+    assert dict(zip(cases, found, strict=True)) == cases
+
+
+def test_messages_of_protobuf_have_their_full_names() -> None:
+    cases = {
+        avro(1, b"\0\x08\x07"): ("type=shop.Order", None),
+        avro(1, b"\x02\0\x08\x07"): ("type=shop.Order", None),
+        avro(1, b"\x02\x02\x08\x07"): ("type=shop.Refund", None),
+        avro(1, b"\x04\0\0"): ("type=shop.Order.Line", None),
+        avro(1, b"\x06\0\0\0"): ("type=shop.Order.Line.Tax", None),
+        avro(1, b"\x04\0\x02"): NO_TYPE,
+        avro(1, b"\x02\x01"): NO_TYPE,
+        avro(1, b"\x04\0"): NO_TYPE,
+        avro(2, b"\0"): ("type=Plain", None),
+        avro(3, b"\0"): NO_TYPE,
+        avro(4, b"\0"): NO_TYPE,
+        avro(99, b"\0"): UNKNOWN,
+        avro(99, b""): NO_TYPE,
+    }
+    found = judged(spec_of("protobuf"), lambda _: KnownWriters(PROTOBUF), [*cases])
+    assert dict(zip(cases, found, strict=True)) == cases
+    eight = b"\0" + (1).to_bytes(8, "big")
+    named = [eight + b"\x0c\x0a\x0ashop.Order\x08\x07", eight + b"\x07\x0a\x05Order", eight + b"\x03\x0a\x01X"]
+    found = judged(spec_of("protobuf", "apicurio"), lambda _: KnownWriters(PROTOBUF), named)
+    assert found == [("type=shop.Order", None), ("type=shop.Order", None), NO_TYPE]
+
+
+HEADS = st.tuples(st.just(b"\0\0\0\0"), st.integers(0, 10).map(lambda one: bytes([one]))).map(b"".join)
+VALUES = st.lists(st.one_of(st.none(), st.binary(max_size=8), st.tuples(HEADS, st.binary(max_size=6)).map(b"".join)))
+
+
+@examples(80)
+@given(st.sampled_from([("avro", AVRO), ("protobuf", PROTOBUF)]), VALUES)
+def test_verification_finds_the_same_names_in_any_bytes(
+    kind: tuple[str, Mapping[int, Any]], values: list[bytes | None]
+) -> None:
+    parser, schemas = kind
+    judged(spec_of(parser), lambda _: KnownWriters(schemas), values or [None])
+
+
+def test_while_the_registry_is_away_nothing_is_judged() -> None:
+    class Away:
+        def schemas(self, ids: object) -> Any:
+            raise RegistryError("unreachable", "away")
+
+    for layout in (
+        layout_for(spec_of("avro"), lambda _: Away()),
+        Writing.of(spec_of("avro"), "", lambda _: Away()).layout,
+    ):
+        batch = pa.RecordBatch.from_pylist([{"offset": 0, "value": avro(1)}], schema=RECORDS_WITH_HEADERS)
+        with pytest.raises(RegistryError):
+            list(sides(batch, layout))
+
+
+def test_what_is_known_is_not_asked_for_again() -> None:
+    writers = KnownWriters(AVRO)
+    layout = layout_for(spec_of("avro"), lambda _: writers)
+    rows = [{"offset": offset, "value": avro(1 + offset % 2, b"\x02")} for offset in range(100)]
+    batch = pa.RecordBatch.from_pylist(rows, schema=RECORDS_WITH_HEADERS)
+    for _ in range(3):
+        assert sum(side.rows.num_rows for side in sides(batch, layout)) == 100
+    assert writers.asked == [[1, 2], [1]], "by the finder, and by the parser of the entry"
