@@ -324,6 +324,15 @@ def in_types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
     return {TY: {"header": "h", "entries": list(entries) or [{"names": ["a"]}], **others}}
 
 
+def found_by(**way: Any) -> dict[str, Any]:
+    """Return a change to a topic whose types are found in another way."""
+    return {TY: {**way, "entries": [{"names": ["1"], "parser": {"type": "bytes"}}]}}
+
+
+FRAME = {"type": {"at": 0}, "body": {"lengthAt": 8}}
+FRAME_HEADER = {"lengthAt": 4, "schema": {"protobuf": "message H { optional int32 a = 1; }"}}
+
+
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_table() | in_types(), "spec.table: cannot be combined with spec.types"),
     (in_types() | {"spec.finish": {}, F + "partitionBy": [DAY]}, "spec.finish: cannot be combined with spec.types"),
@@ -342,6 +351,27 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "spec.types.entries: has patterns of more than 10,000 characters and classes together",
     ),
     (in_types(holdAbove="101%"), "spec.types.holdAbove"),
+    (found_by(any={}), "spec.types: finds types in messages of protobuf, but spec.parser reads no messages"),
+    (
+        protobuf() | found_by(any={"column": "whole"}),
+        "spec.types: has a column of the whole message, but spec.schema declares no columns",
+    ),
+    (
+        plain() | found_by(oneof={"name": "m", "column": "whole"}),
+        'spec.types.oneof.column: "whole" has no meaning if parsers get the whole value',
+    ),
+    (
+        plain() | found_by(any={"field": "m", "column": "kafka_x"}),
+        'spec.types.any.column: "kafka_x" begins with kafka_',
+    ),
+    (
+        plain() | found_by(oneof={"name": "m", "parse": "field", "column": "KAFKA_x"}),
+        'spec.types.oneof.column: "KAFKA_x" begins with kafka_',
+    ),
+    (
+        found_by(frame={**FRAME, "header": {**FRAME_HEADER, "column": "kafka_h"}}),
+        'spec.types.frame.header.column: "kafka_h" begins with kafka_',
+    ),
     (in_table() | {F + "format": "jsonl"}, "spec.table: needs Parquet files"),
     (in_table() | PATTERN, 'spec.table.name: "a.b" names one table for several topics; put the placeholder'),
     (in_table() | {K + "topics": ["a", "b"]}, "names one table for several topics"),
@@ -1065,6 +1095,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (finishing(policy=["webhook"]), "spec.finish.webhook: has webhook in policy or a webhook, but not both"),
     (finishing(webhook={"url": "http://h"}), "spec.finish.webhook: has webhook in policy or a webhook, but not both"),
     (finishing(policy=["kafka"]), "spec.finish.kafka: has kafka in policy or a topic, but not both"),
+    (
+        finishing(policy=["kafka"], kafka={"topic": "__consumer_offsets"}),
+        '"__consumer_offsets" is an internal topic of Kafka; remove it',
+    ),
+    (
+        finishing(policy=["webhook"], webhook={"url": "http://h", "timeout": "999ms"}),
+        '"999ms" is too short: at least 1s is expected',
+    ),
     (finishing(kafka={"topic": "told"}), "spec.finish.kafka: has kafka in policy or a topic, but not both"),
     (finishing(policy=["webhook"], webhook={"url": "ftp://h"}), "is not an http or https URL"),
     (finishing(policy=["webhook"], webhook={"url": "http://u:p@h"}), "has credentials in it"),
