@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.outputs import FILES, TEXT
 from tests.chaos.report import Report, Verdict
 from tests.chaos.run import run
-from tests.chaos.settings import FILES, TEXT, Settings
+from tests.chaos.settings import Settings
 
 KILLS = 3
 SEED = 1003

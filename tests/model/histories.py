@@ -29,6 +29,7 @@ MOODS = (
     "failing over",
     "growing",
     "evolving",
+    "parsing",
 )
 """What happens often in a history: rare things meet only where they are not drowned by the others."""
 TOPICS = {"clicks": 2, "orders": 1}
@@ -69,7 +70,8 @@ class History(SimulatedWorld):
                 on_data_loss=some(("fail", "skip")),
                 start_from=some(("earliest", "latest")) if mood in ("growing", "losing") else "earliest",
                 own_keys=mood == "moving" and some((False, True)),
-                registry=mood == "evolving",
+                registry=mood == "evolving" or (mood == "parsing" and seed % 2 == 0),
+                parser=mood == "parsing",
                 by_override=seed % 2 == 1,
             ),
             grace_seconds=GRACE_SECONDS,
@@ -165,6 +167,11 @@ class History(SimulatedWorld):
             actions |= {self.start_another: 1.0, self.retain_some: 0.0, self.forget: 0.0, self.reset_one: 0.0}
         if self.mood == "evolving":
             actions |= {self.evolve_one: 1.0, self.crash_one: 0.4, self.start_another: 1.0}
+        if (
+            self.mood == "parsing"
+        ):  # a range has objects for its rows and for what is refused, by the schema of its intent
+            actions |= {self.crash_one: 0.4, self.start_another: 1.0, self.forget: 0.1}
+            actions |= {self.evolve_one: 0.5} if self.manifest.registry else {}
         if self.mood == "moving":  # what is stored twice because a user wants it so would hide the rest
             seldom = (self.reset_one, self.forget, self.recreate_one, self.retain_some, self.fall_back_somewhat)
             actions = {action: weight for action, weight in actions.items() if action not in seldom}

@@ -11,11 +11,12 @@ from tests.model.bucket import Bucket
 from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions
 from tests.model.kafka import Kafka
-from tests.model.ledger import Identity, ObjectKey, StoredObject, event_time
+from tests.model.ledger import Identity, ObjectKey, StoredObject, event_time, is_refused
 from tests.model.registry import Registry
 from tests.model.rules import Rules
 
 OFFSETS_PER_FOLDER = 2
+QUARANTINE = "_quarantine"
 Records = frozenset[tuple[str, Offset]]
 
 
@@ -94,11 +95,12 @@ class Job:
         # Who was promised no schema can only take the latest.
         schema = self._registry.latest(item.range.partition.topic) if pinned is None else pinned.version
         self.history.append(schema)
-        for path, part in _by_path(of, records):
+        parser = "parser" in of.document["spec"]
+        for path, part in _by_path(of, records, schema if parser else None):
             yield  # the process may stand still here, with all records in its memory
             clock = 0.0 if self._rules.names_without_clock else self._chronicle.time
             key = ObjectKey(item.range.partition, item.generation, item.range.start, path, storage["prefix"], clock)
-            stored = StoredObject(item.range.end, of.revision, item.topic_id or "", part, schema)
+            stored = StoredObject(item.range.end, of.revision, item.topic_id or "", part, schema, parser)
             try:
                 self._bucket.put(self.name, key, stored, keys=storage.get("secretName"), if_absent=item.partly_lost)
             except StorageError as error:
@@ -138,10 +140,22 @@ def _newest(records: Records) -> NewestEvent | None:
     return NewestEvent("0" * 8, max(times)) if times else None
 
 
-def _by_path(of: RevisionWork, records: Records) -> list[tuple[str, Records]]:
-    """Spread records over the partition paths that the revision of the intent asks for."""
+def _by_path(of: RevisionWork, records: Records, parsed_by: int | None) -> list[tuple[str, Records]]:
+    """Spread records over the partition paths that the revision of the intent asks for, and quarantine.
+
+    Args:
+        of: the revision.
+        records: of a range.
+        parsed_by: version of the schema by which a parser reads them; None: there is no parser.
+    """
+    refused = frozenset(r for r in records if parsed_by is not None and is_refused(r[1], parsed_by))
+    found = [*_folders(of, records - refused), (QUARANTINE, refused)]
+    return [(path, part) for path, part in found if part]
+
+
+def _folders(of: RevisionWork, records: Records) -> list[tuple[str, Records]]:
     if not of.document["spec"].get("output", {}).get("partitionBy"):
-        return [("", records)] if records else []
+        return [("", records)]
     folders = {offset // OFFSETS_PER_FOLDER * OFFSETS_PER_FOLDER for _, offset in records}
     return [
         (f"offset={folder}", frozenset(r for r in records if folder <= r[1] < folder + OFFSETS_PER_FOLDER))

@@ -53,6 +53,8 @@ class StoredObject:
     records: frozenset[tuple[str, Offset]]
     schema: int = 1
     """Version of the schema by which its rows are made."""
+    parser: bool = False
+    """Whether others of its range may be in quarantine."""
 
 
 @dataclass
@@ -79,6 +81,11 @@ class Account:
     forgotten: bool = False
     newest: int | None = None
     """Event that the last commit named."""
+
+
+def is_refused(offset: Offset, schema: int) -> bool:
+    """Whether a parser refuses a record: some are rows by every other version of the schema only."""
+    return offset % 3 == 1 and schema % 2 == 1
 
 
 def event_time(offset: Offset) -> int:

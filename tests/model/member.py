@@ -42,13 +42,15 @@ class Manifest:
     """Keys that are for this prefix only; else they are for every prefix."""
     registry: bool = False
     """Rows are made by the latest schema of a registry."""
+    parser: bool = False
+    """Some records are refused, and stored in quarantine."""
     by_override: bool = False
     """What is said of folders is said by an entry of the overrides, for all topics, and the group has the opposite."""
 
     def __str__(self) -> str:
         layout = "folders" if self.folders else "no folders"
         told = f"generation {self.generation}, {layout}, onDataLoss: {self.on_data_loss}, prefix: {self.prefix}"
-        return f"{told}, with a registry" if self.registry else told
+        return told + ", with a registry" * self.registry + ", with a parser" * self.parser
 
     @lru_cache(maxsize=64)  # noqa: B019 - a handful of frozen manifests
     def resource(self) -> tuple[LogPersister, Revision]:
@@ -73,7 +75,8 @@ class Manifest:
                     "overrides": overrides,
                     "upload": {"maxBytes": "64Ki", "maxAge": "2s"},
                     "cycleInterval": "1s",
-                },
+                }
+                | ({"parser": {"type": "json"}} if self.parser else {}),
             }
         )
         return resource, revision_of(resource, "1.0")

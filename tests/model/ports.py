@@ -192,7 +192,8 @@ class StateStorePort:
             found: dict[int, dict[Offset, StoredRange]] = {}
             for key, it in self._around.bucket.objects.items():
                 if (key.partition, key.prefix) == (partition, self._prefix) and key.generation <= generation:
-                    stored = StoredRange(key.start, it.end, GROUP, it.revision, it.topic_id, whole=not key.path)
+                    whole = not key.path and not (it.parser and self._around.rules.quarantine_is_allowed_for)
+                    stored = StoredRange(key.start, it.end, GROUP, it.revision, it.topic_id, whole)
                     found.setdefault(key.generation, {})[key.start] = stored
             last, *before = [*sorted(found, reverse=True), generation]
             ranges = [found[last][start] for start in sorted(found.get(last, ()))]

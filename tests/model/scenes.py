@@ -94,6 +94,7 @@ def _manifest(
     prefix: str = "raw",
     own_keys: bool = False,
     registry: bool = False,
+    parser: bool = False,
     by_override: bool = False,
 ) -> Manifest:
     return Manifest(
@@ -105,6 +106,7 @@ def _manifest(
         prefix=prefix,
         own_keys=own_keys,
         registry=registry,
+        parser=parser,
         by_override=by_override,
     )
 
@@ -173,7 +175,7 @@ SCENES = {
         ),
         Scene(
             "a schema evolves",
-            (_manifest(registry=True),),
+            (_manifest(registry=True, parser=True),),
             frozenset({Incident.CRASH, Incident.EVOLUTION}),
             log=(True, True),
             bounds=(Bounds(faults=2, pauses=0), Bounds(faults=1, pauses=1)),
@@ -213,6 +215,12 @@ SCENES = {
             (_manifest(folders=True),),
             frozenset({Incident.CRASH, Incident.FORGET, Incident.RETENTION}),
             log=(True, False, True),
+        ),
+        Scene(
+            "Kafka forgets, and a parser refuses records",
+            (_manifest(parser=True),),
+            frozenset({Incident.CRASH, Incident.FORGET}),
+            bytes_per_record={"others": 30_000},
         ),
         Scene(
             "the topic is made again",

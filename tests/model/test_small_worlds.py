@@ -34,6 +34,7 @@ LEAST_SCHEDULES = {
     "a partition is added": 1200,
     "Kafka forgets a group that raises its generation": 1100,
     "Kafka forgets": 2700,
+    "Kafka forgets, and a parser refuses records": 500,
     "the topic is made again": 5500,
     "everything": 2300,
 }

@@ -65,6 +65,12 @@ def iceberg_classpath() -> str:
     return str(_existing(CACHE / "iceberg") / "*")
 
 
+def iceberg_spark() -> tuple[Path, list[Path]]:
+    """A Python with a Spark that Iceberg has a runtime for, and the jars that it needs; `make soak` fetches them."""
+    home = _existing(CACHE / "iceberg-spark")
+    return home / "venv" / "bin" / "python", sorted((home / "jars").glob("*.jar"))
+
+
 def registry() -> tuple[Path, Path]:
     """The Java launcher of the schema registry, and its jar."""
     home = _existing(CACHE / "registry")
