@@ -1,6 +1,8 @@
 """Rows of members in Iceberg tables, by real catalogs: each exactly once, whoever is killed when."""
 
 import json
+import random
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -17,8 +19,9 @@ from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
 from tests.integration.harness.waiting import eventually
-from tests.stack import IcebergCatalog, MinioServer
+from tests.stack import IcebergCatalog, MinioServer, artifacts
 from tests.stack.fault_proxy import FaultProxy, LoseResponse, Stall
+from tests.stack.postgres import Postgres
 from tests.stack.topics import Record, produce
 
 CreateTopic = Callable[..., str]
@@ -72,6 +75,16 @@ def rest(iceberg: IcebergCatalog) -> Settings:
 @pytest.fixture
 def sqlite(tmp_path: Path, bucket: str) -> Settings:
     return {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"s3://{bucket}/warehouse"}
+
+
+@pytest.fixture
+def postgres(tmp_path: Path) -> Iterator[Postgres]:
+    try:
+        artifacts.postgres()
+    except artifacts.MissingArtifactError as error:
+        pytest.skip(str(error))  # `make soak` says so in its summary
+    with Postgres(tmp_path / "postgres") as server:
+        yield server
 
 
 @pytest.fixture
@@ -211,3 +224,41 @@ def test_lost_answers_and_an_absent_catalog_repeat_nothing(
     assert tables.receipts(), "what is stored waits for the catalog"
     catalog_proxy.start()
     tables.wait_for(name, 200, member)
+
+
+@pytest.mark.soak
+def test_a_catalog_in_postgresql_is_killed_frozen_and_cut_off(
+    scene: Scene, topic: CreateTopic, minio: MinioServer, postgres: Postgres, secrets_dir: Path, bucket: str
+) -> None:
+    """Members are killed, too; two of them are there all the time."""
+    name, chance = topic(2), random.Random(7)
+    postgres.write_secret(secrets_dir, "postgres")
+    login = f"{postgres.user}:{postgres.password}@"
+    with FaultProxy(postgres.port) as proxy:
+        warehouse = f"s3://{bucket}/warehouse"
+        catalog = {"type": "sql", "uri": postgres.uri_at(proxy.port), "secretName": "postgres", "warehouse": warehouse}
+        manifest = manifest_of(scene, name, catalog, upload={"maxAge": "1s"})
+        members = [scene.member(manifest, f"first-{number}") for number in (1, 2)]
+        for turn in range(12):
+            write(scene, name, turn * 50, turn * 50 + 50)
+            if turn % 4 == 0:
+                postgres.kill()
+                postgres.launch()
+                postgres.wait()
+            elif turn % 4 == 1:
+                postgres.suspend()
+                time.sleep(chance.uniform(1, 4))
+                postgres.resume()
+            elif turn % 4 == 2:
+                proxy.stop()
+                proxy.start()
+            else:
+                victim = members.pop(0)
+                victim.kill()
+                victim.wait_gone()
+                members.append(scene.member(manifest, f"turn-{turn}"))
+            time.sleep(chance.uniform(1, 5))
+        tables = Tables(scene, minio, catalog | {"uri": postgres.uri.replace("//", f"//{login}", 1)})
+        tables.wait_for(name, 600, *members)
+    ours = [one for one in tables.of(name).metadata.snapshots if one.summary and "logpersister.offsets" in str(one)]
+    assert len(ours) > 3

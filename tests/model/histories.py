@@ -170,7 +170,7 @@ class History(SimulatedWorld):
         if (
             self.mood == "parsing"
         ):  # a range has objects for its rows and for what is refused, by the schema of its intent
-            actions |= {self.crash_one: 0.4, self.start_another: 1.0, self.forget: 0.1}
+            actions |= {self.crash_one: 0.4, self.start_another: 1.0, self.forget: 0.25, self.replay_one: 2.0}
             actions |= {self.evolve_one: 0.5} if self.manifest.registry else {}
         if self.mood == "moving":  # what is stored twice because a user wants it so would hide the rest
             seldom = (self.reset_one, self.forget, self.recreate_one, self.retain_some, self.fall_back_somewhat)
@@ -252,6 +252,10 @@ class History(SimulatedWorld):
     def evolve_one(self) -> None:
         """Old and new writers go on side by side."""
         self.evolve(self._some_partition())
+
+    def replay_one(self) -> None:
+        if replayable := self.replayable():
+            self.bucket.replay(self.random.choice(replayable))
 
     def retain_some(self) -> None:
         self.retain(self._some_partition(), self.random.randint(1, 12))

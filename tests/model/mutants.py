@@ -450,6 +450,12 @@ MUTANTS = [
         mood="parsing",
         scene="Kafka forgets, and a parser refuses records",
     ),
+    Mutant(
+        "forgotten offsets: what was replayed says nothing of its range",
+        Rules(replays_tell_of_ranges=False),
+        mood="parsing",
+        scene="Kafka forgets what was replayed",
+    ),
     Mutant("forgotten offsets: begin at startFrom again", patches=_start_anew_when_forgotten, scene="Kafka forgets"),
     Mutant(
         "forgotten offsets: a new generation knows nothing of the one before",

@@ -29,3 +29,5 @@ class Rules:
     """New partitions are noticed by every member, not by the leader only (group/coverage.py)."""
     quarantine_is_allowed_for: bool = True
     """Where a parser may have refused records of a range, no object proves that all are there (state_store.py)."""
+    replays_tell_of_ranges: bool = True
+    """An object that a replay has made names the range whose records it has (storage/names.py)."""

@@ -42,6 +42,8 @@ class Incident(StrEnum):
     RECREATION = "recreation"
     EVOLUTION = "evolution"
     """A record comes that is written by a new version of the schema."""
+    REPLAY = "replay"
+    """What is in quarantine is accepted by a corrected manifest."""
     REFUSAL = "refusal"
     """The place of the second manifest takes nothing more, and its members are withdrawn."""
 
@@ -223,6 +225,14 @@ SCENES = {
             bytes_per_record={"others": 30_000},
         ),
         Scene(
+            "Kafka forgets what was replayed",
+            (_manifest(registry=True, parser=True),),
+            frozenset({Incident.FORGET, Incident.REPLAY, Incident.EVOLUTION}),
+            faults=frozenset(),
+            log=(True, True),
+            bounds=(Bounds(faults=3, pauses=0),),
+        ),
+        Scene(
             "the topic is made again",
             (_manifest(),),
             frozenset({Incident.CRASH, Incident.RECREATION}),
@@ -234,7 +244,7 @@ SCENES = {
         Scene(
             "everything",  # of which the tests leave most to the other scenes
             (_manifest(), _manifest(folders=True)),
-            frozenset(Incident) - {Incident.REFUSAL, Incident.GROWTH, Incident.EVOLUTION},
+            frozenset(Incident) - {Incident.REFUSAL, Incident.GROWTH, Incident.EVOLUTION, Incident.REPLAY},
             frozenset(Fault),
             bounds=(Bounds(faults=1, pauses=0), Bounds(faults=0, pauses=1)),
         ),

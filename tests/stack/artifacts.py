@@ -71,6 +71,15 @@ def iceberg_spark() -> tuple[Path, list[Path]]:
     return home / "venv" / "bin" / "python", sorted((home / "jars").glob("*.jar"))
 
 
+def postgres() -> Path:
+    """The folder of PostgreSQL's programs, which set-up does not install."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
+    on_path = shutil.which("postgres")
+    if not found and on_path is None:
+        raise MissingArtifactError("PostgreSQL is not installed; on Debian or Ubuntu it is the package postgresql")
+    return found[-1].parent if found else Path(str(on_path)).resolve().parent
+
+
 def registry() -> tuple[Path, Path]:
     """The Java launcher of the schema registry, and its jar."""
     home = _existing(CACHE / "registry")
