@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.outputs import FILES, TEXT
+from tests.chaos.outputs import ROWS, TABLE, TEXT
 from tests.chaos.report import Report, Verdict
 from tests.chaos.run import run
 from tests.chaos.settings import Settings
 
 KILLS = 3
-SEED = 1003
-"""Deals all three kinds of kill, a process whose name is taken, a broker that stops, and answers that are lost, in the
-first six cards. Others are played by ``make soak``."""
+SEED = 43567
+"""Deals, in the first ten cards, all three kinds of kill, a manifest that is corrected, a replay of quarantine that is
+killed, a schema that evolves, commits to the table whose answers are lost, and S3 faults. Others are played by ``make
+soak``, which also has the group with sequence files."""
 MOST_PLAYS = 3
 """When the harness has trouble, nothing is proven in either way: it is played again, with another seed."""
 
@@ -23,7 +24,8 @@ class HarnessWarning(UserWarning):
 
 
 def play(evidence: Path, story: list[str], seed: int) -> Report:
-    settings = Settings(seed, kills=KILLS, seconds=0, crews={TEXT.name: 2, FILES.name: 1}, brokers=1, pause=(0.2, 3.0))
+    crews = {TEXT.name: 2, ROWS.name: 1, TABLE.name: 1}
+    settings = Settings(seed, kills=KILLS, seconds=0, crews=crews, brokers=1, pause=(0.2, 3.0))
     report = run(settings, evidence, echo=story.append)
     story += ["", report.text(), f"evidence: {evidence}"]
     return report
