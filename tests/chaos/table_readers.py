@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyiceberg.table import Table
 
 from tests.chaos.compaction import catalog_of
-from tests.chaos.contents import row_of
+from tests.chaos.contents import KAFKA, row_of
 from tests.chaos.sales import DEFAULTS
 from tests.chaos.tables import SUMMARY, LiveRow, Snapshots
 
@@ -68,8 +68,10 @@ def _rows(table: pa.Table) -> Iterator[LiveRow]:
 
 
 def _row(columns: dict[str, Any]) -> LiveRow:
+    """Return a row. A column that its file does not have is null in the table, whatever default it has in Avro."""
     folder = "/".join(f"{level}={columns.pop(level)}" for level in LEVELS)
-    return LiveRow(columns["kafka_partition"], folder, row_of(columns, DEFAULTS))
+    told = {name: value for name, value in columns.items() if value is not None or name in KAFKA}
+    return LiveRow(columns["kafka_partition"], folder, row_of(told, DEFAULTS))
 
 
 def snapshots_of(table: Table) -> Snapshots:

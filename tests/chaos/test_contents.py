@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.chaos import events, sales
+from tests.chaos import events, sales, table_readers
 from tests.chaos.check import Seen
 from tests.chaos.contents import QUARANTINE, folder, minute_folder, refused_digest, row_digest
 
@@ -118,6 +118,18 @@ def test_a_row_is_the_same_by_every_version_of_the_file() -> None:
     assert (first, sixth) == (1, 6)
     assert of_first == of_last
     assert (of_first[0].value, of_first[0].offset, of_first[0].timestamp) == (seen.content, 7, NOW)
+
+
+def test_a_row_of_an_older_file_has_nulls_in_the_table() -> None:
+    writers = evolved(6)
+    seen = sales.Judge(writers).seen(record(sales._encoded(sales._PARSED[0], ROW, writers.ids[0])))
+    kafka = {"kafka_partition": 0, "kafka_offset": 7, "kafka_timestamp": datetime.fromtimestamp(NOW / 1000, UTC)}
+    folders = {"dt": "2026-11-21", "hr": "12", "min": "00"}
+    columns = ROW | kafka | {"kafka_key": b"k"} | folders | {"rating": None, "tags": None, "geo": None, "coupon": None}
+    live = table_readers._row(columns)
+    assert live == (0, minute_folder(NOW), sales.ByMinute().row(seen))
+    assert table_readers._row(columns | {"rating": 5} | folders).row != live.row
+    assert table_readers._row(dict.fromkeys(ROW) | kafka | {"kafka_key": b"k"} | folders).row.value == sales.TOMBSTONE
 
 
 @pytest.mark.parametrize(
