@@ -20,6 +20,7 @@ from tests.chaos.stage import Stage
 from tests.stack.clients import admin_client
 
 _VERIFY_SECONDS = 900
+"""And as long again as the run: it reads every object."""
 _REPLAY_SECONDS = 300
 _SPARK_SECONDS = 600
 _LEAST_RECORDS = 1_000
@@ -173,7 +174,8 @@ class Examination:
         """Run ``logpersister verify --deep`` as a user would; return its document, and why it is not clean."""
         command = [str(Path(sys.executable).with_name("logpersister")), "verify", "--deep", "--json"]
         command += ["-f", str(self.stage.manifests[output.name])]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_VERIFY_SECONDS, check=False)
+        patience = _VERIFY_SECONDS + self.stage.settings.seconds
+        done = subprocess.run(command, capture_output=True, text=True, timeout=patience, check=False)
         kept = self.stage.directory / f"verify-{output.name}"
         kept.with_suffix(".json").write_text(done.stdout)
         kept.with_suffix(".err").write_text(done.stderr)
