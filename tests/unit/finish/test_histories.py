@@ -49,6 +49,8 @@ class History:
         self.hours = 0.0
         self.contents: dict[tuple[str, int], Any] = {}
         self.finished: set[str] = set()
+        self.finished_to = 0
+        """Up to when the topic was finished after the last step."""
         self.skew = {number: self.chance.choice([0, 0, 0.05, 1]) for number in range(6)}
         """By how many hours the records of a partition may be behind."""
 
@@ -167,14 +169,14 @@ class History:
             if key.endswith(("_manifest.json", ".json")) and "objects" in document:
                 said = self.contents.setdefault((document["folder"], document["number"]), document)
                 assert said == document, "a number has one content"
-        last = max(self.finished, default="")
         for folder in set(self.world.finished()) - self.finished:
             self.finished.add(folder)
-            if folder < last:  # a late record has made it, when all of its hour was finished
+            if end_of(folder) <= self.finished_to:  # a late record has made it, when its hour was over for all
                 content = self.world.content(folder)
                 assert content["records"] == content["lateRecords"] > 0
             else:
                 self.check_not_early(folder)
+        self.finished_to = self.world.finisher.finished_to() or 0
 
     def check_not_early(self, folder: str) -> None:
         """No record that belongs here is left unstored, except behind one that has passed the lateness: it is late."""
