@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +37,24 @@ class Postgres(Server):
         secret.mkdir(parents=True, exist_ok=True)
         (secret / "username").write_text(self.user)
         (secret / "password").write_text(self.password)
+
+    def kill(self) -> None:
+        """Kill -9 all of its processes: a server does not start beside those of the one before."""
+        self._signal(signal.SIGKILL)
+        super().kill()
+
+    def suspend(self) -> None:
+        """Freeze all of its processes."""
+        self._signal(signal.SIGSTOP)
+        super().suspend()
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+        super().resume()
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self.alive:
+            os.killpg(self.pid, number)
 
     def _command(self) -> Sequence[str]:
         programs = artifacts.postgres()
