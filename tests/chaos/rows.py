@@ -17,9 +17,9 @@ from tests.stack.fault_proxy import Fault
 
 _OF_A_REPLAY = re.compile(r"PUT \S+(/replays/|\.r[0-9a-f]{12}\.)|(DELETE|POST) \S+/_quarantine/")
 """A request by which a replay changes the bucket."""
-_BEGIN_SECONDS = 20.0
+_BEGIN_SECONDS = 60.0
 """How long a replay may take to its first change."""
-_END_SECONDS = 120.0
+_END_SECONDS = 180.0
 
 
 @dataclass(eq=False, kw_only=True)
