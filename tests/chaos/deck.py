@@ -156,11 +156,11 @@ def _correction(chance: random.Random, settings: Settings) -> Disturbance:
 
 def _replay_killed(chance: random.Random, settings: Settings) -> Disturbance:
     delay = chance.choice((0.0, chance.uniform(0, 0.05), chance.uniform(0, 0.5)))
-    return Replay(ends="killed", delay=delay, seconds=0.5)
+    return Replay(which=chance.random(), ends="killed", delay=delay, seconds=0.5)
 
 
 def _replay(chance: random.Random, settings: Settings) -> Disturbance:
-    return Replay(ends="alone", delay=0.0, seconds=0.5)
+    return Replay(which=chance.random(), ends="alone", delay=0.0, seconds=0.5)
 
 
 _CARDS: tuple[tuple[Card, int], ...] = (

@@ -111,15 +111,18 @@ class Correction(Disturbance):
         return bool(_to_correct(stage))
 
     def begin(self, stage: Stage) -> str:
-        name = _to_correct(stage)[0]
-        stage.correct(OUTPUTS[name])
-        places = [place for place in stage.crew.up() if place.group == name]
-        if not places:
-            return name
-        place = places[int(self.which * len(places))]
-        stage.crew.leave(place)
-        place.start_at = time.monotonic() + 1
-        return f"{name}; {place.name} is told to stop, and starts again"
+        return _correct(stage, _to_correct(stage)[0], self.which)
+
+
+def _correct(stage: Stage, name: str, which: float) -> str:
+    stage.correct(OUTPUTS[name])
+    places = [place for place in stage.crew.up() if place.group == name]
+    if not places:
+        return name
+    place = places[int(which * len(places))]
+    stage.crew.leave(place)
+    place.start_at = time.monotonic() + 1
+    return f"{name}; {place.name} is told to stop, and starts again"
 
 
 def _to_correct(stage: Stage) -> list[str]:
@@ -128,8 +131,12 @@ def _to_correct(stage: Stage) -> list[str]:
 
 @dataclass(eq=False, kw_only=True)
 class Replay(Disturbance):
-    """Somebody replays the quarantine of a group beside its members, and is perhaps killed in the middle."""
+    """Somebody replays the quarantine of a group beside its members, and is perhaps killed in the middle.
 
+    By the corrected manifest: the first one would accept nothing.
+    """
+
+    which: float
     ends: Literal["killed", "alone"]
     delay: float
     """Seconds from its first change of the bucket to the kill."""
@@ -144,6 +151,7 @@ class Replay(Disturbance):
 
     def begin(self, stage: Stage) -> str:
         (name,) = (name for name in stage.manifests if OUTPUTS[name].is_corrected)
+        said = f", after a correction of {_correct(stage, name, self.which)}" if name not in stage.corrected else ""
         self._began = time.monotonic()
         self._fault = Fault(matches=self._notices, times=None)
         stage.proxy.inject(self._fault)
@@ -158,7 +166,7 @@ class Replay(Disturbance):
         reaper.register(self._process.pid)
         if self.ends == "killed":
             threading.Thread(target=self._kill, name="replay-killed", daemon=True).start()
-        return f"of {name}, by the {'corrected' if name in stage.corrected else 'first'} manifest"
+        return f"of {name}{said}"
 
     def over(self) -> bool:
         assert self._process is not None
