@@ -11,10 +11,10 @@ from tests.chaos.run import run
 from tests.chaos.settings import Settings
 
 KILLS = 3
-SEED = 43567
-"""Deals, in the first ten cards, all three kinds of kill, a manifest that is corrected, a replay of quarantine that is
-killed, a schema that evolves, commits to the table whose answers are lost, and S3 faults. Others are played by ``make
-soak``, which also has the group with sequence files."""
+SEED = 27294
+"""Deals, in the first nine cards, all three kinds of kill, a broker that stops, a schema that evolves, a replay of
+quarantine that is killed, and answers of bucket and catalog that are lost. Others are played by ``make soak``, which
+also has the group with sequence files."""
 MOST_PLAYS = 3
 """When the harness has trouble, nothing is proven in either way: it is played again, with another seed."""
 
