@@ -107,11 +107,9 @@ class Correction(Disturbance):
     def name(self) -> str:
         return "manifest-corrected"
 
-    def ready(self, stage: Stage) -> bool:
-        return bool(_to_correct(stage))
-
     def begin(self, stage: Stage) -> str:
-        return _correct(stage, _to_correct(stage)[0], self.which)
+        (name,) = (name for name in stage.manifests if OUTPUTS[name].is_corrected)
+        return f"{name} is corrected" if name in stage.corrected else _correct(stage, name, self.which)
 
 
 def _correct(stage: Stage, name: str, which: float) -> str:
@@ -123,10 +121,6 @@ def _correct(stage: Stage, name: str, which: float) -> str:
     stage.crew.leave(place)
     place.start_at = time.monotonic() + 1
     return f"{name}; {place.name} is told to stop, and starts again"
-
-
-def _to_correct(stage: Stage) -> list[str]:
-    return [name for name in stage.manifests if OUTPUTS[name].is_corrected and name not in stage.corrected]
 
 
 @dataclass(eq=False, kw_only=True)
