@@ -240,7 +240,7 @@ def test_a_catalog_in_postgresql_is_killed_frozen_and_cut_off(
         manifest = manifest_of(scene, name, catalog, upload={"maxAge": "1s"})
         members = [scene.member(manifest, f"first-{number}") for number in (1, 2)]
         for turn in range(12):
-            write(scene, name, turn * 50, turn * 50 + 50)
+            write(scene, name, turn * 25, turn * 25 + 25)
             if turn % 4 == 0:
                 postgres.kill()
                 postgres.launch()
@@ -259,6 +259,6 @@ def test_a_catalog_in_postgresql_is_killed_frozen_and_cut_off(
                 members.append(scene.member(manifest, f"turn-{turn}"))
             time.sleep(chance.uniform(1, 5))
         tables = Tables(scene, minio, catalog | {"uri": postgres.uri.replace("//", f"//{login}", 1)})
-        tables.wait_for(name, 600, *members)
+        tables.wait_for(name, 300, *members)
     ours = [one for one in tables.of(name).metadata.snapshots if one.summary and "logpersister.offsets" in str(one)]
     assert len(ours) > 3
