@@ -260,5 +260,6 @@ def test_a_catalog_in_postgresql_is_killed_frozen_and_cut_off(
             time.sleep(chance.uniform(1, 5))
         tables = Tables(scene, minio, catalog | {"uri": postgres.uri.replace("//", f"//{login}", 1)})
         tables.wait_for(name, 300, *members)
-    ours = [one for one in tables.of(name).metadata.snapshots if one.summary and "logpersister.offsets" in str(one)]
+    summaries = [one.summary for one in tables.of(name).metadata.snapshots]
+    ours = [one for one in summaries if one is not None and "logpersister.offsets" in one.additional_properties]
     assert len(ours) > 3

@@ -216,6 +216,7 @@ class TopicFolders:
 
         A note is left where its range is not committed yet, and where one of its folders is not finished: whoever
         finishes that sees the object, but perhaps this process is a zombie, and another one has finished it before.
+        Its other folders do not wait for that one.
         """
         if done is None:
             return
@@ -223,20 +224,21 @@ class TopicFolders:
         ready: dict[str, list[TimeFolder]] = {}
         for key, arrival in read_arrivals(self.store, (key for key in keys if key not in self._later)):
             folders = [one for path in arrival.folders if (one := self.layout.folder_of(path)) is not None]
-            last = max((one.end for one in folders), default=done)
-            if last > done:
-                self._later[key] = last
-            elif _is_committed(arrival, positions):
+            if _is_committed(arrival, positions):
                 ready[key] = folders
         published = set[TimeFolder]()
         for key, folders in ready.items():  # one as a whole: what is begun again would never end
             if published and self._clock() > until:
                 look.more = True
                 break
-            for folder in sorted(set(folders) - published):
+            finished = {folder for folder in folders if folder.end <= done}
+            for folder in sorted(finished - published):
                 look.late.append(self._publish(folder, positions, late=True))
-            published.update(folders)
-            self.store.delete(key)
+            published.update(finished)
+            if finished == set(folders):
+                self.store.delete(key)
+            else:
+                self._later[key] = max(folder.end for folder in folders)
 
 
 def in_words(waits: Mapping[int, str]) -> str:

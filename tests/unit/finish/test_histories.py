@@ -17,6 +17,7 @@ from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import Range, TopicPartition
 from tests.examples import examples
 from tests.unit.finish.world import (
+    GROUP,
     HOUR_MS,
     MIDNIGHT_MS,
     MINUTE_MS,
@@ -176,7 +177,8 @@ class History:
                 assert content["records"] == content["lateRecords"] > 0
             else:
                 self.check_not_early(folder)
-        self.finished_to = self.world.finisher.finished_to() or 0
+        note, _ = self.world.store.documents.get(f"raw/_logpersister/{GROUP}/finished/{TOPIC}/_topic.json", ({}, ""))
+        self.finished_to = note.get("finishedTo", 0)
 
     def check_not_early(self, folder: str) -> None:
         """No record that belongs here is left unstored, except behind one that has passed the lateness: it is late."""
