@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from botocore.exceptions import BotoCoreError, ClientError
+
+from tests.chaos import events
+from tests.chaos.contents import QUARANTINE
 from tests.chaos.disturbances import Disturbance
-from tests.chaos.outputs import OUTPUTS
+from tests.chaos.outputs import BUCKET, OUTPUTS
 from tests.chaos.stage import Stage
 from tests.stack import reaper
 from tests.stack.fault_proxy import Fault
@@ -142,6 +146,15 @@ class Replay(Disturbance):
     @property
     def name(self) -> str:
         return "replay-killed" if self.ends == "killed" else "replay"
+
+    def ready(self, stage: Stage) -> bool:
+        """Whether there is something to replay."""
+        (name,) = (name for name in stage.manifests if OUTPUTS[name].is_corrected)
+        try:
+            listed = stage.s3.list_objects_v2(Bucket=BUCKET, Prefix=f"{name}/{events.TOPIC}/{QUARANTINE}/", MaxKeys=1)
+        except (BotoCoreError, ClientError):
+            return False
+        return listed["KeyCount"] > 0
 
     def begin(self, stage: Stage) -> str:
         (name,) = (name for name in stage.manifests if OUTPUTS[name].is_corrected)
