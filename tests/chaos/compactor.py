@@ -26,6 +26,7 @@ class Compactor:
         self.by_spark = by_spark
         self._log = directory / "compactor.jsonl"
         self._process: subprocess.Popen[bytes] | None = None
+        self._ends = 0
 
     def settings(self) -> str:
         """Return how the table is reached, past all proxies, as the programs take it."""
@@ -54,6 +55,13 @@ class Compactor:
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    def tick(self) -> None:
+        """Start it again if it has ended by itself."""
+        if self._process is not None and not self.alive:
+            reaper.forget(self._process.pid)
+            self._ends += 1
+            self.start()
+
     def kill(self) -> None:
         """``kill -9``, with all that it has started."""
         if self._process is None:
@@ -67,7 +75,8 @@ class Compactor:
     def counts(self) -> dict[str, int]:
         """Return how often what came of it."""
         lines = self._log.read_text().splitlines() if self._log.exists() else []
-        return dict(Counter(json.loads(line)["came"] for line in lines if line.endswith("}")))
+        found = Counter(json.loads(line)["came"] for line in lines if line.endswith("}"))
+        return dict(found + Counter({"ended by itself": self._ends}))
 
 
 def spark_command(*arguments: str) -> list[str]:

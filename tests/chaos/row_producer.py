@@ -32,7 +32,7 @@ class RowProducer:
         writers: sales.Writers,
         *,
         per_second: float = 50.0,
-        burst_every: tuple[float, float] = (30.0, 60.0),
+        burst_every: tuple[float, float] = (45.0, 90.0),
     ) -> None:
         self._clients = Clients(bootstrap, ledger, stopping)
         self._ledger = ledger

@@ -157,6 +157,8 @@ class _Run:
 
     def _tick(self) -> None:
         self._stage.crew.tick()
+        if self._stage.compactor is not None:
+            self._stage.compactor.tick()
         for until, disturbance in list(self._active):
             if until <= time.monotonic() and disturbance.over():
                 self._active.remove((until, disturbance))

@@ -14,6 +14,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 _PAUSE = (2.0, 8.0)
+_LONG = 64
+"""Texts of more characters are told by their SHA-256, as `contents` tells them."""
 
 
 def session(jars: str, settings: dict[str, Any]) -> SparkSession:
@@ -33,7 +35,7 @@ def session(jars: str, settings: dict[str, Any]) -> SparkSession:
     options = {
         "spark.jars": jars,
         "spark.ui.enabled": "false",
-        "spark.driver.memory": "1g",
+        "spark.driver.memory": "2g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.session.timeZone": "UTC",
@@ -90,6 +92,8 @@ def read(spark: SparkSession, settings: dict[str, Any]) -> None:
         if kind == "binary"
         else f"cast(`{name}` as string) as `{name}`"
         if kind.startswith("decimal")
+        else f"if(length(`{name}`) > {_LONG}, sha2(`{name}`, 256), `{name}`) as `{name}`"
+        if kind == "string"
         else f"`{name}`"
         for name, kind in table.dtypes
     ]

@@ -19,6 +19,7 @@ from tests.chaos.contents import KAFKA, row_of
 from tests.chaos.sales import DEFAULTS
 from tests.chaos.tables import SUMMARY, LiveRow, Snapshots
 
+_BATCH_ROWS = 1_000
 LEVELS = ("dt", "hr", "min")
 """Columns of the folders, in their order."""
 
@@ -30,7 +31,7 @@ def table_of(settings: str) -> Table:
 
 
 def by_pyiceberg(table: Table) -> Iterator[LiveRow]:
-    return _rows(table.scan().to_arrow())
+    return _rows(table.scan().to_arrow_batch_reader())
 
 
 def by_duckdb(table: Table, settings: str) -> Iterator[LiveRow]:
@@ -48,7 +49,7 @@ def by_duckdb(table: Table, settings: str) -> Iterator[LiveRow]:
             connection.load_extension(str(next(Path(package.__file__).parent.rglob("*.duckdb_extension"))))
         connection.execute("set timezone = 'UTC'")
         connection.execute(f"create secret (type s3, {told}, url_style 'path', use_ssl false)")
-        yield from _rows(connection.sql(f"from iceberg_scan('{table.metadata_location}')").to_arrow_table())
+        yield from _rows(connection.sql(f"from iceberg_scan('{table.metadata_location}')").to_arrow_reader(_BATCH_ROWS))
 
 
 def by_lines(lines: Iterable[str]) -> Iterator[LiveRow]:
@@ -63,8 +64,11 @@ def by_lines(lines: Iterable[str]) -> Iterator[LiveRow]:
         yield _row(columns)
 
 
-def _rows(table: pa.Table) -> Iterator[LiveRow]:
-    yield from map(_row, table.to_pylist())
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[LiveRow]:
+    """Return the rows of a table bit by bit: all of them would take gigabytes."""
+    for batch in batches:
+        for begin in range(0, batch.num_rows, _BATCH_ROWS):
+            yield from map(_row, batch.slice(begin, _BATCH_ROWS).to_pylist())
 
 
 def _row(columns: dict[str, Any]) -> LiveRow:

@@ -262,4 +262,4 @@ def test_a_catalog_in_postgresql_is_killed_frozen_and_cut_off(
         tables.wait_for(name, 300, *members)
     summaries = [one.summary for one in tables.of(name).metadata.snapshots]
     ours = [one for one in summaries if one is not None and "logpersister.offsets" in one.additional_properties]
-    assert len(ours) > 3
+    assert len(ours) > 1
