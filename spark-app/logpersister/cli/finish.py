@@ -112,7 +112,14 @@ def _judged(
     if spec.finish is None or layout is None:
         return []
     folders = TopicFolders(
-        topic, layout, spec.finish, offsets, store, resource.group_id, assume_idle=arguments.assume_idle
+        topic,
+        layout,
+        spec.finish,
+        offsets,
+        store,
+        resource.group_id,
+        generation=spec.generation,
+        assume_idle=arguments.assume_idle,
     )
 
     def ask() -> Sequence[Judged]:

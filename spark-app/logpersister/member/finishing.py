@@ -96,9 +96,16 @@ class FinishDuty:
         layout = None if spec.finish is None else time_folders(spec.output.partition_by)
         if spec.finish is None or layout is None:
             return None
-        group = self._resource.group_id
         return TopicFolders(
-            topic, layout, spec.finish, self._kafka, self._store, group, clock=self._clock, now=self._now
+            topic,
+            layout,
+            spec.finish,
+            self._kafka,
+            self._store,
+            self._resource.group_id,
+            generation=spec.generation,
+            clock=self._clock,
+            now=self._now,
         )
 
     def _arrivals_of(self, topic: str) -> Sequence[str]:

@@ -138,7 +138,7 @@ class RangeWriter:
         """Its offset, and why."""
         self._started = time.monotonic()
         self.payload_bytes = 0
-        self.unexplained = self.dropped = 0
+        self.unexplained = self.dropped = self.late = 0
         """See `RangeOutcome`."""
         self.newest: NewestEvent | None = None
         """See `RangeOutcome`."""
@@ -158,11 +158,13 @@ class RangeWriter:
             self._make_room()
 
     def _count(self, side: Side) -> None:
-        if side.refused is not None and self._first_refused is None:
-            self._first_refused = side.rows.column("offset")[0].as_py(), side.refused
+        rows, late = side.rows.num_rows, 0 if self.work.horizon is None else side.late
+        if side.refused is not None and self._first_refused is None and late < rows:
+            self._first_refused = side.first_refused, side.refused
         if self._first_pass:
-            self.dropped -= side.rows.num_rows
-            self._refused += side.rows.num_rows if side.refused is not None else 0
+            self.dropped -= rows
+            self.late += late
+            self._refused += rows - late if side.refused is not None else 0
             if self._event_times is not None and side.refused is None:
                 newest = self._event_times.newest(side.rows)
                 self.newest = newest if self.newest is None else self.newest.followed_by(newest)
@@ -306,7 +308,8 @@ class RangeWriter:
         if finishing is None or self._first_refused is None:  # compaction may take a record between two passes
             return None
         stored = finishing.result()
-        return Quarantined(stored.key, stored.records, *self._first_refused)
+        records = self._refused if self.late else stored.records  # late ones may be in it, too
+        return Quarantined(stored.key, records, *self._first_refused)
 
     @property
     def ready(self) -> bool:

@@ -158,6 +158,7 @@ class World:
             self,
             store,
             GROUP,
+            generation=self.generation,
             clock=lambda: self.seconds,
             now=lambda: self.seconds,
             assume_idle=assume_idle,
