@@ -19,7 +19,7 @@ import structlog
 from logpersister.backoff import Backoff
 from logpersister.manifest import LogPersister
 from logpersister.storage.errors import StorageError
-from logpersister.storage.finished import finished_to
+from logpersister.storage.finished import horizon_of
 from logpersister.storage.store import ObjectStore
 
 log = structlog.get_logger(__name__)
@@ -90,8 +90,7 @@ class BucketHorizons:
         return reading
 
     def _asked(self, topic: str) -> int | None:
-        found = finished_to(self._store, self._resource.group_id, topic)
-        return None if found is None else found.horizon(self._resource.spec.generation)
+        return horizon_of(self._store, self._resource.group_id, topic, self._resource.spec.generation)
 
     def _take(self, topic: str, reading: _Reading, answer: "Future[int | None]") -> None:
         reading.answer = None

@@ -28,7 +28,7 @@ from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.ranges import NewestEvent, Offset
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.typed import AnyLayout
-from logpersister.report.facts import Quarantined
+from logpersister.report.facts import LateRecords, Quarantined
 from logpersister.storage.object_requests import StoredObject
 
 
@@ -138,8 +138,10 @@ class RangeWriter:
         """Its offset, and why."""
         self._started = time.monotonic()
         self.payload_bytes = 0
-        self.unexplained = self.dropped = self.late = 0
+        self.unexplained = self.dropped = 0
         """See `RangeOutcome`."""
+        self.late: LateRecords | None = None
+        """The same."""
         self.newest: NewestEvent | None = None
         """See `RangeOutcome`."""
 
@@ -163,8 +165,10 @@ class RangeWriter:
             self._first_refused = side.first_refused, side.refused
         if self._first_pass:
             self.dropped -= rows
-            self.late += late
             self._refused += rows - late if side.refused is not None else 0
+            if late:
+                before = 0 if self.late is None else self.late.records
+                self.late = LateRecords(before + late, "folder" if side.refused is None else "quarantine")
             if self._event_times is not None and side.refused is None:
                 newest = self._event_times.newest(side.rows)
                 self.newest = newest if self.newest is None else self.newest.followed_by(newest)
@@ -308,7 +312,7 @@ class RangeWriter:
         if finishing is None or self._first_refused is None:  # compaction may take a record between two passes
             return None
         stored = finishing.result()
-        records = self._refused if self.late else stored.records  # late ones may be in it, too
+        records = stored.records if self.late is None else self._refused  # late ones may be in it, too
         return Quarantined(stored.key, records, *self._first_refused)
 
     @property

@@ -129,6 +129,12 @@ def finished_to(store: ObjectStore, group: str, topic: str) -> FinishedTo | None
     return None if found is None else found[0]
 
 
+def horizon_of(store: ObjectStore, group: str, topic: str, generation: int) -> int | None:
+    """Return up to when folders are finished for what a generation stores; None: none is. Raises StorageError."""
+    found = finished_to(store, group, topic)
+    return None if found is None else found.horizon(generation)
+
+
 def finish_to(store: ObjectStore, group: str, topic: str, finished: FinishedTo) -> None:
     """Note up to when folders are finished; never takes anything back. Raises StorageError."""
     key = names.finished_key(store.prefix, group, topic)
