@@ -50,8 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
         @lru_cache
         def judging(topic: str) -> Judge:
             found = resource_of(topic)
-            horizon = horizon_of(store, resource.group_id, topic, found.spec.generation)
-            return judge_of(found.spec, registry.writers_of(found, registries), horizon)
+            spec, horizon = found.spec, None
+            if spec.quarantines_late:
+                horizon = horizon_of(store, resource.group_id, topic, spec.generation)
+            return judge_of(spec, registry.writers_of(found, registries), horizon)
 
         walk = Walk(resource, store, arguments.topic, judging)
         if arguments.action == "ls":

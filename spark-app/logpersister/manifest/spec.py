@@ -12,7 +12,7 @@ from logpersister.manifest.accounts import ServiceAccountSpec
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.constraint import Duration, Text, Whole, compiled, milliseconds
 from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.finish import FinishSpec, date_levels
+from logpersister.manifest.finish import FinishSpec, Late, date_levels
 from logpersister.manifest.finish_rules import FinishRules
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import OutputSpec
@@ -192,9 +192,14 @@ class Spec(TypeRules, FinishRules, TableRules):
         return self.types is not None or self.quarantines_late or self.parser.keeps_all_in_quarantine
 
     @property
+    def late(self) -> Late:
+        """Where records go that come when their folder is finished."""
+        return "append" if self.finish is None else self.finish.late
+
+    @property
     def quarantines_late(self) -> bool:
-        """Whether records that come when their folder is finished go to quarantine."""
-        return self.finish is not None and self.finish.late == "quarantine"
+        """Whether they go to quarantine."""
+        return self.late == "quarantine"
 
     def shapes(self) -> "Iterator[Spec]":
         """Yield each way in which records are written: of all topics, and of all types."""

@@ -76,8 +76,7 @@ class BucketHorizons:
     def _tells(self, topic: str) -> bool:
         """Whether late records of a topic go elsewhere."""
         if topic not in self._tells_late:
-            finish = self._resource.spec.for_topic(topic).finish
-            self._tells_late[topic] = finish is not None and finish.late != "append"
+            self._tells_late[topic] = self._resource.spec.for_topic(topic).late != "append"
         return self._tells_late[topic]
 
     def _reading(self, topic: str) -> _Reading:

@@ -63,7 +63,7 @@ def rules_of(resource: LogPersister) -> Rules:
     rules: dict[str, int | str] = {"names": names.RULES}
     if resource.spec.types is not None:
         rules["types"] = type_names.RULES
-    if resource.spec.finish is not None and resource.spec.finish.late != "append":
+    if resource.spec.late != "append":
         rules["late"] = late.RULES
     if resource.spec.keeps_all_in_quarantine:
         rules["format:parquet"] = registry.RULES["parquet"]

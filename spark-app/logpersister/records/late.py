@@ -98,7 +98,7 @@ def lateness_of(spec: Spec, horizon: int | None) -> Lateness | None:
 
     `spec`: of the revision of the range, without overrides.
     """
-    if horizon is None or spec.finish is None or spec.finish.late == "append":
+    if horizon is None or spec.late == "append":
         return None
     folders = time_folders(spec.output.partition_by)
-    return None if folders is None else Lateness(folders, horizon, spec.finish.late == "quarantine")
+    return None if folders is None else Lateness(folders, horizon, spec.quarantines_late)

@@ -13,7 +13,6 @@ from logpersister.pipeline.splitting import sides
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan.intents import CommittedOffset
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.late import lateness_of
 from logpersister.replay.output import TopicOutput
 from logpersister.replay.protocol import Step, may_be_written, next_step
 from logpersister.replay.source import SourceError, SourceRecords, keeps_all
@@ -152,8 +151,7 @@ class Replayer:
 
     def _horizon(self, name: ObjectName, output: TopicOutput) -> int | None:
         """Return up to when folders are finished now; None also where late records stand with the others."""
-        horizon = self._horizon_of(name.topic, name.generation)
-        return None if lateness_of(output.spec, horizon) is None else horizon
+        return None if output.spec.late == "append" else self._horizon_of(name.topic, name.generation)
 
     def _check_stands(self, source: str, note: Replay) -> None:
         """Raise SourceError where an object of a settled replay has gone, so that the source may be all there is.

@@ -57,8 +57,7 @@ class Writing:
     def of(cls, spec: Spec, other_rules: str, writers_of: WritersOf) -> Self:
         """Return how a spec, its overrides aside, writes records."""
         if spec.types is None:
-            late = "append" if spec.finish is None else spec.finish.late
-            return cls(spec.output, spec.parser, spec.row_schema, other_rules, writers_of(spec), late=late)
+            return cls(spec.output, spec.parser, spec.row_schema, other_rules, writers_of(spec), late=spec.late)
         of_values, bodies = _found_by(spec.types, spec, writers_of)
         heads = _heads(spec.types, spec, writers_of)
         of_types = [cls.of(one, other_rules, writers_of) for one in spec.of_types()]

@@ -159,7 +159,7 @@ def _compared_group(
         in_folders=any(one.has_folders for one in variants),
         most=most,
         has_quarantine=any(one.has_quarantine for one in variants),
-        has_late_folders=any(one.finish is not None and one.finish.late == "folder" for one in variants),
+        has_late_folders=any(one.late == "folder" for one in variants),
     )
     return ComparedGroup(
         resource.spec.generation, progress, stored_objects, lambda: list(list_losses(store, resource.group_id))
