@@ -232,6 +232,7 @@ def test_objects_behind_an_offset_are_looked_for_in_the_last_folders(
         ("dt=2026-11-21/hr=01", 200),
         ("dt=2026-11-21/hr=02", 300),
         (QUARANTINE, 1000),
+        ("_late/dt=2026-11-21/hr=01", 1100),
     ):
         s3.put_object(Bucket=bucket, Key=object_key("raw", "clicks", path, 1, 0, start, ".txt"), Body=b"x")
     assert newest_folders(store, "clicks")[-2:] == ["dt=2026-11-21/hr=01", "dt=2026-11-21/hr=02"]
