@@ -287,7 +287,7 @@ def test_late_records_stand_apart(
     first.kill()
     first.wait_gone()
 
-    fault = stalled_puts("/hr=01/")
+    fault = stalled_puts("/hr=01/1_0_")
     s3_proxy.inject(fault)
     finishing.write(0, 0.75, count=3)
     finishing.write(0, 1.5, count=2)
@@ -295,7 +295,7 @@ def test_late_records_stand_apart(
     second.wait("the second hour is on its way", lambda: fault.met)
     promised = scene.group.pending(finishing.topic)
     finishing.write(1, 2.5)
-    second.wait("the second hour is finished", lambda: hour(1) in finishing.keys())
+    second.wait("the second hour is finished", lambda: "_SUCCESS" in finishing.keys().get(hour(1), ()))
     assert finishing.content(hour(1))["records"] == 1
     second.kill()
     second.wait_gone()

@@ -167,7 +167,7 @@ def test_ranges_with_many_paths_are_read_again_and_the_others_are_not() -> None:
 @pytest.mark.parametrize("to_quarantine", [False, True], ids=["folder", "quarantine"])
 def test_each_range_puts_late_records_where_its_horizon_says(folders: int, to_quarantine: bool) -> None:
     """They are good: however many of a range there are, it is not held for them."""
-    bench, ends = Bench(folders), cast(Any, Ends())
+    bench, ends = Bench(folders), cast("Any", Ends())
     bench.resources = replace(
         bench.resources,
         lateness=lambda horizon: None if horizon is None else Lateness(ends, horizon, to_quarantine),
