@@ -143,7 +143,8 @@ def _records(extension: str, content: bytes, delimiter: bytes) -> tuple[tuple[in
         file = sequencefile.read(content)
         return tuple(file.keys), tuple(file.values)
     if extension == ".parquet":
-        return (), tuple(pq.read_table(io.BytesIO(content)).column("value").to_pylist())
+        values: list[Any] = pq.read_table(io.BytesIO(content)).column("value").to_pylist()
+        return (), tuple(values)
     text = {".txt": _plain, ".txt.gz": gzip.decompress, ".txt.zst": _zstd}[extension](content)
     assert text.endswith(delimiter), "a text object does not end with a whole line"
     return (), tuple(text.removesuffix(delimiter).split(delimiter))

@@ -51,8 +51,8 @@ def test_a_written_range_is_counted_by_topic(metrics: Metrics) -> None:
 
 
 def test_late_records_are_counted_by_where_they_went(metrics: Metrics) -> None:
-    for records, to in ((4, "folder"), (3, "folder"), (2, "quarantine")):
-        metrics.range_written(replace(written("clicks"), late=LateRecords(records, to)))
+    for late in (LateRecords(4, "folder"), LateRecords(3, "folder"), LateRecords(2, "quarantine")):
+        metrics.range_written(replace(written("clicks"), late=late))
     metrics.range_written(written("clicks"))
     metrics.late("clicks", LateRecords(5, "append"))
     counts = {to: value(metrics, "late_records_total", topic="clicks", to=to) for to in get_args(LateTo)}
