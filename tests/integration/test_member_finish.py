@@ -71,13 +71,18 @@ class Finishing:
 
     def content(self, folder: str) -> Mapping[str, Any]:
         """Return the manifest of a folder, after it was compared with what is there."""
-        key = f"raw/{self.topic}/{folder}/_manifest.json"
-        document: dict[str, Any] = json.loads(self._s3.get_object(Bucket=self.bucket, Key=key)["Body"].read())
+        document = self.document(folder)
         there = [one for one in self.scene.bucket.objects(self.topic) if one.path == folder]
         assert {one["name"]: (one["records"], one["bytes"]) for one in document["objects"]} == {
             one.key.rpartition("/")[2]: (len(one.values), one.size) for one in there
         }
         assert document["records"] == sum(len(one.values) for one in there)
+        return document
+
+    def document(self, folder: str) -> Mapping[str, Any]:
+        """Return the manifest of a folder, in which an object may be missing that has just come."""
+        key = f"raw/{self.topic}/{folder}/_manifest.json"
+        document: dict[str, Any] = json.loads(self._s3.get_object(Bucket=self.bucket, Key=key)["Body"].read())
         return document
 
     def arrivals(self) -> list[list[str]]:
@@ -303,7 +308,7 @@ def test_late_records_stand_apart(
 
     s3_proxy.clear()
     third = scene.member(manifest)
-    third.wait("the second hour has its records", lambda: finishing.content(hour(1))["number"] == 2)
+    third.wait("the second hour has its records", lambda: finishing.document(hour(1))["number"] == 2)
     finishing.write(0, 1.75, count=4)
     scene.group.wait_current(finishing.topic, explain=third.tail)
     third.wait("all that came late is counted", lambda: third.status()["uploads"]["late"] == 2 + 3 + 4)
