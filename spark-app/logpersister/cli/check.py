@@ -123,6 +123,7 @@ def findings_of(
     generation = resource.spec.generation
     yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
     yield from _messages(resource.spec)
+    yield from _table(resource.spec)
     for name in check_keys((one.row_schema for one in resource.spec.variants()), secrets):
         yield Finding("schema", "ok", f"Secret {name}: has the key of hashed fields")
     tellers = [("webhook", _webhook), ("told", _told_topic)] if told else []
@@ -145,6 +146,16 @@ def _messages(spec: Spec) -> Iterator[Finding]:
                 f"spec.schema.fields: {problem}; all records would go into quarantine; correct the field or the message"
             )
             yield Finding("schema", "warning", told)
+
+
+def _table(spec: Spec) -> Iterator[Finding]:
+    """Say what a table cannot promise."""
+    if spec.table is not None and spec.table.format == "iceberg" and spec.table.catalog.type == "hive":
+        told = (
+            "spec.table.catalog.type: rows may be missing or twice in an Iceberg table of a Hive metastore, because a "
+            "lock there is no compare-and-set; take a REST catalog where each must be there once (docs/tables.md)"
+        )
+        yield Finding("table", "warning", told)
 
 
 def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[Finding]:

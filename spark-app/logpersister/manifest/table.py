@@ -12,6 +12,8 @@ from logpersister.manifest.storage import Region
 
 TOPIC: Final = "{topic}"
 GENERATION: Final = "{generation}"
+GLUE_ID: Final = "glue.id"
+"""Property of a catalog, as pyiceberg has it: the account whose catalog of Glue it is."""
 OWN_PROPERTIES: Final = "logpersister."
 """How the names of properties begin that are ours."""
 _NO_IDENTIFIER: Final = re.compile(r"[^A-Za-z0-9_]", re.ASCII)

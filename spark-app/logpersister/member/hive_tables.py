@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.table import TableSpec
+from logpersister.manifest.table import GLUE_ID, TableSpec
 from logpersister.manifest.table_rules import registration
 from logpersister.records.time_folders import time_folders
 from logpersister.storage import names
@@ -19,10 +19,8 @@ from logpersister.tables.hive.table import HiveTable
 if TYPE_CHECKING:
     from logpersister.tables.hive.metastore import Metastore
 
-CATALOG_ID: Final = "glue.id"
-"""Property of a catalog, as pyiceberg has it: the account of Glue's catalog."""
 USER: Final = "ugi"
-"""The same: as whom a metastore acts."""
+"""Property of a catalog, as pyiceberg has it: as whom a metastore acts."""
 
 
 def hive_tables(
@@ -76,7 +74,7 @@ def _metastore(resource: LogPersister, spec: TableSpec, secrets: Secrets) -> "Ca
     def glue() -> GlueMetastore:
         credentials = glue_credentials(catalog, storage, secrets)
         if not known or known[0][0] != credentials:
-            region, account = catalog.region or storage.region, catalog.properties.get(CATALOG_ID)
+            region, account = catalog.region or storage.region, catalog.properties.get(GLUE_ID)
             known[:] = [(credentials, GlueMetastore(region, catalog.uri, credentials, account))]
         return known[0][1]
 
