@@ -1,8 +1,7 @@
 """Hive tables in a real metastore, read by Spark from S3: every type and format, every folder."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -74,8 +73,14 @@ class World:
         assert spec is not None
         return topic_opener(resource, spec, Secrets({}))(self.topic)
 
+    def keys(self) -> list[str]:
+        listed = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=f"raw/{self.topic}/").get("Contents", [])
+        return [one["Key"] for one in listed if not one["Key"].endswith("/")]
+
     def put(self, path: str, content: bytes, name: str = "1_0_00000000000000000000") -> None:
-        self._s3.put_object(Bucket=self._bucket, Key=f"raw/{self.topic}/{path}/{name}", Body=content)
+        self._s3.put_object(
+            Bucket=self._bucket, Key="/".join(filter(None, ["raw", self.topic, path, name])), Body=content
+        )
 
     def register(self, resource: LogPersister, *paths: str) -> str:
         """Make the table with the partitions; return its name."""
@@ -122,13 +127,77 @@ def test_rows_of_every_type(world: World, spark: SparkSql, file_format: str) -> 
     world.put(FOLDER, content, f"1_0_00000000000000000000{extension}")
     table = world.register(world.resource(fields, format=file_format), FOLDER)
     found = spark.rows(f"select * from {table} where dt = '2026-11-21'")
-    expected = plain_rows(chosen)
-    bad = {}
     assert len(found) == ROWS
-    for got, wanted in zip(found, expected, strict=True):
-        for one in chosen:
-            if got[one.name.lower()] != wanted[one.name]:
-                bad.setdefault(one.name, (got[one.name.lower()], wanted[one.name]))
-    for name, pair in bad.items():
-        print(name, pair)
-    assert not bad
+    wrong: dict[str, Any] = {}
+    for got, wanted in zip(found, plain_rows(chosen), strict=True):
+        for name, value in wanted.items():
+            if got[name.lower()] != value:
+                wrong.setdefault(name, (got[name.lower()], value))
+    assert wrong == {}
+
+
+def lines_of(resource: LogPersister, *values: bytes) -> bytes:
+    records = batch([Record(number, 5, b"k", value) for number, value in enumerate(values)])
+    return encode(make_format(resource.spec.output), [records])
+
+
+@pytest.mark.parametrize("file_format", ["text", "sequencefile"])
+def test_values_as_they_are(world: World, spark: SparkSql, file_format: str) -> None:
+    resource = world.resource(format=file_format)
+    values = ["{}", "", "a\x01b", "\\N", "\u00e4\u20ac", " a\t,b "]
+    world.put(FOLDER, lines_of(resource, *map(str.encode, values)), f"1{make_format(resource.spec.output).extension}")
+    found = spark.rows(f"select value from {world.register(resource, FOLDER)}")
+    assert [row["value"] for row in found] == [None if one == "\\N" else one for one in values]
+
+
+def test_folders_of_every_value(world: World, spark: SparkSql) -> None:
+    """Percent-encoded names, null, and the text that Hive has for null; quarantine and finished folders are no data."""
+    values = ["de", "a/b", "100%", "%2F", "\u00fc x", "a=b", "a+b", "x:y", "UPPER", "~x", "'q'", None, NULL]
+    fields = [{"name": "id", "type": "int32"}, {"name": "geo", "type": "struct<country: string>"}]
+    resource = world.resource(fields, format="parquet", partitionBy=[DAY, {"field": "geo.country"}])
+    paths = {f"{FOLDER}/country={name_of(value)}": value for value in values}
+    for number, (path, value) in enumerate(paths.items()):
+        row = json.dumps({"id": number, "geo": {"country": value}}).encode()
+        (content,) = files(resource.spec.output, [batch([Record(0, 5, None, row)])], resource.spec.row_schema).values()
+        world.put(path, content)
+        world.put(path, b"", "_SUCCESS")
+        world.put(path, b"{}", "_manifest.json")
+    world.put("_quarantine", b"no parquet")
+    table = world.register(resource, *paths)
+    found = spark.rows(f"select id, country, geo.country as own from {table} order by id")
+    assert [row["own"] for row in found] == values
+    read = ["%5F" + NULL[1:] if value == NULL else value for value in values]
+    assert [row["country"] for row in found] == read
+    for number, value in enumerate(read):
+        literal = "is null" if value is None else f'= "{value}"'
+        assert [row["id"] for row in spark.rows(f"select id from {table} where country {literal}")] == [number]
+
+
+def test_a_table_without_folders_has_all_but_quarantine(world: World, spark: SparkSql) -> None:
+    resource = world.resource(format="text", compression="none", partitionBy=[])
+    world.put("", b"a\nb\n")
+    world.put("_quarantine", b"bad\n")
+    assert [row["value"] for row in spark.rows(f"select value from {world.register(resource)}")] == ["a", "b"]
+
+
+def test_columns_are_added_for_partitions_that_are_there_too(world: World, spark: SparkSql) -> None:
+    fields = [{"name": "id", "type": "int32"}, {"name": "user", "type": "string"}]
+    before, after = world.resource(fields[:1], format="parquet"), world.resource(fields, format="parquet")
+    table = ""
+    for number, resource in enumerate((before, after)):
+        row = json.dumps({"id": number, "user": "u"}).encode()
+        (content,) = files(resource.spec.output, [batch([Record(0, 5, None, row)])], resource.spec.row_schema).values()
+        world.put(FOLDER, content, f"1_0_{number}.parquet")
+        table = world.register(resource, FOLDER)
+    assert [(row["id"], row["user"]) for row in spark.rows(f"select id, user from {table} order by id")] == [
+        (0, None),
+        (1, "u"),
+    ]
+    with pytest.raises(TableError, match="has column id as int, and files have string"):
+        world.register(world.resource([{"name": "id", "type": "string"}], format="parquet"), FOLDER)
+    spark.rows(f"alter table {table} drop partition (dt = '2026-11-21')")
+    assert list(world.of(after).table.partitions()) == []
+    spark.rows(f"drop table {table}")
+    assert len(list(world.keys())) == 2, "objects stay"
+    with pytest.raises(TableError, match="is not in the metastore"):
+        world.of(after).table.load(None)

@@ -4,6 +4,7 @@ In the process of a test there may be another Spark, and a JVM takes new jars on
 """
 
 import json
+import os
 import subprocess
 import sys
 from base64 import b64decode, b64encode
@@ -38,15 +39,16 @@ class SparkSql(ClosedAtEnd):
             "spark.hadoop.hive.metastore.uris": metastore.uri,
             **{f"spark.hadoop.{name}": value for name, value in s3a(minio).items()},
         }
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.readers.spark_sql", json.dumps(settings)],
-            cwd=folder,
-            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(artifacts.ROOT), "HOME": str(folder)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(folder / "spark.log").open("wb"),
-        )
         self._log = folder / "spark.log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.readers.spark_sql", json.dumps(settings)],
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": str(artifacts.ROOT)},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
 
     def rows(self, query: str) -> list[Any]:
         """Return the rows of an answer as plain values. Raises `SqlError`."""

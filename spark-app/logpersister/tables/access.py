@@ -16,10 +16,12 @@ _FIELD: Final = "spec.table.catalog.secretName"
 
 
 def glue_credentials(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> StorageCredentials | None:
-    """Return the keys for Glue: those of its Secret, or of the bucket's; None: the SDK's own chain is wanted.
+    """Return the keys for Glue: those of its Secret, or of the bucket's; None: the SDK's own chain, or another type.
 
     Raises ManifestError where something is missing.
     """
+    if spec.type != "glue":
+        return None
     if spec.secret_name is not None:
         return keys_in(spec.secret_name, secrets, _FIELD)
     return storage_credentials(storage, secrets)

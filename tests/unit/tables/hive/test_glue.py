@@ -128,6 +128,11 @@ def test_a_missing_region_is_told() -> None:
 def test_the_catalog_of_another_account_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     metastore = GlueMetastore("eu-west-1", None, None, "123456789012")
     asked: list[Any] = []
-    monkeypatch.setattr(metastore._client, "get_table", lambda **arguments: asked.append(arguments) or {"Table": {}})
+
+    def answer(**arguments: Any) -> Any:
+        asked.append(arguments)
+        return {"Table": {}}
+
+    monkeypatch.setattr(metastore._client, "get_table", answer)
     metastore.table(*NAME)
     assert asked[0]["CatalogId"] == "123456789012"
