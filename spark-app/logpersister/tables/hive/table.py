@@ -122,7 +122,7 @@ class HiveTable:
 
     def _created(self, columns: HiveColumns) -> StoredTable:
         if not self.spec.create:
-            raise self._absent("create it over the folder of the topic (docs/tables.md#hive-tables)")
+            raise self._absent("create it over the folder of the topic (docs/hive.md)")
         database, name = self._identifier
         self.metastore.create_database(database)
         location = f"{self.metastore.scheme}://{self.folder}"
