@@ -58,18 +58,25 @@ class HiveTable:
                         raise
         raise TableError("conflict", f"table {self.name}: others change it again and again")
 
+    def find(self) -> StoredTable | None:
+        """Return the table as it is; None: it is not there. Raises `TableError`."""
+        with self._told():
+            found = self._load()
+            if found is not None:
+                self._check_place(found)
+            return found
+
     def load(self, columns: HiveColumns | None) -> StoredTable:
         """Return the table; create it with the columns if it was dropped. Raises `TableError`.
 
         None: which columns it should have is not known now.
         """
         with self._told():
-            table = self._load()
+            table = self.find()
             if table is None and columns is not None:
                 table = self._created(columns)
             if table is None:
                 raise self._absent("it is created with the next records of the topic, or create it")
-            self._check_place(table)
             return table
 
     def add(self, table: StoredTable, partitions: Sequence[Partition]) -> Mapping[Partition, str]:

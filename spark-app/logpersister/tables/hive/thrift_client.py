@@ -43,10 +43,10 @@ class ThriftMetastore:
                 return None
         return StoredTable(
             {one.name.lower(): one.type for one in found.sd.cols},
-            tuple((one.name, one.type) for one in found.partitionKeys),
+            tuple((one.name, one.type) for one in found.partitionKeys or ()),
             found.sd.location or "",
             found.sd.inputFormat or "",
-            dict(found.parameters),
+            dict(found.parameters or {}),
             found,
         )
 
