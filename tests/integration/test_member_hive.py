@@ -68,8 +68,9 @@ class Tables:
         return self._table().load(None)
 
     def folders(self) -> set[str]:
-        objects = [one.path.removeprefix("dt=") for one in self.scene.bucket.objects(self.topic)]
-        return set(objects) - {"_quarantine"}
+        """Return the days that have objects."""
+        names = [one.split("/") for one in self.scene.bucket.names(self.topic)]  # raw, topic, folder, object
+        return {of[2].removeprefix("dt=") for of in names if len(of) == 4 and of[2].startswith("dt=")}
 
     def notes(self) -> list[str]:
         prefix = f"raw/_logpersister/{self.scene.group.name}/untold/table/"
