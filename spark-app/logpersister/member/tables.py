@@ -45,7 +45,7 @@ def open_tables(
     spec, group = resource.spec.table, resource.group_id
     if spec is None:
         return MemberTables()
-    for library in ("pyiceberg", "thrift"):
+    for library in ("pyiceberg", *(["thrift"] if spec.catalog.type == "hive" else [])):
         if find_spec(library) is None:
             told = f"needs the library {library}, which is not installed"
             raise ManifestError([Problem("spec.table", told, "install logpersister[tables], or remove it")])

@@ -4,7 +4,6 @@ It is told by notes in the bucket (`storage.untold`), and deletes each once its 
 that is away delays registration and nothing else, and whoever is stopped has somebody begin again where it stood.
 """
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,7 +73,6 @@ class RegistrationDuty:
         self._interval = interval
         self._clock = clock
         self._listing = UntoldListing(store, group, TABLE, interval, clock)
-        self._lock = threading.Lock()
         self._settled: set[str] = set()
         """Topics whose table has all folders that are not noted."""
         self._surveys: dict[str, Iterator[Partition]] = {}
@@ -92,16 +90,14 @@ class RegistrationDuty:
         table, until = of.table.load(columns), self._clock() + MOST_SECONDS
         if self._survey(topic, of, table, until) or self._register(topic, of, table, notes, until):
             return 0.0
-        with self._lock:
-            self._settled.add(topic)
+        self._settled.add(topic)
         if columns is not None:
             of.table.ensure(columns)  # last: columns that do not fit keep no folders away
         return self._interval
 
     def forget(self, topic: str) -> None:
-        with self._lock:
-            self._settled.discard(topic)
-            self._surveys.pop(topic, None)
+        self._settled.discard(topic)
+        self._surveys.pop(topic, None)
 
     def _survey(self, topic: str, of: RegisteredTopic, table: StoredTable, until: float) -> bool:
         """Register what was there before its table, or before `spec.table.partitions` was changed.
@@ -118,8 +114,7 @@ class RegistrationDuty:
                 self._listing.forget()
             count += len(batch)
             if self._clock() > until:
-                with self._lock:
-                    self._surveys[topic] = left
+                self._surveys[topic] = left
                 break
         log.info("table.surveyed", topic=topic, table=of.table.name, folders=count, more=topic in self._surveys)
         if topic in self._surveys:

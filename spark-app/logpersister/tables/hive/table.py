@@ -45,7 +45,7 @@ class HiveTable:
         """
         for attempt in range(MOST_ATTEMPTS):
             with self._told():
-                table = self._load() or self._created(columns)
+                table = self.find() or self._created(columns)
                 missing = self._missing(table, columns)
                 if not missing:
                     return TableBinding(self.name, "", 0, 0, columns.folders, {})
@@ -151,7 +151,6 @@ class HiveTable:
 
     def _missing(self, table: StoredTable, columns: HiveColumns) -> Sequence[Column]:
         """Return the columns that a table lacks. Raises `TableError` where adding columns is not enough."""
-        self._check_place(table)
         if table.input_format != columns.classes.input:
             raise TableError(
                 "file-format",
