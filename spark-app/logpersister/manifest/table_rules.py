@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from logpersister.manifest.constraint import Model
 from logpersister.manifest.declared_columns import Column
+from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import FinishSpec, has_time_folders
 from logpersister.manifest.hive_types import hive_refusal, kafka_columns
 from logpersister.manifest.kafka import KafkaSpec
@@ -41,6 +42,9 @@ class _Table(Protocol):
     def output(self) -> OutputSpec: ...
 
     @property
+    def types(self) -> TypesSpec | None: ...
+
+    @property
     def finish(self) -> FinishSpec | None: ...
 
 
@@ -55,6 +59,15 @@ class TableRules(Model):
     )
     def _files_of_an_iceberg_table_are_parquet(self: _Table) -> bool:
         return self.table is None or self.table.format == "hive" or self.output.format == "parquet"
+
+    @rule(
+        "!has(self.table) || self.table.format != 'hive' || !has(self.types)",
+        "cannot be hive with spec.types, whose types have columns of their own",
+        "remove spec.table; types have no Hive tables yet",
+        *("table", "format"),
+    )
+    def _types_have_no_hive_tables(self: _Table) -> bool:
+        return self.table is None or self.table.format != "hive" or self.types is None
 
     @rule(
         "!has(self.table) || self.table.format != 'hive' || $output.format != 'jsonl' || has(self.schema)",

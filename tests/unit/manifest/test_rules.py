@@ -398,6 +398,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_table(name="clicks"), 'spec.table.name: "clicks" is not the name of a table; write namespace and table'),
     (in_table(name="a.{name}"), "is not the name of a table"),
     (in_table(format="delta"), "spec.table.format"),
+    (in_hive() | in_types(), 'spec.table.format: "hive" cannot be hive with spec.types'),
     (in_table(format="hive"), 'spec.table.catalog.type: "rest" has no Hive tables; set it to hive or glue'),
     (in_hive(name="a.b.c"), 'spec.table.name: "a.b.c" is not database and table, as metastores and Glue have them'),
     (in_table(partitions="onFinish") | finishing(), 'spec.table.partitions: "onFinish" is for format hive only'),
