@@ -38,7 +38,8 @@ DEFINED: Final[Mapping[str, Sequence[str]]] = {
     "jsonl": [one for one in LEAVES if one != "json"],
 }
 """By format: the types that a table can have."""
-_GREGORIAN: Final = np.datetime64("1582-10-15")
+_GREGORIAN: Final = np.datetime64("1582-10-25")
+"""Ten days that no calendar had may be read as the ten behind them."""
 _DIGITS: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 Leaf = Callable[[str, Any], Any]
 
