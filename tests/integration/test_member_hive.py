@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(600)
 
-NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DAY_MS = 86_400_000
 FIELDS = [{"name": "id", "type": "int32"}, {"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"}]
 OUTPUT = {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]}
@@ -146,9 +146,9 @@ def test_folders_and_columns_are_there_before_rows_are_asked_for(
     with SparkSql(tmp_path, metastore, minio) as spark:
         rows = spark.rows(f"select id, dt, new, count(*) over () as all from {name} order by id")
         assert [(row["id"], row["dt"], row["new"]) for row in rows] == [
-            (n, f"2026-11-{21 + n % (3 if n < 30 else 5)}", None if n < 30 else "n") for n in range(40)
+            (n, f"2026-11-{1 + n % (3 if n < 30 else 5):02d}", None if n < 30 else "n") for n in range(40)
         ]
-        spark.rows(f"alter table {name} drop partition (dt = '2026-11-21')")
+        spark.rows(f"alter table {name} drop partition (dt = '2026-11-01')")
         spark.rows(f"alter table {name} add partition (dt = '2020-01-01') location '/nowhere'")
     answer = verify(tables.manifest(schema={"fields": wider}))
     assert found(answer) >= {"not-registered", "without-objects"}
@@ -194,7 +194,7 @@ def test_finished_folders_become_partitions(tables: Tables, verify: Verify) -> N
     member = tables.scene.member(manifest)
     eventually(
         "all folders but the last one are partitions",
-        lambda: tables.folders() >= {"2026-11-23"} and tables.partitions() >= {"2026-11-21", "2026-11-22"},
+        lambda: tables.folders() >= {"2026-11-03"} and tables.partitions() >= {"2026-11-01", "2026-11-02"},
         explain=member.tail,
     )
     answer = verify(manifest)

@@ -4,6 +4,7 @@ import org.apache.hadoop.hive.metastore.HiveMetaStore;
 import org.apache.hadoop.hive.metastore.RetryingHMSHandler;
 import org.apache.hadoop.hive.metastore.TSetIpAddressProcessor;
 import org.apache.hadoop.hive.metastore.conf.MetastoreConf;
+import org.apache.hadoop.hive.metastore.txn.TxnDbUtil;
 import org.apache.thrift.protocol.TBinaryProtocol;
 import org.apache.thrift.server.TThreadPoolServer;
 import org.apache.thrift.transport.TServerSocket;
@@ -20,6 +21,7 @@ public final class HiveMetastore {
             String[] setting = arguments[place].split("=", 2);
             settings.set(setting[0], setting[1]);
         }
+        TxnDbUtil.prepDb(settings); // the tables of locks, which Iceberg's clients take
         var address = new InetSocketAddress(arguments[0], Integer.parseInt(arguments[1]));
         var metastore = new HiveMetaStore.HMSHandler("metastore", settings, false);
         var handler = RetryingHMSHandler.getProxy(settings, metastore, true);

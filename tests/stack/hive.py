@@ -48,8 +48,6 @@ class HiveMetastore(Server):
             "datanucleus.schema.autoCreateAll": "true",
             "metastore.schema.verification": "false",
             "metastore.warehouse.dir": str(self.directory / "warehouse"),
-            "hive.in.test": "true",  # it makes the tables of locks
-            "metastore.client.capability.check": "false",
             # These two are in Hive by default, which is not here.
             "metastore.expression.proxy": f"{classes}.DefaultPartitionExpressionProxy",
             "metastore.task.threads.always": f"{classes}.events.EventCleanerTask",
