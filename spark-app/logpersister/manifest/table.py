@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from logpersister.manifest.constraint import Duration, Flag, Model, SecretName, Text, never
-from logpersister.manifest.rule import NotInCel, cel_literal, rule
+from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.storage import Region
 
 TOPIC: Final = "{topic}"
@@ -45,13 +45,6 @@ Warehouse = Annotated[
     Text(r"^[^\s]+$", "is not the name of a warehouse", "write it as the catalog has it, without spaces", 1000),
 ]
 Registration = Literal["onFirstObject", "onFinish"]
-_SCHEMES: Final = {
-    "rest": ("http://", "https://"),
-    "glue": ("http://", "https://"),
-    "sql": ("postgresql", "sqlite"),
-    "hive": ("thrift://",),
-}
-"""How the addresses of catalogs begin."""
 Property = Annotated[str, Text(r"^[^\r\n]*$", "has a line break", "write it in one line", 1000)]
 
 
@@ -103,13 +96,17 @@ class CatalogSpec(Model):
         return self.uri is not None or self.type == "glue"
 
     @rule(
-        f"!has(self.uri) || {cel_literal(_SCHEMES)}[self.type].exists(one, self.uri.startsWith(one))",
+        "!has(self.uri) || self.uri.startsWith('http') == (self.type in ['rest', 'glue'])"
+        " && self.uri.startsWith('thrift') == (self.type == 'hive')",
         "does not go together with the type of the catalog",
         "write an http or https URL with rest and glue, postgresql+psycopg2://… with sql, thrift://… with hive",
         "uri",
     )
     def _the_address_is_of_the_type(self) -> bool:
-        return self.uri is None or self.uri.startswith(_SCHEMES[self.type])
+        if self.uri is None:
+            return True
+        is_http, is_thrift = self.uri.startswith("http"), self.uri.startswith("thrift")
+        return is_http == (self.type in ("rest", "glue")) and is_thrift == (self.type == "hive")
 
     @rule(
         "!has(self.region) || self.type == 'glue'",
