@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(600)
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "hive-table.yaml"
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DAY_MS = 86_400_000
 FIELDS = [{"name": "id", "type": "int32"}, {"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"}]
@@ -188,9 +189,13 @@ def test_members_are_killed_around_a_registration(
 
 
 def test_finished_folders_become_partitions(tables: Tables, verify: Verify) -> None:
-    finish = {"policy": ["successFile"], "allowedLateness": "0s", "idleAfter": "1s"}
-    manifest = tables.manifest(table={"partitions": "onFinish"}, finish=finish)
-    tables.write(0, 3, days=3)
+    """With the manifest of the example."""
+    example = yaml.safe_load(EXAMPLE.read_text())["spec"]
+    finish = example["finish"] | {"allowedLateness": "0s", "idleAfter": "1s"}
+    shape = {name: example[name] for name in ("parser", "schema", "output")}
+    manifest = tables.manifest(table={"partitions": example["table"]["partitions"]}, finish=finish, **shape)
+    rows = ({"id": n, "at": f"2026-11-{n:02d}T05:00:00Z", "amount": n + 0.5, "country": "de"} for n in (1, 2, 3))
+    produce(tables.scene.kafka.bootstrap, tables.topic, [Record(json.dumps(row).encode()) for row in rows])
     member = tables.scene.member(manifest)
     eventually(
         "all folders but the last one are partitions",
