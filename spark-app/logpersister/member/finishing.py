@@ -11,6 +11,7 @@ import structlog
 from logpersister.finish.look import Finished, Look, TopicFolders
 from logpersister.finish.positions import Kafka
 from logpersister.manifest import LogPersister
+from logpersister.manifest.table_rules import registration
 from logpersister.records.time_folders import time_folders
 from logpersister.report.finish import FinishReport, WaitingFolder
 from logpersister.storage.finished import list_arrivals
@@ -106,6 +107,7 @@ class FinishDuty:
             generation=spec.generation,
             clock=self._clock,
             now=self._now,
+            registers=registration(spec) == "onFinish",
         )
 
     def _arrivals_of(self, topic: str) -> Sequence[str]:
