@@ -125,6 +125,15 @@ def parts() -> dict[str, Part]:
             tools=_JARS,
         ),
         Part(
+            "hive",
+            "a Hive metastore and Hadoop's S3A, 30 MB of jars",
+            "test",
+            CACHE / "hive" / ".stamp",
+            _hive,
+            [STACK / "hive.pom.xml"],
+            tools=_JARS,
+        ),
+        Part(
             "flink",
             "Flink SQL, a peer that benches measure, 200 MB",
             "bench",
@@ -345,6 +354,10 @@ def _iceberg_spark() -> None:
     _run("iceberg-spark", [str(UV), "venv", "--no-project", "--python", sys.executable, str(venv)])
     pinned = ["--require-hashes", "--requirement", str(STACK / "iceberg-spark.lock")]
     _run("iceberg-spark", [str(UV), "pip", "install", "--python", str(venv / "bin" / "python"), *pinned])
+
+
+def _hive() -> None:
+    _runtime_jars("hive", CACHE / "hive", STACK / "hive.pom.xml")
 
 
 def _flink() -> None:

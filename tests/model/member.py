@@ -20,7 +20,16 @@ from tests.model.chronicle import Violation
 from tests.model.client import Client
 from tests.model.decisions import Place
 from tests.model.jobs import OFFSETS_PER_FOLDER
-from tests.model.ports import GroupPort, JobsPort, OffsetsPort, RegisterPort, Sampler, SchemasPort, StateStorePort
+from tests.model.ports import (
+    GroupPort,
+    HorizonsPort,
+    JobsPort,
+    OffsetsPort,
+    RegisterPort,
+    Sampler,
+    SchemasPort,
+    StateStorePort,
+)
 from tests.model.processes import Process
 from tests.model.surroundings import Surroundings
 
@@ -44,17 +53,23 @@ class Manifest:
     """Rows are made by the latest schema of a registry."""
     parser: bool = False
     """Some records are refused, and stored in quarantine."""
+    late: bool = False
+    """Folders by time are finished, and what comes late is put into others."""
     by_override: bool = False
     """What is said of folders is said by an entry of the overrides, for all topics, and the group has the opposite."""
 
     def __str__(self) -> str:
         layout = "folders" if self.folders else "no folders"
         told = f"generation {self.generation}, {layout}, onDataLoss: {self.on_data_loss}, prefix: {self.prefix}"
-        return told + ", with a registry" * self.registry + ", with a parser" * self.parser
+        told += ", with a registry" * self.registry + ", with a parser" * self.parser
+        return told + ", late records apart" * self.late
 
     @lru_cache(maxsize=64)  # noqa: B019 - a handful of frozen manifests
     def resource(self) -> tuple[LogPersister, Revision]:
         layouts = [{"partitionBy": []}, {"partitionBy": [{"offset": {"every": OFFSETS_PER_FOLDER}}]}]
+        finish = {"finish": {"late": "folder"}} if self.late else {}
+        if self.late:
+            layouts = [{"partitionBy": [{"date": {"granularity": "hour"}}]}] * 2
         overrides = [{"topics": sorted(self.topics), "output": layouts[self.folders]}] if self.by_override else []
         keys = {"secretName": self.prefix} if self.own_keys else {}
         resource = parse(
@@ -76,6 +91,7 @@ class Manifest:
                     "upload": {"maxBytes": "64Ki", "maxAge": "2s"},
                     "cycleInterval": "1s",
                 }
+                | finish
                 | ({"parser": {"type": "json"}} if self.parser else {}),
             }
         )
@@ -100,6 +116,7 @@ class Member:
             JobsPort(name, self, around),
             Sampler(name, around),
             SchemasPort(self, around) if manifest.registry else None,
+            horizons=HorizonsPort(self, around) if manifest.late else ports.NoHorizons(),
         )
         now = self._now
         self.cycle = Cycle(resource, revision, dependencies, clock=now, now=now)

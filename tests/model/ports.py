@@ -3,7 +3,7 @@
 Whatever an answer tells the cycle is noted (`Turn.saw`): within a turn, the cycle's state follows from that.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
@@ -195,7 +195,9 @@ class StateStorePort:
                     continue
                 if (key.partition, key.prefix) == (partition, self._prefix) and key.generation <= generation:
                     whole = not key.path and not (it.parser and self._around.rules.quarantine_is_allowed_for)
-                    stored = StoredRange(key.start, it.end, GROUP, it.revision, it.topic_id, whole)
+                    stored = StoredRange(
+                        key.start, it.end, GROUP, it.revision, it.topic_id, whole=whole, horizon=it.horizon
+                    )
                     found.setdefault(key.generation, {})[key.start] = stored
             last, *before = [*sorted(found, reverse=True), generation]
             ranges = [found[last][start] for start in sorted(found.get(last, ()))]
@@ -292,6 +294,16 @@ class SchemasPort:
 
     def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
         return None
+
+
+class HorizonsPort:
+    """`member.horizons.BucketHorizons`, of which all has been read that is asked for."""
+
+    def __init__(self, turn: Turn, around: Surroundings) -> None:
+        self._turn, self._around = turn, around
+
+    def now(self, topics: Collection[str]) -> Mapping[str, int | None]:
+        return self._turn.saw({topic: self._around.finished.read(topic) for topic in sorted(topics)})
 
 
 class JobsPort:

@@ -8,6 +8,7 @@ from logpersister.ranges import TopicPartition
 from tests.model.bucket import Bucket
 from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions
+from tests.model.finished import Finished
 from tests.model.jobs import QUARANTINE, Spark
 from tests.model.kafka import Commits, Coordinator, Kafka, Wish
 from tests.model.ledger import ObjectKey, StoredObject
@@ -38,6 +39,8 @@ class SimulatedWorld:
         self.coordinator = Coordinator(chronicle, wish)
         self.bucket = Bucket(chronicle, self.kafka.ledger, rules, decisions)
         self.registry = Registry(chronicle)
+        self.finished = Finished(chronicle, decisions)
+        self.kafka.ledger.finished_to = self.finished.to
         self.spark = Spark(self.kafka, self.bucket, self.registry, chronicle, rules, decisions)
         self.around = Surroundings(
             self.kafka,
@@ -45,6 +48,7 @@ class SimulatedWorld:
             self.bucket,
             self.registry,
             self.spark,
+            self.finished,
             chronicle,
             rules,
             decisions,
