@@ -12,6 +12,8 @@ from tests.stack import IcebergCatalog, MinioServer, artifacts, reaper
 _BY_PYICEBERG = [sys.executable, "-m", "tests.chaos.compaction"]
 _SPARK_PROGRAM = Path(__file__).with_name("spark_table.py")
 TABLE = ("lake", "sales")
+_MOST_ENDS = 10
+"""Without an attempt in between."""
 
 
 class Compactor:
@@ -56,10 +58,16 @@ class Compactor:
         return self._process is not None and self._process.poll() is None
 
     def tick(self) -> None:
-        """Start it again if it has ended by itself."""
+        """Start it again if it has ended by itself.
+
+        Raises:
+            RuntimeError: it does so again and again, so nobody compacts.
+        """
         if self._process is not None and not self.alive:
             reaper.forget(self._process.pid)
             self._ends += 1
+            if self._ends > _MOST_ENDS + sum(self._attempts().values()):
+                raise RuntimeError(f"whoever compacts ends again and again; see {self._log.with_suffix('.err')}")
             self.start()
 
     def kill(self) -> None:
@@ -74,9 +82,11 @@ class Compactor:
 
     def counts(self) -> dict[str, int]:
         """Return how often what came of it."""
+        return dict(self._attempts() + Counter({"ended by itself": self._ends}))
+
+    def _attempts(self) -> Counter[str]:
         lines = self._log.read_text().splitlines() if self._log.exists() else []
-        found = Counter(json.loads(line)["came"] for line in lines if line.endswith("}"))
-        return dict(found + Counter({"ended by itself": self._ends}))
+        return Counter(json.loads(line)["came"] for line in lines if line.endswith("}"))
 
 
 def spark_command(*arguments: str) -> list[str]:

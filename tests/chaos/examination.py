@@ -3,11 +3,13 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+
+from pyiceberg.exceptions import NoSuchTableError
 
 from tests.chaos import check, events, folders, sales, table_readers, tables, witnesses
 from tests.chaos.check import Problem, Progress, Seen, Stored, TopicPartition
@@ -21,7 +23,7 @@ from tests.stack.clients import admin_client
 
 _VERIFY_SECONDS = 900
 """And as long again as the run: it reads every object."""
-_REPLAY_SECONDS = 300
+_REPLAY_SECONDS = 600
 _SPARK_SECONDS = 600
 _LEAST_RECORDS = 1_000
 
@@ -125,17 +127,25 @@ class Examination:
     ) -> Iterator[Problem]:
         assert self.stage.compactor is not None
         settings = self.stage.compactor.settings()
-        table = table_readers.table_of(settings)
-        readers = {
-            "pyiceberg": table_readers.by_pyiceberg(table),
-            "DuckDB": table_readers.by_duckdb(table, settings),
+        try:
+            table = table_readers.table_of(settings)
+        except NoSuchTableError as error:
+            yield Problem("unreadable", "table", str(error))
+            return
+        readers: dict[str, Callable[[], Iterable[tables.LiveRow]]] = {
+            "pyiceberg": lambda: table_readers.by_pyiceberg(table),
+            "DuckDB": lambda: table_readers.by_duckdb(table, settings),
         }
         if self.stage.settings.spark:
-            readers["Spark"] = self._by_spark(settings)
-        for reader, rows in readers.items():
-            counted = list(rows)
-            numbers[f"rows by {reader}"] = len(counted)
-            yield from tables.examine(counted, sales.TOPIC, kafka, output.layout, reader)
+            readers["Spark"] = lambda: self._by_spark(settings)
+        for reader, read in readers.items():
+            try:
+                rows = list(read())
+            except table_readers.READABLE as error:
+                yield Problem("unreadable", f"table, by {reader}", repr(error))
+                continue
+            numbers[f"rows by {reader}"] = len(rows)
+            yield from tables.examine(rows, sales.TOPIC, kafka, output.layout, reader)
         snapshots = table_readers.snapshots_of(table)
         stands = progress(self.stage.kafka.bootstrap, output)
         yield from tables.examine_offsets(snapshots, self.receipts(output), sales.TOPIC, stands)
@@ -148,7 +158,7 @@ class Examination:
             spark_command("read", settings), capture_output=True, text=True, timeout=_SPARK_SECONDS, check=False
         )
         if done.returncode != 0:
-            raise TroubleError(f"Spark could not read the table: {done.stderr[-1000:]}")
+            raise table_readers.UnreadableTableError(done.stderr[-1000:])
         return table_readers.by_lines(done.stdout.splitlines())
 
     def _folders(

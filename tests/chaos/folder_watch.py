@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _INTERVAL_SECONDS = 1.0
+_JOIN_SECONDS = 180.0
 _OBJECT = ".parquet"
 _MARKER = re.compile(r"(?P<folder>.+)/(?P<name>_SUCCESS|_manifest\.json|\.(?P<partition>\d+)\.done)")
 
@@ -51,11 +52,17 @@ class FolderWatch:
     def start(self) -> None:
         self._thread.start()
 
+    def ask_to_stop(self) -> None:
+        self._stopping.set()
+
     def stop(self) -> None:
         """End, after one more look at what stands in the end."""
-        self._stopping.set()
-        self._thread.join(60)
-        self.look()
+        self.ask_to_stop()
+        self._thread.join(_JOIN_SECONDS)
+        if self._thread.is_alive():
+            self.failure = self.failure or TimeoutError(f"it does not end within {_JOIN_SECONDS} s")
+        else:
+            self.look()
 
     def _run(self) -> None:
         try:
@@ -104,10 +111,15 @@ class FolderWatch:
 
     def _read(self, key: str, folder: str) -> None:
         answer = self._client.get_object(Bucket=self._bucket, Key=key)
-        document = json.loads(answer["Body"].read())
+        content = answer["Body"].read()
         self._tags[key] = answer["ETag"]
-        self._in_manifests[folder] = {one["name"] for one in document["objects"]}
-        self.seen.sightings.append(Sighting(folder, document))
+        try:
+            sighting = Sighting(folder, json.loads(content))
+            self._in_manifests[folder] = sighting.names
+        except (ValueError, TypeError, LookupError) as error:
+            self.seen.unreadable.append((folder, f"{error!r}: {content[:200]!r}"))
+        else:
+            self.seen.sightings.append(sighting)
 
     def _ask(self) -> dict[int, int]:
         try:

@@ -31,6 +31,11 @@ class Sighting:
     def number(self) -> int:
         return int(self.document["number"])
 
+    @property
+    def names(self) -> set[str]:
+        """Of the objects that it lists."""
+        return {one["name"] for one in self.document["objects"]}
+
 
 @dataclass(frozen=True, slots=True)
 class Success:
@@ -54,6 +59,8 @@ class Folders:
     successes: dict[str, Success] = field(default_factory=dict)
     done: dict[str, set[int]] = field(default_factory=dict)
     """By folder: partitions with a `.N.done`."""
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    """Folders with what was wrong with a manifest that is none."""
 
 
 def end_of(folder: str) -> int:
@@ -120,6 +127,8 @@ class _Examination:
                     self._offsets.setdefault(str(path), {}).setdefault(partition, []).append(record.offset)
 
     def problems(self) -> Iterator[Problem]:
+        for folder, why in self._seen.unreadable:
+            yield Problem("unreadable", folder, f"its manifest is none: {why}")
         by_folder: dict[str, list[Sighting]] = {}
         for sighting in self._seen.sightings:
             by_folder.setdefault(sighting.folder, []).append(sighting)

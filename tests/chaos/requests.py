@@ -1,12 +1,16 @@
 """What can go wrong on the way to the bucket, to the schema registry and to the catalog."""
 
 import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.chaos.disturbances import Disturbance
 from tests.chaos.stage import Stage, is_upload
 from tests.stack.fault_proxy import Answer, AnswerAfter, Fault, LoseResponse, Reset, Stall
+
+_PATIENCE_SECONDS = 20.0
+"""Requests of some kinds are seldom: a fault stays so much longer until one meets it."""
 
 
 def _all(_: str) -> bool:
@@ -73,6 +77,8 @@ class HttpFault(Disturbance):
     """Bytes of the request that go through first."""
     seed: int
     _fault: Fault | None = field(default=None, init=False)
+    _patience: float = field(default=0.0, init=False)
+    """Until when it stays though nobody meets it."""
 
     @property
     def name(self) -> str:
@@ -85,9 +91,14 @@ class HttpFault(Disturbance):
     def begin(self, stage: Stage) -> str:
         stage.busy.add(self.service)
         self._fault = self._make()
+        self._patience = time.monotonic() + self.seconds + _PATIENCE_SECONDS
         stage.proxies[self.service].inject(self._fault)
         bytes_ = f" after {self.after:,} bytes" if self.what in ("stall", "reset") else ""
         return f"{self.share:.0%} of requests ({self.requests}){bytes_} for {self.seconds:.1f} s"
+
+    def over(self) -> bool:
+        assert self._fault is not None
+        return self._fault.met > 0 or time.monotonic() > self._patience
 
     def end(self, stage: Stage) -> str:
         assert self._fault is not None

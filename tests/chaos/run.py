@@ -31,8 +31,10 @@ Kafka = Mapping[TopicPartition, list[Seen]]
 _POLL_SECONDS = 0.1
 _PATIENCE_SECONDS = 40.0
 """How long a disturbance waits until it is possible; then the next one has its turn."""
+_START_SECONDS = 300.0
+"""Until all members work: seconds where nobody else computes."""
 _DRAIN_SECONDS = 180.0
-_END_SECONDS = 90.0
+_END_SECONDS = 180.0
 """How soon everything has to be gone after members were told to stop."""
 
 
@@ -72,7 +74,7 @@ class _Run:
 
     def play(self) -> None:
         """Fill the report."""
-        self._wait("all members work", self._all_work, seconds=120)
+        self._wait("all members work", self._all_work, seconds=_START_SECONDS)
         self._watch.start()
         if self._folder_watch is not None:
             self._folder_watch.start()
@@ -82,6 +84,8 @@ class _Run:
             kafka, rest = self._settle()
         finally:
             self._producers.ask_to_stop()
+            if self._folder_watch is not None:
+                self._folder_watch.ask_to_stop()
             self._watch.stop()
             self._take_numbers()
         if self._folder_watch is not None:

@@ -68,4 +68,4 @@ class Settings:
     @property
     def limit_seconds(self) -> float:
         """When a run that does not get its kills done is given up."""
-        return self.seconds + 60.0 * (self.kills + 2)
+        return self.seconds + 120.0 * (self.kills + 2)

@@ -19,6 +19,13 @@ from tests.chaos.contents import KAFKA, row_of
 from tests.chaos.sales import DEFAULTS
 from tests.chaos.tables import SUMMARY, LiveRow, Snapshots
 
+
+class UnreadableTableError(Exception):
+    """A reader that is a program of its own could not read the table."""
+
+
+READABLE = (UnreadableTableError, duckdb.Error, pa.ArrowException, OSError, LookupError, ValueError, TypeError)
+"""What readers raise when metadata or files are broken or not there, or have other columns."""
 _BATCH_ROWS = 1_000
 LEVELS = ("dt", "hr", "min")
 """Columns of the folders, in their order."""

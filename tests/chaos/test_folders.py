@@ -138,6 +138,12 @@ def test_nobody_has_answered_what_was_committed() -> None:
     assert kinds(folders) == []
 
 
+def test_a_manifest_is_none() -> None:
+    folders = whole()
+    folders.unreadable.append((FIRST, "cut off"))
+    assert kinds(folders) == ["unreadable"]
+
+
 def test_a_number_has_two_contents() -> None:
     folders = whole()
     folders.sightings.insert(1, manifest(1, 0, {"0": 3, "1": 2}, OBJECTS[4], OBJECTS[0]))

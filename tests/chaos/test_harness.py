@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.chaos import compactor
 from tests.chaos.chronicle import Chronicle
 from tests.chaos.deck import deal
 from tests.chaos.disturbances import Kill
@@ -15,6 +16,7 @@ from tests.chaos.outputs import FILES, ROWS, TABLE, TEXT, Addresses, Output
 from tests.chaos.report import Report, Verdict
 from tests.chaos.settings import Settings, crews
 from tests.chaos.watch import Life, Pace, Sample, Watch
+from tests.integration.harness.waiting import eventually
 
 HERE = Path(__file__).parent
 
@@ -57,6 +59,15 @@ def test_the_product_is_seen_from_outside() -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not any(name.startswith("logpersister") for name in names), file
+
+
+def test_a_compactor_that_cannot_start_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compactor, "_BY_PYICEBERG", ["/bin/false"])
+    monkeypatch.setattr(compactor.Compactor, "settings", lambda _: "")
+    broken = compactor.Compactor(tmp_path, cast("Any", None), cast("Any", None), 7, by_spark=False)
+    broken.start()
+    with pytest.raises(RuntimeError, match=r"again and again; see .*compactor\.err"):
+        eventually("it is noticed", broken.tick, pause=0.01)
 
 
 def test_the_story_is_in_the_file_at_once(tmp_path: Path) -> None:

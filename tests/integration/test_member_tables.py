@@ -15,6 +15,9 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from logpersister.member.process import ExitCode
+from tests.chaos.check import Progress
+from tests.chaos.table_readers import snapshots_of
+from tests.chaos.tables import examine_offsets
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
@@ -122,12 +125,12 @@ class Tables:
         wanted = {(p, n): 1 for p in range(partitions) for n in range(end) if is_row(n)}
         eventually(
             f"the table has {len(wanted)} rows, and no receipt is left",
-            lambda: self._exists(topic) and len(self.rows(topic)) >= len(wanted) and not self.receipts(),
+            lambda: self.exists(topic) and len(self.rows(topic)) >= len(wanted) and not self.receipts(),
             explain=lambda: "; ".join(member.tail() for member in members),
         )
         assert self.rows(topic) == wanted
 
-    def _exists(self, topic: str) -> bool:
+    def exists(self, topic: str) -> bool:
         try:
             return bool(self.of(topic))
         except NoSuchTableError:
@@ -233,13 +236,20 @@ def test_a_catalog_in_postgresql_is_killed_frozen_and_cut_off(
     """Members are killed, too; two of them are there all the time."""
     name, chance = topic(2), random.Random(7)
     postgres.write_secret(secrets_dir, "postgres")
-    login = f"{postgres.user}:{postgres.password}@"
+    uri = postgres.uri.replace("//", f"//{postgres.user}:{postgres.password}@", 1)
     with FaultProxy(postgres.port) as proxy:
         warehouse = f"s3://{bucket}/warehouse"
         catalog = {"type": "sql", "uri": postgres.uri_at(proxy.port), "secretName": "postgres", "warehouse": warehouse}
         manifest = manifest_of(scene, name, catalog, upload={"maxAge": "1s"})
         members = [scene.member(manifest, f"first-{number}") for number in (1, 2)]
+
+        def is_begun() -> bool:
+            now = Tables(scene, minio, catalog | {"uri": uri})  # by new connections: the server was killed
+            return now.exists(name) and now.rows(name).total() > 0
+
         for turn in range(12):
+            if turn == 1:
+                eventually("the first rows are in the table", is_begun, pause=1.0)
             write(scene, name, turn * 25, turn * 25 + 25)
             if turn % 4 == 0:
                 postgres.kill()
@@ -258,8 +268,13 @@ def test_a_catalog_in_postgresql_is_killed_frozen_and_cut_off(
                 victim.wait_gone()
                 members.append(scene.member(manifest, f"turn-{turn}"))
             time.sleep(chance.uniform(1, 5))
-        tables = Tables(scene, minio, catalog | {"uri": postgres.uri.replace("//", f"//{login}", 1)})
+        tables = Tables(scene, minio, catalog | {"uri": uri})
         tables.wait_for(name, 300, *members)
-    summaries = [one.summary for one in tables.of(name).metadata.snapshots]
-    ours = [one for one in summaries if one is not None and "logpersister.offsets" in one.additional_properties]
-    assert len(ours) > 1
+        scene.group.wait_current(name, explain=members[0].tail)
+    snapshots = snapshots_of(tables.of(name))
+    assert len(snapshots.offsets) > 1, "the first rows, and those behind them"
+    assert snapshots.others == 0
+    ends = {(name, partition): Progress(300, (), 300) for partition in range(2)}
+    assert examine_offsets(snapshots, tables.receipts(), name, ends) == []
+    added = [one.summary["added-records"] for one in tables.of(name).metadata.snapshots if one.summary is not None]
+    assert sum(int(number or 0) for number in added) == tables.rows(name).total(), "no append was repeated"

@@ -16,7 +16,7 @@ from tests.unit.finish.world import FakeStore
 
 pytestmark = pytest.mark.slow
 HISTORIES = 400
-"""Most are caught within ten; a sleeper that overwrites, and a note that is not left, take some hundred."""
+"""At most. Most are caught within ten."""
 Patch = pytest.MonkeyPatch
 
 
@@ -69,23 +69,34 @@ def numbers_do_not_rise(patch: Patch) -> None:
     patch.setattr(publishing, "_next", same_number)
 
 
-MUTANTS = [
-    one_partition_has_passed,
-    a_record_passes_that_is_not_stored,
-    arrivals_are_not_noted,
-    arrivals_are_forgotten_before_they_are_committed,
-    what_is_listed_and_not_committed_is_forgotten,
-    contents_are_replaced_by_whoever_comes,
-    numbers_do_not_rise,
-]
+MUTANTS: dict[Callable[[Patch], None], int] = {
+    one_partition_has_passed: 0,
+    a_record_passes_that_is_not_stored: 0,
+    arrivals_are_not_noted: 0,
+    arrivals_are_forgotten_before_they_are_committed: 115,
+    what_is_listed_and_not_committed_is_forgotten: 290,
+    contents_are_replaced_by_whoever_comes: 220,
+    numbers_do_not_rise: 0,
+}
+"""With the first seed that is tried: some take hundreds of histories."""
+
+
+def holds(seed: int) -> bool:
+    history = History(seed)
+    try:
+        for _ in range(STEPS):
+            history.step()
+        history.end()
+    except AssertionError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_broken_finishing_is_caught(mutant: Callable[[Patch], None], monkeypatch: Patch) -> None:
-    mutant(monkeypatch)
-    with pytest.raises(AssertionError):
-        for seed in range(HISTORIES):
-            history = History(seed)
-            for _ in range(STEPS):
-                history.step()
-            history.end()
+    first = MUTANTS[mutant]
+    with monkeypatch.context() as patch:
+        mutant(patch)
+        caught = next((seed for seed in range(first, first + HISTORIES) if not holds(seed)), None)
+    assert caught is not None
+    assert holds(caught), "without the mutant it is a good history"
