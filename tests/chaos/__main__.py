@@ -73,8 +73,8 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--settle",
         type=float,
-        default=4.0,
-        help="minutes to come to rest in the end (default 4; more if others compute)",
+        default=8.0,
+        help="minutes to come to rest in the end (default 8; more if others compute)",
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the report there too")
     parser.add_argument("--json", action="store_true", help="the report as JSON; the story goes to standard error")

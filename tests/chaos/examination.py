@@ -169,6 +169,7 @@ class Examination:
             raise TroubleError(f"the watch of folders has failed: {self.folder_watch.failure!r}")
         seen = self.folder_watch.seen
         numbers["finished folders"] = len(seen.successes)
+        numbers["of them with committed offsets"] = sum(bool(one.committed) for one in seen.successes.values())
         numbers["manifests seen"] = len(seen.sightings)
         grown = {of: at * 1000 for of, at in self.stage.grown.items()}
         return folders.examine(seen, kafka, self._objects.get(output.name, []), output.layout, grown=grown)

@@ -192,13 +192,14 @@ class _Run:
         self._chronicle.tell("producers.stopped", f"{self._ledger.counts['acknowledged']:,} records acknowledged")
         began = self._chronicle.seconds
         kafka = self._examination.consumed()
-        problems = [problem for output in settings.outputs for problem in self._come_to_rest(output, kafka)]
+        until = time.monotonic() + settings.settle_seconds
+        problems = [problem for output in settings.outputs for problem in self._come_to_rest(output, kafka, until)]
         self._report.settle_seconds = self._chronicle.seconds - began
         self._chronicle.tell("rest", f"everything is stored {self._report.settle_seconds:.1f} s after the producers")
         return kafka, problems + self._dismiss()
 
-    def _come_to_rest(self, output: Output, kafka: Kafka) -> Iterator[str]:
-        """Wait until a group has done everything; yield what it did not do."""
+    def _come_to_rest(self, output: Output, kafka: Kafka, until: float) -> Iterator[str]:
+        """Wait until a group has done everything, until some monotonic second; yield what it did not do."""
         bootstrap, examination = self._stage.kafka.bootstrap, self._examination
         waits: list[tuple[str, Callable[[], bool], Callable[[], object]]] = [
             (
@@ -222,7 +223,7 @@ class _Run:
             ]
         for what, condition, stands in waits:
             try:
-                self._wait(f"group {output.name} {what}", condition, seconds=self._settings.settle_seconds)
+                self._wait(f"group {output.name} {what}", condition, seconds=max(0.0, until - time.monotonic()))
             except AssertionError as error:
                 yield f"{output.name}: stuck: {error}; {stands()}"
 

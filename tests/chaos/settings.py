@@ -35,7 +35,7 @@ class Settings:
     """Whether Spark compacts the table and reads it in the end; otherwise pyiceberg compacts it."""
     pause: tuple[float, float] = (1.0, 8.0)
     """Seconds between the beginnings of two disturbances."""
-    settle_seconds: float = 240.0
+    settle_seconds: float = 480.0
     """How long the lag may take to be worked off in the end."""
 
     @property

@@ -32,8 +32,6 @@ CARDS = Counter(
         "kill-jvm": 1,
     }
 )
-SETTLE_SECONDS = 480
-"""Half a minute where nobody else computes."""
 MOST_PLAYS = 3
 """When the harness has trouble, nothing is proven in either way: it is played again, with another seed."""
 
@@ -43,9 +41,7 @@ class HarnessWarning(UserWarning):
 
 
 def settings(seed: int) -> Settings:
-    return Settings(
-        seed, kills=KILLS, seconds=0, crews=CREWS, brokers=1, pause=(0.2, 3.0), settle_seconds=SETTLE_SECONDS
-    )
+    return Settings(seed, kills=KILLS, seconds=0, crews=CREWS, brokers=1, pause=(0.2, 3.0))
 
 
 def play(evidence: Path, story: list[str], seed: int) -> Report:
