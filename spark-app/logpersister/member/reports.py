@@ -78,6 +78,12 @@ class Reports(Listener, DutyListener, FolderListener):
             )
         refused = [_quarantined(one.range, one.quarantined) for one in outcomes if one.quarantined is not None]
         log_each(log, "records.quarantined", refused, level="warning")
+        adjusted = [
+            {**_where(one.range), "values": sum(one.adjusted.values()), "reasons": dict(one.adjusted)}
+            for one in outcomes
+            if one.adjusted
+        ]
+        log_each(log, "values.adjusted", adjusted)
         silent = [{**_where(one.range), "offsets": one.unexplained} for one in outcomes if one.unexplained]
         log_each(log, "range.unexplained", silent)
 
@@ -92,6 +98,7 @@ class Reports(Listener, DutyListener, FolderListener):
             quarantined=outcome.quarantined,
             unexplained=outcome.unexplained,
             dropped=outcome.dropped,
+            adjusted=outcome.adjusted,
         )
         self._metrics.range_written(written)
         self._board.range_written(written)

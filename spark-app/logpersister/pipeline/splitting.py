@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from logpersister.formats import binary
+from logpersister.records.adjusted import Adjusted
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.paths import Assignment, Indices
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
@@ -34,6 +35,8 @@ class Side:
     """Of accepted records with types: which rule is theirs. Each rule has columns of its own, too."""
     is_of_type: bool = False
     """Whether there are types."""
+    adjusted: Adjusted | None = None
+    """What the parser has adjusted in accepted records; None: nothing."""
 
     @property
     def waiting(self) -> pa.RecordBatch:
@@ -65,12 +68,13 @@ def sides(batch: pa.RecordBatch, layout: AnyLayout, wanted: Container[int] | Non
 def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
     refused = assignment.refused
     if refused is None:
-        yield Side(_with_rows(batch, assignment.rows), assignment.paths, assignment.indices)
+        rows = _with_rows(batch, assignment.rows)
+        yield Side(rows, assignment.paths, assignment.indices, adjusted=assignment.adjusted)
         return
     if len(assignment.paths) > 1:
         good = assignment.indices != len(assignment.paths) - 1
         accepted = _with_rows(batch.filter(pa.array(good, pa.bool_())), assignment.rows)
-        yield Side(accepted, assignment.paths[:-1], assignment.indices[good])
+        yield Side(accepted, assignment.paths[:-1], assignment.indices[good], adjusted=assignment.adjusted)
     bad = batch.take(refused.rows)
     if not assignment.keeps_refused_values:
         bad = _without_values(bad)

@@ -100,6 +100,7 @@ class _Unfinished:
             quarantined=quarantined,
             unexplained=writer.unexplained,
             dropped=writer.dropped,
+            adjusted=dict(writer.adjusted),
             newest=writer.newest,
         )
 

@@ -99,6 +99,8 @@ class RangeOutcome:
     """Offsets at its end without records of which brokers only said nothing (`reader.RangeRead`)."""
     dropped: int = 0
     """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    adjusted: Mapping[str, int] = field(default_factory=dict)
+    """Values in its records that the parser has adjusted, by the reason why it would have refused them else."""
     newest: NewestEvent | None = None
     """Of its records, where folders are finished by the times of a field; None also where no record has such a time."""
 

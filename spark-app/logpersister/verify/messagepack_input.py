@@ -7,8 +7,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from logpersister.verify.json_values import MOST_NESTED
 from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import MOST_NESTED
 
 Kind = Literal["nil", "bool", "integer", "single", "double", "text", "bytes", "array", "map", "extension"]
 

@@ -7,7 +7,9 @@ use std::sync::{Arc, LazyLock};
 use arrow_array::BinaryArray;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use libfuzzer_sys::fuzz_target;
-use logpersister_native::{CsvParser, CsvSyntax, MessagePackParser, RegexParser, Rows, ThriftParser, UnknownFields};
+use logpersister_native::{
+    CsvParser, CsvSyntax, Faults, MessagePackParser, RegexParser, Rows, ThriftParser, UnknownFields,
+};
 
 const PACKED: &[u8] = b"\x83\xa1n\x07\xa1s\xa4text\xa1t\xd6\xff\x6b\x00\x00\x00";
 const BINARY: &[u8] = b"\x0a\0\x01\0\0\0\0\0\0\0\x07\x0b\0\x02\0\0\0\x04text\0";
@@ -28,10 +30,10 @@ static THRIFT: LazyLock<[ThriftParser; 2]> =
     LazyLock::new(|| [false, true].map(|is_compact| ThriftParser::new(SCHEMA.clone(), PLAN, is_compact).unwrap()));
 static CSV: LazyLock<CsvParser> = LazyLock::new(|| {
     let syntax = CsvSyntax { delimiter: b',', quote: Some(b'"'), escape: Some(b'\\'), null: Vec::new() };
-    CsvParser::new(SCHEMA.clone(), syntax, &["n", "s", "t"].map(String::from)).unwrap()
+    CsvParser::new(SCHEMA.clone(), syntax, &["n", "s", "t"].map(String::from), UnknownFields::Drop).unwrap()
 });
 static REGEX: LazyLock<RegexParser> = LazyLock::new(|| {
-    RegexParser::new(SCHEMA.clone(), r"(?P<n>-?\d+),(?P<s>(?:[^,\\]|\\.)*)(?:,(?P<t>\S+))?", None).unwrap()
+    RegexParser::new(SCHEMA.clone(), r"(?P<n>-?\d+),(?P<s>(?:[^,\\]|\\.)*)(?:,(?P<t>\S+))?", None, Faults::default()).unwrap()
 });
 
 fn check(rows: &Rows) {

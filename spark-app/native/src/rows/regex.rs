@@ -6,10 +6,13 @@ use arrow_array::BinaryArray;
 use arrow_schema::{ArrowError, SchemaRef};
 use regex::{CaptureLocations, Regex, RegexBuilder};
 
+use super::adjusted::Adjustments;
 use super::fill::{self, ReadRow, Steps};
+use super::lenient::{self, Lenient};
 use super::nested::StructColumn;
 use super::reason::{Refusal, Step};
-use super::{Rows, kind, text};
+use super::text::{self, in_utf8};
+use super::{Faults, Options, Rows, UnknownFields};
 
 /// Bytes of a compiled pattern.
 const LARGEST: usize = 16 << 20;
@@ -19,6 +22,7 @@ const LARGEST: usize = 16 << 20;
 pub struct RegexParser {
     schema: SchemaRef,
     pattern: Arc<Pattern>,
+    options: Options,
 }
 
 #[derive(Debug)]
@@ -32,8 +36,9 @@ struct Pattern {
 
 impl RegexParser {
     /// An error says which field or what part of the pattern cannot be read, and why.
-    pub fn new(schema: SchemaRef, pattern: &str, null: Option<Vec<u8>>) -> Result<Self, String> {
-        let columns = kind::columns(schema.fields(), 0)?;
+    pub fn new(schema: SchemaRef, pattern: &str, null: Option<Vec<u8>>, faults: Faults) -> Result<Self, String> {
+        let options = Options { unknown_fields: UnknownFields::Drop, faults };
+        let columns = lenient::columns(&schema, options)?;
         let regex = RegexBuilder::new(&format!(r"\A(?:{})\z", in_ascii(pattern)))
             .size_limit(LARGEST)
             .build()
@@ -46,31 +51,37 @@ impl RegexParser {
             let group = regex.capture_names().position(|name| name == Some(field.name()));
             groups.push(group.ok_or_else(|| format!("the pattern has no group {}", field.name()))?);
         }
-        Ok(Self { schema, pattern: Arc::new(Pattern { regex, groups, null }) })
+        Ok(Self { schema, pattern: Arc::new(Pattern { regex, groups, null }), options })
     }
 
     /// Reads all values. Total, as [`super::RowParser::parse`] is, and in time that is linear in the length of a value.
     pub fn parse(&self, values: &BinaryArray) -> Result<Rows, ArrowError> {
         let found = self.pattern.regex.capture_locations();
-        fill::rows(&self.schema, values, &mut Reader { pattern: &self.pattern, found })
+        let lenient = Lenient::new(self.options, lenient::NO_DEFAULTS);
+        fill::rows(&self.schema, values, &mut Reader { pattern: &self.pattern, found, lenient, bytes: 0 })
     }
 }
 
 struct Reader<'a> {
     pattern: &'a Pattern,
     found: CaptureLocations,
+    lenient: Lenient<'a>,
+    /// No column has more bytes than this.
+    bytes: usize,
 }
 
 impl ReadRow for Reader<'_> {
     #[inline]
-    fn read(&mut self, value: &[u8], _: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
-        let line = std::str::from_utf8(value).map_err(|_| Refusal::NotUtf8)?;
+    fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
+        self.lenient.begin();
+        let value = in_utf8(value, &mut self.lenient)?;
+        let line = std::str::from_utf8(&value).map_err(|_| Refusal::NotUtf8)?;
         let Pattern { regex, groups, null } = self.pattern;
         regex.captures_read(&mut self.found, line).ok_or(Refusal::NoMatch)?;
         for (index, (group, column)) in groups.iter().zip(&mut columns.children).enumerate() {
             let part = self.found.get(*group).map(|(begin, end)| &value[begin..end]);
             let read = match part.filter(|part| null.as_deref() != Some(*part)) {
-                Some(part) => text::append(part, column),
+                Some(part) => text::append_leniently(part, row, Step::Field(index), column, &mut self.lenient),
                 None if column.push_null() => Ok(()),
                 None => Err(Refusal::Missing),
             };
@@ -79,11 +90,20 @@ impl ReadRow for Reader<'_> {
                 return read;
             }
         }
+        self.bytes += line.len();
         Ok(())
     }
 
     fn judge_whole(&self, _: &[u8]) -> Option<Refusal> {
         None
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn adjustments(&mut self) -> Option<&mut Adjustments> {
+        self.lenient.adjustments()
     }
 }
 

@@ -2,47 +2,76 @@
 
 use super::base64;
 use super::column::{Bytes, Column, Data};
+use super::faults::{Leniency, Strict, WrongType};
 use super::growth::Growth;
 use super::kind::{Clock, TimeNotation, per_second};
 use super::nested::{ListColumn, MapColumn, StructColumn};
 use super::number::Number;
-use super::reader::{Reader, compact};
+use super::reader::{Position, Reader, compact};
 use super::reason::{Refusal, Step};
-use super::time;
+use super::rest::Mark;
+use super::{text, time};
 
-/// Appends the object that `text` is, as row number `row`. After an error the columns must be cut back, and `steps` says
-/// where it is. `space` is for strings whose escapes are resolved, kept for its memory.
-pub fn read(
-    text: &[u8],
-    row: usize,
-    columns: &mut StructColumn,
-    refuse_unknown: bool,
-    space: &mut Vec<u8>,
-    steps: &mut Vec<Step>,
-) -> Result<(), Refusal> {
-    let (reader, growth) = (Reader::new(text), Growth::of(text.len()));
-    let mut row_reader = RowReader { reader, growth, refuse_unknown, space, steps };
-    if row_reader.reader.peek() != Some(b'{') {
-        return Err(Refusal::NotAnObject);
-    }
-    row_reader.members(row, columns)?;
-    row_reader.reader.end()
-}
-
-struct RowReader<'a, 's> {
+/// What reads a text.
+pub struct RowReader<'a, 's, L> {
     reader: Reader<'a>,
     growth: Growth,
     refuse_unknown: bool,
+    /// For strings whose escapes are resolved, kept for its memory.
     space: &'s mut Vec<u8>,
+    /// After an error, where it is, the innermost field first.
     steps: &'s mut Vec<Step>,
+    lenient: &'s mut L,
 }
 
-impl<'a> RowReader<'a, '_> {
+impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
+    /// Of a text (UTF-8), whose lists and maps may take what `growth` says.
+    pub fn new(
+        text: &'a [u8],
+        growth: Growth,
+        refuse_unknown: bool,
+        space: &'s mut Vec<u8>,
+        steps: &'s mut Vec<Step>,
+        lenient: &'s mut L,
+    ) -> Self {
+        Self { reader: Reader::new(text), growth, refuse_unknown, space, steps, lenient }
+    }
+
+    /// Appends the object that the text is, as row number `row`. After an error the columns must be cut back.
+    #[inline]
+    pub fn row(&mut self, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
+        if self.reader.peek() != Some(b'{') {
+            return Err(Refusal::NotAnObject);
+        }
+        let found = self.named(row, columns)?;
+        if !L::IS_STRICT {
+            self.lenient.end_row(row, columns, self.steps)?;
+        }
+        self.absent(found, row, columns)?;
+        self.reader.end()
+    }
+
+    /// Appends the value that the text is.
+    pub fn only_value(&mut self, column: &mut Column) -> Result<(), Refusal> {
+        self.value(column)?;
+        self.reader.end()
+    }
+
     /// Reads the object that begins here as value number `row` of a struct.
     fn members(&mut self, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
+        let found = self.named(row, columns)?;
+        self.absent(found, row, columns)
+    }
+
+    /// Reads the members of the object that begins here; returns how many of them are fields.
+    #[inline(always)]
+    fn named(&mut self, row: usize, columns: &mut StructColumn) -> Result<usize, Refusal> {
         let (mut expected, mut found) = (0, 0);
+        let object = self.lenient.mark();
         let mut more = self.reader.open(b'}')?;
         while more {
+            self.reader.peek();
+            let before = self.reader.position();
             match self.field(columns, expected)? {
                 Some(index) => {
                     let child = &mut columns.children[index];
@@ -50,20 +79,41 @@ impl<'a> RowReader<'a, '_> {
                         return self.fault(Step::Field(index), Refusal::Duplicate);
                     }
                     self.reader.colon()?;
-                    if let Err(refusal) = self.value(child) {
+                    let inside = self.lenient.mark();
+                    if let Err(refusal) = self.child(Step::Field(index), child) {
                         return self.fault(Step::Field(index), refusal);
+                    }
+                    if let Some(rest) = self.lenient.rest() {
+                        rest.put_below(object, inside, columns.quoted(index));
                     }
                     expected = index + 1;
                     found += 1;
                 }
                 None if self.refuse_unknown => return Err(Refusal::UnknownField),
-                None => {
-                    self.reader.colon()?;
-                    self.reader.skip()?;
-                }
+                None => self.unknown(object, before)?,
             }
             more = self.reader.more(b'}')?;
         }
+        if let Some(rest) = self.lenient.rest() {
+            rest.close(object)?;
+        }
+        Ok(found)
+    }
+
+    /// Goes behind a member of the object at a mark that is no field; its name begins at a position, and was read.
+    #[inline(always)]
+    fn unknown(&mut self, object: Mark, name: Position) -> Result<(), Refusal> {
+        let written = self.reader.since(name);
+        self.reader.colon()?;
+        let Some(rest) = self.lenient.rest() else { return self.reader.skip() };
+        let resolved = Reader::new(written).text(self.space)?.to_vec();
+        compact(self.reader.raw()?, rest.member(object, resolved, written));
+        Ok(())
+    }
+
+    /// Appends nulls for the fields of a struct that are not there; so many are.
+    #[inline(always)]
+    fn absent(&mut self, found: usize, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
         if found == columns.children.len() {
             return Ok(());
         }
@@ -84,6 +134,67 @@ impl<'a> RowReader<'a, '_> {
         }
         let name = self.reader.text(self.space)?;
         Ok(columns.find(name))
+    }
+
+    /// Reads the value that begins here; one that does not fit may be adjusted.
+    #[inline(always)]
+    fn child(&mut self, step: Step, column: &mut Column) -> Result<(), Refusal> {
+        if L::IS_STRICT {
+            return self.value(column);
+        }
+        let (row, position, mark) = (column.len(), self.reader.position(), self.lenient.mark());
+        self.lenient.enter(step);
+        let mut read = self.value(column);
+        // What is wrong with something inside of it was judged there.
+        if let (Err(refusal), true) = (read, self.steps.is_empty()) {
+            column.truncate(row);
+            self.reader.return_to(position);
+            if let Some(rest) = self.lenient.rest() {
+                rest.back_to(mark);
+            }
+            read = self.amend(refusal, column);
+        }
+        self.lenient.leave();
+        read
+    }
+
+    /// Reads the value that begins here, which was refused, once more.
+    #[cold]
+    fn amend(&mut self, refusal: Refusal, column: &mut Column) -> Result<(), Refusal> {
+        let (faults, mut refusal) = (self.lenient.faults(), refusal);
+        let (row, position) = (column.len(), self.reader.position());
+        if refusal == Refusal::WrongType && faults.wrong_type == WrongType::Convert {
+            match self.convert(column) {
+                Ok(()) => {
+                    self.lenient.adjusted(Refusal::WrongType);
+                    return Ok(());
+                }
+                Err(other) => refusal = other,
+            }
+            column.truncate(row);
+            self.reader.return_to(position);
+        }
+        if !faults.sets_null(refusal) || !column.nullable {
+            return Err(refusal);
+        }
+        self.reader.skip()?;
+        column.push_null();
+        self.lenient.adjusted(refusal);
+        Ok(())
+    }
+
+    /// Reads the text that begins here for another type, or the number or bool for a text.
+    fn convert(&mut self, column: &mut Column) -> Result<(), Refusal> {
+        match (self.reader.peek(), &mut column.data) {
+            (Some(b'"'), _) => text::append(self.reader.text(self.space)?, column),
+            (Some(b'-' | b'0'..=b'9' | b't' | b'f'), Data::String(bytes)) => {
+                bytes.data.extend_from_slice(self.reader.raw()?);
+                bytes.end();
+                column.pushed();
+                Ok(())
+            }
+            _ => Err(Refusal::WrongType),
+        }
     }
 
     fn value(&mut self, column: &mut Column) -> Result<(), Refusal> {
@@ -132,10 +243,16 @@ impl<'a> RowReader<'a, '_> {
 
     fn items(&mut self, first: u8, list: &mut ListColumn) -> Result<(), Refusal> {
         expect(first == b'[')?;
+        let (object, mut index) = (self.lenient.mark(), 0_usize);
         let mut more = self.reader.open(b']')?;
         while more {
-            if let Err(refusal) = self.growth.take(list.width).and_then(|()| self.value(&mut list.items)) {
+            let inside = self.lenient.mark();
+            if let Err(refusal) = self.growth.take(list.width).and_then(|()| self.child(Step::Item, &mut list.items)) {
                 return self.fault(Step::Item, refusal);
+            }
+            if let Some(rest) = self.lenient.rest() {
+                rest.put_item_below(object, inside, index);
+                index += 1;
             }
             more = self.reader.more(b']')?;
         }
@@ -145,14 +262,21 @@ impl<'a> RowReader<'a, '_> {
 
     fn entries(&mut self, first: u8, map: &mut MapColumn) -> Result<(), Refusal> {
         expect(first == b'{')?;
+        let object = self.lenient.mark();
         let mut more = self.reader.open(b'}')?;
         while more {
             self.reader.peek();
+            let before = self.reader.position();
             self.reader.string(&mut map.keys.data)?;
             map.keys.end();
+            let key = self.reader.since(before);
             self.reader.colon()?;
-            if let Err(refusal) = self.growth.take(map.width).and_then(|()| self.value(&mut map.values)) {
+            let inside = self.lenient.mark();
+            if let Err(refusal) = self.growth.take(map.width).and_then(|()| self.child(Step::Entry, &mut map.values)) {
                 return self.fault(Step::Entry, refusal);
+            }
+            if let Some(rest) = self.lenient.rest() {
+                rest.put_below(object, inside, key);
             }
             more = self.reader.more(b'}')?;
         }
@@ -209,10 +333,20 @@ impl<'a> RowReader<'a, '_> {
     }
 
     #[cold]
-    fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
+    fn fault<T>(&mut self, step: Step, refusal: Refusal) -> Result<T, Refusal> {
         self.steps.push(step);
         Err(refusal)
     }
+}
+
+/// Appends the value that a JSON text is, which nobody has sent, so that nothing is adjusted.
+pub fn constant(
+    text: &[u8],
+    space: &mut Vec<u8>,
+    steps: &mut Vec<Step>,
+    column: &mut Column,
+) -> Result<(), Refusal> {
+    RowReader::new(text, Growth::unlimited(), false, space, steps, &mut Strict).only_value(column)
 }
 
 /// Says whether a value begins as its type does. How it goes on does not matter when not.

@@ -1,62 +1,99 @@
 //! One MessagePack value into the columns of a schema.
 
 use super::super::column::{Bytes, Column, Data};
+use super::super::faults::{Leniency, WrongType};
 use super::super::growth::Growth;
 use super::super::kind::{Clock, TimeNotation, per_second};
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
 use super::super::number::Number;
 use super::super::reason::{Refusal, Step};
-use super::super::time;
+use super::super::rest::{Mark, quote};
+use super::super::{text, time};
 use super::input::{Input, Token};
+use super::json;
 
 /// The extension type of timestamps.
-const TIMESTAMP: i8 = -1;
+pub const TIMESTAMP: i8 = -1;
 
 /// What reads a value.
-pub struct ValueReader<'a, 's> {
+pub struct ValueReader<'a, 's, L> {
     input: Input<'a>,
     refuse_unknown: bool,
     growth: Growth,
+    /// After an error, where it is, the innermost field first.
     steps: &'s mut Vec<Step>,
+    lenient: &'s mut L,
 }
 
-impl<'a, 's> ValueReader<'a, 's> {
-    /// After an error, `steps` says where it is, the innermost field first.
-    pub fn new(bytes: &'a [u8], refuse_unknown: bool, steps: &'s mut Vec<Step>) -> Self {
-        Self { input: Input::new(bytes), refuse_unknown, growth: Growth::of(bytes.len()), steps }
+impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
+    /// Of bytes whose lists and maps may take what `growth` says.
+    pub fn new(
+        bytes: &'a [u8],
+        growth: Growth,
+        refuse_unknown: bool,
+        steps: &'s mut Vec<Step>,
+        lenient: &'s mut L,
+    ) -> Self {
+        Self { input: Input::new(bytes), refuse_unknown, growth, steps, lenient }
     }
 
     /// Appends the map that the value is, as row number `row`. After an error the columns must be cut back.
     #[inline]
     pub fn row(&mut self, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
         let Token::Map(entries) = self.input.token()? else { return Err(Refusal::NotAnObject) };
-        self.members(entries, row, columns)?;
+        let found = self.named(entries, row, columns)?;
+        if !L::IS_STRICT {
+            self.lenient.end_row(row, columns, self.steps)?;
+        }
+        self.absent(found, row, columns)?;
         self.input.end()
     }
 
     /// Reads so many names and values as value number `row` of a struct.
     fn members(&mut self, entries: u32, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
+        let found = self.named(entries, row, columns)?;
+        self.absent(found, row, columns)
+    }
+
+    /// Reads so many names and values of a struct; returns how many of them are fields.
+    #[inline(always)]
+    fn named(&mut self, entries: u32, row: usize, columns: &mut StructColumn) -> Result<usize, Refusal> {
         self.input.open()?;
         let (mut expected, mut found) = (0, 0);
+        let object = self.lenient.mark();
         for _ in 0..entries {
+            let before = self.input;
             let Some(index) = self.field(columns, expected)? else {
                 if self.refuse_unknown {
                     return Err(Refusal::UnknownField);
                 }
-                self.input.skip()?;
+                self.unknown(object, before)?;
                 continue;
             };
             let child = &mut columns.children[index];
             if child.len() > row {
                 return self.fault(Step::Field(index), Refusal::Duplicate);
             }
-            if let Err(refusal) = self.value(child) {
+            let inside = self.lenient.mark();
+            if let Err(refusal) = self.child(Step::Field(index), child) {
                 return self.fault(Step::Field(index), refusal);
+            }
+            if let Some(rest) = self.lenient.rest() {
+                rest.put_below(object, inside, columns.quoted(index));
             }
             expected = index + 1;
             found += 1;
         }
         self.input.close();
+        if let Some(rest) = self.lenient.rest() {
+            rest.close(object)?;
+        }
+        Ok(found)
+    }
+
+    /// Appends nulls for the fields of a struct that are not there; so many are.
+    #[inline(always)]
+    fn absent(&mut self, found: usize, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
         if found == columns.children.len() {
             return Ok(());
         }
@@ -76,6 +113,69 @@ impl<'a, 's> ValueReader<'a, 's> {
             Token::Text(name) => Ok(columns.find(name)),
             other => self.input.skip_rest(other).map(|()| None),
         }
+    }
+
+    /// Goes behind a value of the map at a mark that is no field's; its name, which was read, stands before it.
+    #[inline(always)]
+    fn unknown(&mut self, object: Mark, mut name: Input<'a>) -> Result<(), Refusal> {
+        let Some(rest) = self.lenient.rest() else { return self.input.skip() };
+        let quoted = json::key(&mut name)?;
+        let target = rest.member(object, quoted.clone(), &quoted);
+        let begin = target.len();
+        json::value(&mut self.input, target)?;
+        self.growth.take(target.len() - begin)
+    }
+
+    /// Reads the value that begins here; one that does not fit may be adjusted.
+    #[inline(always)]
+    fn child(&mut self, step: Step, column: &mut Column) -> Result<(), Refusal> {
+        if L::IS_STRICT {
+            return self.value(column);
+        }
+        let (row, before, mark) = (column.len(), self.input, self.lenient.mark());
+        self.lenient.enter(step);
+        let mut read = self.value(column);
+        // What is wrong with something inside of it was judged there.
+        if let (Err(refusal), true) = (read, self.steps.is_empty()) {
+            column.truncate(row);
+            self.input = before;
+            if let Some(rest) = self.lenient.rest() {
+                rest.back_to(mark);
+            }
+            read = self.amend(refusal, column);
+        }
+        self.lenient.leave();
+        read
+    }
+
+    /// Reads the value that begins here, which was refused, once more.
+    #[cold]
+    fn amend(&mut self, refusal: Refusal, column: &mut Column) -> Result<(), Refusal> {
+        let (faults, mut refusal) = (self.lenient.faults(), refusal);
+        let (row, before) = (column.len(), self.input);
+        let is_other = match refusal {
+            Refusal::WrongType => faults.wrong_type == WrongType::Convert,
+            Refusal::NotUtf8 => faults.replaces_invalid,
+            _ => false,
+        };
+        if is_other {
+            match convert(self.input.token()?, column) {
+                Ok(()) => {
+                    self.lenient.adjusted(refusal);
+                    return Ok(());
+                }
+                Err(other) => refusal = other,
+            }
+            column.truncate(row);
+            self.input = before;
+        }
+        if !faults.sets_null(refusal) || !column.nullable {
+            return Err(refusal);
+        }
+        self.input.skip()?;
+        column.push_null();
+        self.lenient.adjusted(refusal);
+        Ok(())
     }
 
     fn value(&mut self, column: &mut Column) -> Result<(), Refusal> {
@@ -114,9 +214,14 @@ impl<'a, 's> ValueReader<'a, 's> {
 
     fn items(&mut self, items: u32, list: &mut ListColumn) -> Result<(), Refusal> {
         self.input.open()?;
-        for _ in 0..items {
-            if let Err(refusal) = self.growth.take(list.width).and_then(|()| self.value(&mut list.items)) {
+        let object = self.lenient.mark();
+        for index in 0..items {
+            let inside = self.lenient.mark();
+            if let Err(refusal) = self.growth.take(list.width).and_then(|()| self.child(Step::Item, &mut list.items)) {
                 return self.fault(Step::Item, refusal);
+            }
+            if let Some(rest) = self.lenient.rest() {
+                rest.put_item_below(object, inside, index as usize);
             }
         }
         self.input.close();
@@ -126,8 +231,9 @@ impl<'a, 's> ValueReader<'a, 's> {
 
     fn entries(&mut self, entries: u32, map: &mut MapColumn) -> Result<(), Refusal> {
         self.input.open()?;
+        let object = self.lenient.mark();
         for _ in 0..entries {
-            if let Err(refusal) = self.entry(map) {
+            if let Err(refusal) = self.entry(object, map) {
                 return self.fault(Step::Entry, refusal);
             }
         }
@@ -139,18 +245,52 @@ impl<'a, 's> ValueReader<'a, 's> {
         Ok(())
     }
 
-    fn entry(&mut self, map: &mut MapColumn) -> Result<(), Refusal> {
+    fn entry(&mut self, object: Mark, map: &mut MapColumn) -> Result<(), Refusal> {
         let Token::Text(key) = self.input.token()? else { return Err(Refusal::WrongType) };
-        push(&mut map.keys, valid(key)?);
+        match valid(key) {
+            Ok(key) => push(&mut map.keys, key),
+            Err(refusal) if self.lenient.faults().replaces_invalid => {
+                push(&mut map.keys, String::from_utf8_lossy(key).as_bytes());
+                self.lenient.enter(Step::Entry);
+                self.lenient.adjusted(refusal);
+                self.lenient.leave();
+            }
+            Err(refusal) => return Err(refusal),
+        }
         self.growth.take(map.width)?;
-        self.value(&mut map.values)
+        let inside = self.lenient.mark();
+        self.child(Step::Entry, &mut map.values)?;
+        if let Some(rest) = self.lenient.rest() {
+            let mut quoted = Vec::new();
+            quote(key, &mut quoted);
+            rest.put_below(object, inside, &quoted);
+        }
+        Ok(())
     }
 
     #[cold]
-    fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
+    fn fault<T>(&mut self, step: Step, refusal: Refusal) -> Result<T, Refusal> {
         self.steps.push(step);
         Err(refusal)
     }
+}
+
+/// Appends the text that a token is for another type, the number or bool that it is for a text, or a text of which U+FFFD
+/// stands for what is no UTF-8.
+fn convert(token: Token<'_>, column: &mut Column) -> Result<(), Refusal> {
+    match (token, &mut column.data) {
+        (Token::Text(text) | Token::Bytes(text), Data::String(bytes)) => {
+            push(bytes, String::from_utf8_lossy(text).as_bytes());
+        }
+        (Token::Text(text), _) => return text::append(text, column),
+        (token, Data::String(bytes)) => {
+            json::scalar(token, &mut bytes.data).ok_or(Refusal::WrongType)?;
+            bytes.end();
+        }
+        _ => return Err(Refusal::WrongType),
+    }
+    column.pushed();
+    Ok(())
 }
 
 #[inline]
@@ -214,7 +354,7 @@ fn timestamp(token: Token<'_>, clock: Clock) -> Result<i64, Refusal> {
 }
 
 /// Seconds since 1970 and nanoseconds, of a timestamp of 32, 64 or 96 bits.
-fn instant(bytes: &[u8]) -> Option<(i64, u32)> {
+pub fn instant(bytes: &[u8]) -> Option<(i64, u32)> {
     Some(match *bytes {
         [a, b, c, d] => (u32::from_be_bytes([a, b, c, d]).into(), 0),
         [a, b, c, d, e, f, g, h] => {

@@ -1,0 +1,104 @@
+//! What becomes of values that do not fit, where somebody has decided for something else than refusing the record.
+
+use super::nested::StructColumn;
+use super::reason::{Refusal, Step};
+use super::rest::{Mark, Rest};
+
+/// What becomes of a value of another kind than the type.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WrongType {
+    #[default]
+    Refuse,
+    SetNull,
+    /// Texts are read as in a column of CSV, numbers and bools become texts; what cannot be read is refused.
+    Convert,
+}
+
+/// Which value counts of a name that is several times in one struct or map.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    #[default]
+    Refuse,
+    First,
+    Last,
+}
+
+/// By default each fault refuses the record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Faults {
+    pub wrong_type: WrongType,
+    pub overflow_sets_null: bool,
+    pub bad_text_sets_null: bool,
+    pub duplicates: Duplicates,
+    /// Whether U+FFFD takes the place of what is no UTF-8.
+    pub replaces_invalid: bool,
+}
+
+impl Faults {
+    /// By the words of the manifest, such as `wrongType` and `setNull`.
+    pub fn from_words<'a>(words: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
+        let mut faults = Self::default();
+        for (fault, action) in words {
+            match (fault, action) {
+                ("wrongType", "setNull") => faults.wrong_type = WrongType::SetNull,
+                ("wrongType", "convert") => faults.wrong_type = WrongType::Convert,
+                ("overflow", "setNull") => faults.overflow_sets_null = true,
+                ("badText", "setNull") => faults.bad_text_sets_null = true,
+                ("duplicates", "first") => faults.duplicates = Duplicates::First,
+                ("duplicates", "last") => faults.duplicates = Duplicates::Last,
+                ("invalidUtf8", "replace") => faults.replaces_invalid = true,
+                ("wrongType" | "overflow" | "badText" | "duplicates" | "invalidUtf8", "refuse") => {}
+                _ => return Err(format!("{fault} cannot be {action}")),
+            }
+        }
+        Ok(faults)
+    }
+
+    pub fn sets_null(&self, refusal: Refusal) -> bool {
+        match refusal {
+            Refusal::WrongType => self.wrong_type == WrongType::SetNull,
+            Refusal::Overflow => self.overflow_sets_null,
+            Refusal::BadText => self.bad_text_sets_null,
+            _ => false,
+        }
+    }
+}
+
+/// What a parser does with a record beside reading it. Nothing, by default, and at no cost.
+pub trait Leniency {
+    /// Whether it does nothing.
+    const IS_STRICT: bool;
+
+    fn faults(&self) -> Faults {
+        Faults::default()
+    }
+
+    /// What is read from now on is one step further inside.
+    fn enter(&mut self, _: Step) {}
+
+    fn leave(&mut self) {}
+
+    /// The value at this place was adjusted instead of being refused.
+    fn adjusted(&mut self, _: Refusal) {}
+
+    /// What becomes of the fields that the schema does not have; None: they are left out.
+    fn rest(&mut self) -> Option<&mut Rest> {
+        None
+    }
+
+    fn mark(&mut self) -> Mark {
+        self.rest().map(|rest| rest.mark()).unwrap_or_default()
+    }
+
+    /// Appends what a row has besides its members: what is unknown, and defaults.
+    fn end_row(&mut self, _row: usize, _: &mut StructColumn, _: &mut Vec<Step>) -> Result<(), Refusal> {
+        Ok(())
+    }
+}
+
+/// Each fault refuses the record, and what the schema does not have is left out.
+pub struct Strict;
+
+impl Leniency for Strict {
+    const IS_STRICT: bool = true;
+}

@@ -1,0 +1,179 @@
+//! What the parsers of JSON and MessagePack do beside reading: adjust values, keep unknown fields, put in defaults.
+
+use arrow_schema::{DataType, Fields, SchemaRef};
+
+use super::adjusted::Adjustments;
+use super::column::{Column, Data};
+use super::faults::{Faults, Leniency};
+use super::kind;
+use super::nested::StructColumn;
+use super::reason::{Refusal, Step};
+use super::rest::Rest;
+use super::target::DEFAULT;
+use super::{Options, UnknownFields, row};
+
+/// Of each field what it has where a record does not have it.
+pub type Defaults = Vec<Option<Vec<u8>>>;
+
+pub const NO_DEFAULTS: &Defaults = &Defaults::new();
+
+/// All that is done beside reading.
+pub struct Lenient<'a> {
+    options: Options,
+    defaults: &'a Defaults,
+    rest: Option<Rest>,
+    pub adjustments: Adjustments,
+    /// Bytes of all defaults.
+    size_of_defaults: usize,
+    space: Vec<u8>,
+}
+
+impl<'a> Lenient<'a> {
+    pub fn new(options: Options, defaults: &'a Defaults) -> Self {
+        Self {
+            options,
+            defaults,
+            rest: (options.unknown_fields == UnknownFields::Keep).then(Rest::default),
+            adjustments: Adjustments::default(),
+            size_of_defaults: defaults.iter().flatten().map(Vec::len).sum(),
+            space: Vec::new(),
+        }
+    }
+
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// What was adjusted; None: nothing ever is.
+    #[inline]
+    pub fn adjustments(&mut self) -> Option<&mut Adjustments> {
+        (self.options.faults != Faults::default()).then_some(&mut self.adjustments)
+    }
+
+    /// A record begins.
+    #[inline]
+    pub fn begin(&mut self) {
+        self.adjustments.begin();
+        self.begin_anew();
+    }
+
+    /// A record that was adjusted as a whole begins once more.
+    pub fn begin_anew(&mut self) {
+        if let Some(rest) = &mut self.rest {
+            rest.begin();
+        }
+    }
+
+    /// Bytes that the record has in columns beyond its own.
+    pub fn added(&self) -> usize {
+        self.size_of_defaults + self.rest.as_ref().map_or(0, |rest| rest.len() + 2)
+    }
+
+    /// Columns in which no field has the name of what is unknown.
+    pub fn prepare(&self, columns: &mut StructColumn) {
+        if self.rest.is_some() {
+            columns.hide_last();
+        }
+    }
+}
+
+impl Leniency for Lenient<'_> {
+    const IS_STRICT: bool = false;
+
+    #[inline(always)]
+    fn faults(&self) -> Faults {
+        self.options.faults
+    }
+
+    fn enter(&mut self, step: Step) {
+        self.adjustments.enter(step);
+    }
+
+    fn leave(&mut self) {
+        self.adjustments.leave();
+    }
+
+    fn adjusted(&mut self, refusal: Refusal) {
+        self.adjustments.add(refusal);
+    }
+
+    #[inline]
+    fn rest(&mut self) -> Option<&mut Rest> {
+        self.rest.as_mut()
+    }
+
+    fn end_row(&mut self, row: usize, columns: &mut StructColumn, steps: &mut Vec<Step>) -> Result<(), Refusal> {
+        if let (Some(rest), Some(column)) = (&self.rest, columns.children.last_mut()) {
+            rest.end(column);
+        }
+        for (default, column) in self.defaults.iter().zip(&mut columns.children) {
+            if let (true, Some(text)) = (column.len() == row, default) {
+                row::constant(text, &mut self.space, steps, column)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether there is nothing to do beside reading.
+pub fn is_strict(options: Options, defaults: &Defaults) -> bool {
+    options.faults == Faults::default() && options.unknown_fields != UnknownFields::Keep && defaults.is_empty()
+}
+
+/// The defaults of fields, none at all if no field has one. An error says which field cannot be read, or what is wrong with
+/// its default.
+pub fn defaults(schema: &SchemaRef, options: Options) -> Result<Defaults, String> {
+    let mut columns = columns(schema, options)?;
+    let mut defaults = Defaults::new();
+    for (field, column) in schema.fields().iter().zip(&mut columns.children) {
+        let Some(text) = field.metadata().get(DEFAULT) else {
+            defaults.push(None);
+            continue;
+        };
+        row::constant(text.as_bytes(), &mut Vec::new(), &mut Vec::new(), column)
+            .map_err(|refusal| format!("{}: its default is refused: {}", field.name(), refusal.word()))?;
+        column.truncate(0);
+        defaults.push(Some(text.clone().into_bytes()));
+    }
+    Ok(if defaults.iter().any(Option::is_some) { defaults } else { Defaults::new() })
+}
+
+/// Columns of a schema. An error says which field cannot be read, and why.
+pub fn columns(schema: &SchemaRef, options: Options) -> Result<StructColumn, String> {
+    let columns = kind::columns(schema.fields(), 1)?;
+    if options.unknown_fields == UnknownFields::Keep {
+        keeps_rest(&columns, schema.fields())?;
+    }
+    Ok(columns)
+}
+
+/// What is unknown needs a column, and names around it.
+fn keeps_rest(columns: &StructColumn, fields: &Fields) -> Result<(), String> {
+    let is_json = |column: &Column| matches!(column.data, Data::Json(_)) && column.nullable;
+    if !columns.children.last().is_some_and(is_json) || columns.children.len() < 2 {
+        return Err("the last field has to be json that may be null, behind others: it has what is unknown".into());
+    }
+    names(fields)
+}
+
+fn names(fields: &Fields) -> Result<(), String> {
+    for field in fields {
+        if field.name().bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
+            return Err(format!("{}: around what is unknown no name may have to be escaped", field.name()));
+        }
+        inner_names(field.data_type())?;
+    }
+    Ok(())
+}
+
+fn inner_names(data_type: &DataType) -> Result<(), String> {
+    match data_type {
+        DataType::Struct(fields) => names(fields),
+        DataType::List(item) => inner_names(item.data_type()),
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(entry) => entry.iter().skip(1).try_for_each(|value| inner_names(value.data_type())),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
