@@ -29,7 +29,7 @@ class Rows(Protocol):
 
 
 NO_REST: Final = "is the name of a column of values, and so of what unknownFields keeps; case does not count"
-NO_ABSENT: Final = "has no meaning with this parser"
+NO_ABSENT: Final = "has no meaning, because values of this parser lack no fields"
 _HIDES_NOTHING = (
     "!has(self.schema) || !has(self.schema.hash) && (!has(self.schema.mask) || self.schema.mask.size() == 0)"
     " && (!has(self.schema.drop) || self.schema.drop.size() == 0)"
@@ -271,6 +271,7 @@ class RowRules(Model):
         if rest is None or schema is None:
             return []
         names = {one.name.lower() for one in schema.declared if one.name not in schema.drop}
+        names |= set() if schema.key is None else {schema.key.column.lower()}
         if rest.lower() not in names:
             return []
         return [Finding(NO_REST, "set spec.parser.restColumn to another name", ("parser", "restColumn"), f'"{rest}"')]

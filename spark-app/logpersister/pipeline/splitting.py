@@ -154,12 +154,16 @@ def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else concat_batches(batches)  # which the stubs do not know
 
 
-def by_path(batch: pa.RecordBatch, layout: AnyLayout) -> Iterator[tuple[str, pa.RecordBatch]]:
+def by_path(
+    batch: pa.RecordBatch, layout: AnyLayout, note: Callable[[Adjusted], None] = lambda _: None
+) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield rows of each path, in offset order, with what the parser says of them (columns of `records.schema`).
 
-    A path may come several times, each time with later rows.
+    A path may come several times, each time with later rows. `note` is told what the parser has adjusted.
     """
     for side in sides(batch, layout):
+        if side.adjusted is not None:
+            note(side.adjusted)
         if len(side.paths) == 1:
             yield side.paths[0], side.rows
             continue

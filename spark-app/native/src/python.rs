@@ -13,7 +13,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::{
-    Aborted, Adjusted, Codec, CsvSyntax, Decompressor, Faults, Framing, Inside, Legacy, Options, Request, Rows, UnknownFields,
+    Aborted, Codec, CsvSyntax, Decompressor, Faults, Framing, Inside, Legacy, Options, Request, Rows, UnknownFields,
 };
 
 pyo3::create_exception!(
@@ -460,11 +460,12 @@ fn parsed(
     parse: impl FnOnce(&BinaryArray) -> Result<Rows, ArrowError> + Send,
 ) -> PyResult<PyRows> {
     let values = binary(values)?;
-    let rows = py.detach(|| parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let (batch, reasons, paths, adjusted) = told(py, rows)?;
+    let mut rows = py.detach(|| parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let adjusted = std::mem::take(&mut rows.adjusted);
     let kinds = adjusted.kinds.into_iter().map(|(refusal, path)| (refusal as u8, path)).collect();
     let records = adjusted.records.into_data().to_pyarrow(py)?.unbind();
     let kind_of = adjusted.kind_of.into_data().to_pyarrow(py)?.unbind();
+    let (batch, reasons, paths) = told(py, rows)?;
     Ok((batch, reasons, paths, (kinds, records, kind_of)))
 }
 
@@ -475,14 +476,14 @@ fn resolved(
 ) -> PyResult<PyResolved> {
     let values = binary(values)?;
     let (rows, unknown) = py.detach(|| parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let (batch, reasons, paths, _) = told(py, rows)?;
+    let (batch, reasons, paths) = told(py, rows)?;
     Ok((batch, reasons, paths, unknown))
 }
 
-fn told(py: Python<'_>, rows: Rows) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>, Adjusted)> {
+fn told(py: Python<'_>, rows: Rows) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
     let batch = rows.batch.to_pyarrow(py)?.unbind();
     let reasons = rows.reasons.into_data().to_pyarrow(py)?.unbind();
-    Ok((batch, reasons, rows.paths.into_data().to_pyarrow(py)?.unbind(), rows.adjusted))
+    Ok((batch, reasons, rows.paths.into_data().to_pyarrow(py)?.unbind()))
 }
 
 fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {

@@ -30,7 +30,10 @@ LEAVES = [
     "decimal(1,0)", "decimal(10,2)", "decimal(38,38)", "decimal(38,0)",
 ]  # fmt: skip
 FORMATS = ["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
-ODD = ["null", "true", "[]", "{}", '""', "0", "-1", "1.5", "1.0", "1e400", "[1,[2]]", '{"a":1}', '"\\ud83d"', '"x"']
+ODD = [
+    "null", "true", "[]", "{}", '""', "0", "-1", "1.5", "1.0", "1e400", "[1,[2]]", '{"a":1}', '"\\ud83d"', '"x"', '"7"', '"1e1"',
+    '"true"', '"\\ud83d\\ud83d\\ude00"', '{"b":{"c":"1"}}',
+]  # fmt: skip
 """Values that fit few types, as they are written."""
 
 
@@ -145,9 +148,11 @@ def documents(schema: SchemaSpec) -> st.SearchStrategy[bytes]:
     def build(draw: st.DrawFn) -> bytes:
         entries = [
             f"{quoted(field.name)}:{draw(written(field.type, field.format))}"
-            for field in schema.columns
+            for field in schema.declared
             if field.required or draw(st.booleans())
         ]
+        more = [[]] * 6 + [entries[:1], ['"other":1,"x": [ "\\ud83d\\ude00" ]'], ['"other": 1', '"\\u006fther":"2"']]
+        entries += draw(st.sampled_from(more))
         text = "{" + ", ".join(entries) + "}"
         match draw(st.integers(0, 25)):
             case 0:

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Binary, MapOf, Plain, Struct
 from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.verify.comparison import same
 from logpersister.verify.messagepack import MessagePackOracle
 from tests.examples import examples
+from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.messagepack_samples import Written, entries, packed, schemas, values
 from tests.unit.records.test_rows import schema_of
@@ -29,13 +31,15 @@ def expected(schema: SchemaSpec, found: list[bytes | None], unknown: Any = "drop
 
 
 @pytest.mark.slow
-@examples(150)
-@given(st.data(), st.sampled_from(["drop", "refuse"]))
-def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, unknown: Any) -> None:
-    schema = data.draw(schemas)
+@examples(250)
+@given(st.data(), fault_samples.unknown, fault_samples.faults)
+def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, unknown: Any, faults: FaultsSpec) -> None:
+    schema = fault_samples.kept(data.draw(schemas), unknown)
     found = data.draw(st.lists(st.none() | values(schema), max_size=10))
-    ours, oracle = judged(schema, found, unknown), expected(schema, found, unknown)
+    parser = MessagePackRows(schema, unknown, faults)
+    ours, oracle = judged_by(parser, found), of_oracle(MessagePackOracle(schema, unknown, faults), found)
     assert same(list(ours), list(oracle)), (ours, oracle)
+    fault_samples.assert_adjusted(parser, MessagePackRows(schema, unknown), found)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import most_rows
@@ -15,6 +16,7 @@ from logpersister.records.rows import JsonRows
 from logpersister.verify.parquet import plain
 from logpersister.verify.rows import RowOracle
 from tests.examples import examples
+from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.row_samples import batch_of_values, documents, schemas
 
@@ -43,12 +45,14 @@ def expected(schema: SchemaSpec, values: list[bytes | None], unknown: Any = "dro
 
 
 @pytest.mark.slow
-@examples(400)
-@given(st.data(), st.sampled_from(["drop", "refuse"]))
-def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, unknown: Any) -> None:
-    schema = data.draw(schemas())
+@examples(500)
+@given(st.data(), fault_samples.unknown, fault_samples.faults)
+def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, unknown: Any, faults: FaultsSpec) -> None:
+    schema = fault_samples.kept(data.draw(schemas()), unknown)
     values = data.draw(st.lists(st.none() | documents(schema), max_size=12))
-    assert judged(schema, values, unknown) == expected(schema, values, unknown)
+    parser = JsonRows(schema, unknown, faults)
+    assert judged_by(parser, values) == of_oracle(RowOracle(schema, unknown, faults), values)
+    fault_samples.assert_adjusted(parser, JsonRows(schema, unknown), values)
 
 
 EVENT = schema_of(

@@ -1,5 +1,7 @@
 //! What becomes of values that do not fit, where somebody has decided for something else than refusing the record.
 
+use super::Options;
+use super::adjusted::Adjustments;
 use super::nested::StructColumn;
 use super::reason::{Refusal, Step};
 use super::rest::{Mark, Rest};
@@ -69,9 +71,20 @@ pub trait Leniency {
     /// Whether it does nothing.
     const IS_STRICT: bool;
 
-    fn faults(&self) -> Faults {
-        Faults::default()
+    fn options(&self) -> Options {
+        Options::default()
     }
+
+    #[inline(always)]
+    fn faults(&self) -> Faults {
+        self.options().faults
+    }
+
+    /// Changes columns before they are filled.
+    fn prepare(&self, _: &mut StructColumn) {}
+
+    /// A record begins.
+    fn begin(&mut self) {}
 
     /// What is read from now on is one step further inside.
     fn enter(&mut self, _: Step) {}
@@ -80,6 +93,11 @@ pub trait Leniency {
 
     /// The value at this place was adjusted instead of being refused.
     fn adjusted(&mut self, _: Refusal) {}
+
+    /// What was adjusted; None: nothing ever is.
+    fn adjustments(&mut self) -> Option<&mut Adjustments> {
+        None
+    }
 
     /// What becomes of the fields that the schema does not have; None: they are left out.
     fn rest(&mut self) -> Option<&mut Rest> {
@@ -93,6 +111,11 @@ pub trait Leniency {
     /// Appends what a row has besides its members: what is unknown, and defaults.
     fn end_row(&mut self, _row: usize, _: &mut StructColumn, _: &mut Vec<Step>) -> Result<(), Refusal> {
         Ok(())
+    }
+
+    /// Bytes that the record has in columns beyond its own.
+    fn added(&self) -> usize {
+        0
     }
 }
 

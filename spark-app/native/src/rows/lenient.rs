@@ -40,39 +40,10 @@ impl<'a> Lenient<'a> {
         }
     }
 
-    pub fn options(&self) -> Options {
-        self.options
-    }
-
-    /// What was adjusted; None: nothing ever is.
-    #[inline]
-    pub fn adjustments(&mut self) -> Option<&mut Adjustments> {
-        (self.options.faults != Faults::default()).then_some(&mut self.adjustments)
-    }
-
-    /// A record begins.
-    #[inline]
-    pub fn begin(&mut self) {
-        self.adjustments.begin();
-        self.begin_anew();
-    }
-
     /// A record that was adjusted as a whole begins once more.
     pub fn begin_anew(&mut self) {
         if let Some(rest) = &mut self.rest {
             rest.begin();
-        }
-    }
-
-    /// Bytes that the record has in columns beyond its own.
-    pub fn added(&self) -> usize {
-        self.size_of_defaults + self.rest.as_ref().map_or(0, |rest| rest.len() + 2)
-    }
-
-    /// Columns in which no field has the name of what is unknown.
-    pub fn prepare(&self, columns: &mut StructColumn) {
-        if self.rest.is_some() {
-            columns.hide_last();
         }
     }
 }
@@ -81,8 +52,20 @@ impl Leniency for Lenient<'_> {
     const IS_STRICT: bool = false;
 
     #[inline(always)]
-    fn faults(&self) -> Faults {
-        self.options.faults
+    fn options(&self) -> Options {
+        self.options
+    }
+
+    fn prepare(&self, columns: &mut StructColumn) {
+        if self.rest.is_some() {
+            columns.hide_last();
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self) {
+        self.adjustments.begin();
+        self.begin_anew();
     }
 
     fn enter(&mut self, step: Step) {
@@ -98,8 +81,17 @@ impl Leniency for Lenient<'_> {
     }
 
     #[inline]
+    fn adjustments(&mut self) -> Option<&mut Adjustments> {
+        (self.options.faults != Faults::default()).then_some(&mut self.adjustments)
+    }
+
+    #[inline]
     fn rest(&mut self) -> Option<&mut Rest> {
         self.rest.as_mut()
+    }
+
+    fn added(&self) -> usize {
+        self.size_of_defaults + self.rest.as_ref().map_or(0, |rest| rest.len() + 2)
     }
 
     fn end_row(&mut self, row: usize, columns: &mut StructColumn, steps: &mut Vec<Step>) -> Result<(), Refusal> {

@@ -7,6 +7,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use regex::{CaptureLocations, Regex, RegexBuilder};
 
 use super::adjusted::Adjustments;
+use super::faults::{Leniency, Strict};
 use super::fill::{self, ReadRow, Steps};
 use super::lenient::{self, Lenient};
 use super::nested::StructColumn;
@@ -56,30 +57,30 @@ impl RegexParser {
 
     /// Reads all values. Total, as [`super::RowParser::parse`] is, and in time that is linear in the length of a value.
     pub fn parse(&self, values: &BinaryArray) -> Result<Rows, ArrowError> {
-        let found = self.pattern.regex.capture_locations();
+        let (pattern, found) = (&*self.pattern, self.pattern.regex.capture_locations());
+        if lenient::is_strict(self.options, lenient::NO_DEFAULTS) {
+            return fill::rows(&self.schema, values, &mut Reader { pattern, found, lenient: Strict, bytes: 0 });
+        }
         let lenient = Lenient::new(self.options, lenient::NO_DEFAULTS);
-        fill::rows(&self.schema, values, &mut Reader { pattern: &self.pattern, found, lenient, bytes: 0 })
+        fill::rows(&self.schema, values, &mut Reader { pattern, found, lenient, bytes: 0 })
     }
 }
 
-struct Reader<'a> {
+struct Reader<'a, L> {
     pattern: &'a Pattern,
     found: CaptureLocations,
-    lenient: Lenient<'a>,
-    /// No column has more bytes than this.
+    lenient: L,
+    /// No column has more bytes than this; 0: none is longer than its value.
     bytes: usize,
 }
 
-impl ReadRow for Reader<'_> {
-    #[inline]
-    fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
-        self.lenient.begin();
-        let value = in_utf8(value, &mut self.lenient)?;
-        let line = std::str::from_utf8(&value).map_err(|_| Refusal::NotUtf8)?;
+impl<L: Leniency> Reader<'_, L> {
+    #[inline(always)]
+    fn line(&mut self, line: &str, row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
         let Pattern { regex, groups, null } = self.pattern;
         regex.captures_read(&mut self.found, line).ok_or(Refusal::NoMatch)?;
         for (index, (group, column)) in groups.iter().zip(&mut columns.children).enumerate() {
-            let part = self.found.get(*group).map(|(begin, end)| &value[begin..end]);
+            let part = self.found.get(*group).map(|(begin, end)| &line.as_bytes()[begin..end]);
             let read = match part.filter(|part| null.as_deref() != Some(*part)) {
                 Some(part) => text::append_leniently(part, row, Step::Field(index), column, &mut self.lenient),
                 None if column.push_null() => Ok(()),
@@ -90,8 +91,20 @@ impl ReadRow for Reader<'_> {
                 return read;
             }
         }
-        self.bytes += line.len();
         Ok(())
+    }
+}
+
+impl<L: Leniency> ReadRow for Reader<'_, L> {
+    #[inline]
+    fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
+        if L::IS_STRICT {
+            return self.line(std::str::from_utf8(value).map_err(|_| Refusal::NotUtf8)?, row, columns, steps);
+        }
+        self.lenient.begin();
+        let text = in_utf8(value, &mut self.lenient)?;
+        self.bytes += text.len();
+        self.line(std::str::from_utf8(&text).map_err(|_| Refusal::NotUtf8)?, row, columns, steps)
     }
 
     fn judge_whole(&self, _: &[u8]) -> Option<Refusal> {

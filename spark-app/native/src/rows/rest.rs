@@ -104,6 +104,13 @@ impl Rest {
     }
 }
 
+/// A text (UTF-8) in quotes.
+pub fn quoted(text: &[u8]) -> Vec<u8> {
+    let mut quoted = Vec::new();
+    quote(text, &mut quoted);
+    quoted
+}
+
 /// Appends a text (UTF-8) in quotes.
 pub fn quote(text: &[u8], target: &mut Vec<u8>) {
     match std::str::from_utf8(text) {

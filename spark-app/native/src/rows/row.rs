@@ -43,11 +43,7 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
         if self.reader.peek() != Some(b'{') {
             return Err(Refusal::NotAnObject);
         }
-        let found = self.named(row, columns)?;
-        if !L::IS_STRICT {
-            self.lenient.end_row(row, columns, self.steps)?;
-        }
-        self.absent(found, row, columns)?;
+        self.members(row, columns, true)?;
         self.reader.end()
     }
 
@@ -57,15 +53,8 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
         self.reader.end()
     }
 
-    /// Reads the object that begins here as value number `row` of a struct.
-    fn members(&mut self, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
-        let found = self.named(row, columns)?;
-        self.absent(found, row, columns)
-    }
-
-    /// Reads the members of the object that begins here; returns how many of them are fields.
-    #[inline(always)]
-    fn named(&mut self, row: usize, columns: &mut StructColumn) -> Result<usize, Refusal> {
+    /// Reads the object that begins here as value number `row` of a struct, or of the row itself.
+    fn members(&mut self, row: usize, columns: &mut StructColumn, is_row: bool) -> Result<(), Refusal> {
         let (mut expected, mut found) = (0, 0);
         let object = self.lenient.mark();
         let mut more = self.reader.open(b'}')?;
@@ -97,7 +86,18 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
         if let Some(rest) = self.lenient.rest() {
             rest.close(object)?;
         }
-        Ok(found)
+        if !L::IS_STRICT && is_row {
+            self.lenient.end_row(row, columns, self.steps)?;
+        }
+        if found == columns.children.len() {
+            return Ok(());
+        }
+        for (index, child) in columns.children.iter_mut().enumerate() {
+            if child.len() == row && !child.push_null() {
+                return self.fault(Step::Field(index), Refusal::Missing);
+            }
+        }
+        Ok(())
     }
 
     /// Goes behind a member of the object at a mark that is no field; its name begins at a position, and was read.
@@ -108,20 +108,6 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
         let Some(rest) = self.lenient.rest() else { return self.reader.skip() };
         let resolved = Reader::new(written).text(self.space)?.to_vec();
         compact(self.reader.raw()?, rest.member(object, resolved, written));
-        Ok(())
-    }
-
-    /// Appends nulls for the fields of a struct that are not there; so many are.
-    #[inline(always)]
-    fn absent(&mut self, found: usize, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
-        if found == columns.children.len() {
-            return Ok(());
-        }
-        for (index, child) in columns.children.iter_mut().enumerate() {
-            if child.len() == row && !child.push_null() {
-                return self.fault(Step::Field(index), Refusal::Missing);
-            }
-        }
         Ok(())
     }
 
@@ -232,7 +218,7 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
             Data::Base64(bytes) => self.base64(first, bytes)?,
             Data::Struct(columns) => {
                 expect(first == b'{')?;
-                self.members(row, columns)?;
+                self.members(row, columns, false)?;
             }
             Data::List(list) => self.items(first, list)?,
             Data::Map(map) => self.entries(first, map)?,
@@ -333,19 +319,14 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
     }
 
     #[cold]
-    fn fault<T>(&mut self, step: Step, refusal: Refusal) -> Result<T, Refusal> {
+    fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
         self.steps.push(step);
         Err(refusal)
     }
 }
 
 /// Appends the value that a JSON text is, which nobody has sent, so that nothing is adjusted.
-pub fn constant(
-    text: &[u8],
-    space: &mut Vec<u8>,
-    steps: &mut Vec<Step>,
-    column: &mut Column,
-) -> Result<(), Refusal> {
+pub fn constant(text: &[u8], space: &mut Vec<u8>, steps: &mut Vec<Step>, column: &mut Column) -> Result<(), Refusal> {
     RowReader::new(text, Growth::unlimited(), false, space, steps, &mut Strict).only_value(column)
 }
 

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use super::column::{Column, Data};
 use super::faults::Leniency;
-use super::lenient::Lenient;
-use super::{base64, judge_whole};
 use super::kind::{Clock, TimeNotation, per_second};
 use super::number::Number;
 use super::reader::compact;
 use super::reason::{Refusal, Step};
 use super::time;
+use super::{base64, judge_whole};
 
 /// Appends what a text (UTF-8) stands for.
 #[inline]
@@ -50,19 +49,21 @@ pub fn append(text: &[u8], column: &mut Column) -> Result<(), Refusal> {
 }
 
 /// Appends what a text stands for as value number `row` of a column; null where it does not fit and may be null instead.
-#[inline]
-pub fn append_leniently(
+#[inline(always)]
+pub fn append_leniently<L: Leniency>(
     text: &[u8],
     row: usize,
     step: Step,
     column: &mut Column,
-    lenient: &mut Lenient<'_>,
+    lenient: &mut L,
 ) -> Result<(), Refusal> {
     match append(text, column) {
-        Err(refusal) if lenient.faults().sets_null(refusal) && column.nullable => {
+        Err(refusal) if !L::IS_STRICT && lenient.faults().sets_null(refusal) && column.nullable => {
             column.truncate(row);
             column.push_null();
-            lenient.adjustments.add_at(Some(step), refusal);
+            lenient.enter(step);
+            lenient.adjusted(refusal);
+            lenient.leave();
             Ok(())
         }
         read => read,
@@ -70,8 +71,7 @@ pub fn append_leniently(
 }
 
 /// A line in UTF-8, in which U+FFFD may stand for what is none.
-#[inline]
-pub fn in_utf8<'v>(line: &'v [u8], lenient: &mut Lenient<'_>) -> Result<Cow<'v, [u8]>, Refusal> {
+pub fn in_utf8<'v, L: Leniency>(line: &'v [u8], lenient: &mut L) -> Result<Cow<'v, [u8]>, Refusal> {
     // Most lines are ASCII, and that is seen faster.
     if line.is_ascii() || std::str::from_utf8(line).is_ok() {
         return Ok(line.into());

@@ -102,7 +102,12 @@ impl AvroParser {
             }
         }
         let batch = run.columns.into_batch(&self.schema, run.rows)?;
-        let rows = Rows { batch, reasons: reasons.into(), paths: paths.strings(has_path.finish())?, adjusted: Adjusted::default() };
+        let rows = Rows {
+            batch,
+            reasons: reasons.into(),
+            paths: paths.strings(has_path.finish())?,
+            adjusted: Adjusted::default(),
+        };
         Ok((rows, unknown.into_iter().collect()))
     }
 }

@@ -2,18 +2,20 @@
 
 mod record;
 
+use std::borrow::Cow;
+
 use arrow_array::BinaryArray;
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::adjusted::Adjustments;
+use super::faults::{Leniency, Strict};
 use super::fill::{self, ReadRow, Steps};
 use super::lenient::{self, Lenient};
 use super::nested::StructColumn;
-use super::faults::Leniency;
 use super::reason::{Refusal, Step};
-use super::rest::{Mark, quote};
+use super::rest::{Mark, quote, quoted};
 use super::text::{self, in_utf8};
-use super::{Options, Rows, UnknownFields};
+use super::{Options, Rows, UnknownFields, check_utf8};
 use record::Record;
 
 /// How records are written. All characters are ASCII.
@@ -32,17 +34,17 @@ pub struct CsvSyntax {
 pub struct CsvParser {
     schema: SchemaRef,
     syntax: CsvSyntax,
-    fields: Vec<Field>,
+    fields: Fields,
     options: Options,
 }
 
-/// A field of a record.
+/// The fields of a record.
 #[derive(Debug, Clone)]
-struct Field {
-    /// In quotes, as JSON has it.
-    name: Vec<u8>,
-    /// Where in the schema it belongs; None: nowhere.
-    place: Option<usize>,
+struct Fields {
+    /// Where in the schema each belongs; None: nowhere.
+    places: Vec<Option<usize>>,
+    /// In quotes, as JSON has them.
+    names: Vec<Vec<u8>>,
 }
 
 impl CsvParser {
@@ -66,33 +68,33 @@ impl CsvParser {
                 return Err(format!("{} has to be once among the names of a record's fields", field.name()));
             }
         }
-        let field = |name: &String| {
-            let mut quoted = Vec::new();
-            quote(name.as_bytes(), &mut quoted);
-            let place = schema.index_of(name).ok().filter(|place| *place < columns.children.len());
-            Field { name: quoted, place }
-        };
-        let fields = names.iter().map(field).collect();
-        Ok(Self { schema, syntax, fields, options })
+        let place = |name: &String| schema.index_of(name).ok().filter(|place| *place < columns.children.len());
+        let places = names.iter().map(place).collect();
+        let names = names.iter().map(|name| quoted(name.as_bytes())).collect();
+        Ok(Self { schema, syntax, fields: Fields { places, names }, options })
     }
 
     /// Reads all values. Total, as [`super::RowParser::parse`] is.
     pub fn parse(&self, values: &BinaryArray) -> Result<Rows, ArrowError> {
-        let (record, lenient) = (Record::new(&self.syntax), Lenient::new(self.options, lenient::NO_DEFAULTS));
-        fill::rows(&self.schema, values, &mut Reader { record, fields: &self.fields, lenient, bytes: 0 })
+        let (record, fields) = (Record::new(&self.syntax), &self.fields);
+        if lenient::is_strict(self.options, lenient::NO_DEFAULTS) {
+            return fill::rows(&self.schema, values, &mut Reader { record, fields, lenient: Strict, bytes: 0 });
+        }
+        let lenient = Lenient::new(self.options, lenient::NO_DEFAULTS);
+        fill::rows(&self.schema, values, &mut Reader { record, fields, lenient, bytes: 0 })
     }
 }
 
-struct Reader<'a> {
+struct Reader<'a, L> {
     record: Record<'a>,
-    fields: &'a [Field],
-    lenient: Lenient<'a>,
-    /// No column has more bytes than this.
+    fields: &'a Fields,
+    lenient: L,
+    /// No column has more bytes than this; 0: none is longer than its value.
     bytes: usize,
 }
 
-impl Reader<'_> {
-    #[inline]
+impl<L: Leniency> Reader<'_, L> {
+    #[inline(always)]
     fn record(
         &mut self,
         value: &[u8],
@@ -100,37 +102,45 @@ impl Reader<'_> {
         columns: &mut StructColumn,
         steps: &mut Steps,
     ) -> Result<(), Refusal> {
-        let Self { record, fields, lenient, .. } = self;
+        let Self { record, fields: Fields { places, names }, lenient, .. } = self;
         let found = record.read(value, |place, text| {
-            let known = fields.get(place);
-            let Some(index) = known.and_then(|field| field.place) else {
-                return unknown(place, known, text, lenient);
+            let Some(Some(index)) = places.get(place) else {
+                return unknown(place, names.get(place), text, lenient);
             };
-            let column = &mut columns.children[index];
+            let column = &mut columns.children[*index];
             let read = match text {
-                Some(text) => text::append_leniently(text, row, Step::Field(index), column, lenient),
+                Some(text) => text::append_leniently(text, row, Step::Field(*index), column, lenient),
                 None if column.push_null() => Ok(()),
                 None => Err(Refusal::Missing),
             };
             if read.is_err() {
-                steps.push(Step::Field(index));
+                steps.push(Step::Field(*index));
             }
             read
         })?;
-        if found < fields.len() {
-            return Err(Refusal::TooFewColumns);
-        }
-        self.lenient.end_row(row, columns, steps)
+        if found < places.len() { Err(Refusal::TooFewColumns) } else { Ok(()) }
     }
 }
 
-/// Takes the text of a field that has no column.
-fn unknown(place: usize, known: Option<&Field>, text: Option<&[u8]>, lenient: &mut Lenient<'_>) -> Result<(), Refusal> {
+/// Takes the text of a field that has no column, and perhaps no name.
+fn unknown<L: Leniency>(
+    place: usize,
+    name: Option<&Vec<u8>>,
+    text: Option<&[u8]>,
+    lenient: &mut L,
+) -> Result<(), Refusal> {
     let Some(rest) = lenient.rest() else {
-        return if known.is_some() { Ok(()) } else { Err(Refusal::TooManyColumns) };
+        return if name.is_some() { Ok(()) } else { Err(Refusal::TooManyColumns) };
     };
-    let name = known.map_or_else(|| format!("\"{place}\"").into_bytes(), |field| field.name.clone());
-    let target = rest.member(Mark::default(), Vec::new(), &name);
+    let number;
+    let name = match name {
+        Some(name) => name,
+        None => {
+            number = format!("\"{place}\"").into_bytes();
+            &number
+        }
+    };
+    let target = rest.member(Mark::default(), Vec::new(), name);
     match text {
         Some(text) => quote(text, target),
         None => target.extend_from_slice(b"null"),
@@ -138,27 +148,34 @@ fn unknown(place: usize, known: Option<&Field>, text: Option<&[u8]>, lenient: &m
     Ok(())
 }
 
-impl ReadRow for Reader<'_> {
+impl<L: Leniency> ReadRow for Reader<'_, L> {
     #[inline]
     fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
+        if L::IS_STRICT {
+            check_utf8(value)?;
+            return self.record(value, row, columns, steps);
+        }
         self.lenient.begin();
         let text = in_utf8(value, &mut self.lenient)?;
         self.record(&text, row, columns, steps)?;
+        self.lenient.end_row(row, columns, steps)?;
         self.bytes += 3 * text.len() + self.lenient.added();
         Ok(())
     }
 
     #[cold]
     fn judge_whole(&self, value: &[u8]) -> Option<Refusal> {
-        let mut lenient = Lenient::new(self.lenient.options(), lenient::NO_DEFAULTS);
-        let text = match in_utf8(value, &mut lenient) {
-            Ok(text) => text,
-            Err(refusal) => return Some(refusal),
+        let keeps = self.lenient.options().unknown_fields == UnknownFields::Keep;
+        let text = match std::str::from_utf8(value) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) if self.lenient.faults().replaces_invalid => String::from_utf8_lossy(value),
+            Err(_) => return Some(Refusal::NotUtf8),
         };
-        match Record::new(self.record.syntax).read(&text, |_, _| Ok(())) {
+        let fields = self.fields.places.len();
+        match Record::new(self.record.syntax).read(text.as_bytes(), |_, _| Ok(())) {
             Err(refusal) => Some(refusal),
-            Ok(fields) if fields < self.fields.len() => Some(Refusal::TooFewColumns),
-            Ok(fields) if fields > self.fields.len() && lenient.rest().is_none() => Some(Refusal::TooManyColumns),
+            Ok(found) if found < fields => Some(Refusal::TooFewColumns),
+            Ok(found) if found > fields && !keeps => Some(Refusal::TooManyColumns),
             Ok(_) => None,
         }
     }

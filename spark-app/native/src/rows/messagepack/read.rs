@@ -41,23 +41,12 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
     #[inline]
     pub fn row(&mut self, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
         let Token::Map(entries) = self.input.token()? else { return Err(Refusal::NotAnObject) };
-        let found = self.named(entries, row, columns)?;
-        if !L::IS_STRICT {
-            self.lenient.end_row(row, columns, self.steps)?;
-        }
-        self.absent(found, row, columns)?;
+        self.members(entries, row, columns, true)?;
         self.input.end()
     }
 
-    /// Reads so many names and values as value number `row` of a struct.
-    fn members(&mut self, entries: u32, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
-        let found = self.named(entries, row, columns)?;
-        self.absent(found, row, columns)
-    }
-
-    /// Reads so many names and values of a struct; returns how many of them are fields.
-    #[inline(always)]
-    fn named(&mut self, entries: u32, row: usize, columns: &mut StructColumn) -> Result<usize, Refusal> {
+    /// Reads so many names and values as value number `row` of a struct, or of the row itself.
+    fn members(&mut self, entries: u32, row: usize, columns: &mut StructColumn, is_row: bool) -> Result<(), Refusal> {
         self.input.open()?;
         let (mut expected, mut found) = (0, 0);
         let object = self.lenient.mark();
@@ -88,12 +77,9 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
         if let Some(rest) = self.lenient.rest() {
             rest.close(object)?;
         }
-        Ok(found)
-    }
-
-    /// Appends nulls for the fields of a struct that are not there; so many are.
-    #[inline(always)]
-    fn absent(&mut self, found: usize, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
+        if !L::IS_STRICT && is_row {
+            self.lenient.end_row(row, columns, self.steps)?;
+        }
         if found == columns.children.len() {
             return Ok(());
         }
@@ -195,7 +181,7 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
             (Data::Float64(values), _) => values.push(double(token)?),
             (Data::Float32(values), _) => values.push(single(token)?),
             (Data::Timestamp(values, clock), _) => values.push(timestamp(token, *clock)?),
-            (Data::Struct(columns), Token::Map(entries)) => self.members(entries, row, columns)?,
+            (Data::Struct(columns), Token::Map(entries)) => self.members(entries, row, columns, false)?,
             (Data::List(list), Token::Array(items)) => self.items(items, list)?,
             (Data::Map(map), Token::Map(entries)) => self.entries(entries, map)?,
             (Data::Decimal(values, decimal), Token::Text(text)) => {
@@ -269,7 +255,7 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
     }
 
     #[cold]
-    fn fault<T>(&mut self, step: Step, refusal: Refusal) -> Result<T, Refusal> {
+    fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
         self.steps.push(step);
         Err(refusal)
     }
