@@ -83,7 +83,7 @@ class Trial:
         self._spec, self._output, self._parser, self._schema = spec, spec.output, spec.parser, spec.row_schema
 
     def show(self, rows: int, out: TextIO) -> None:
-        """Write what was found: the sample, what is refused or adjusted, the first rows, folders, and sizes by format."""
+        """Write the sample, what is refused or adjusted of it, the first rows, folders, and sizes by format."""
         times = self._sample.times
         span = f", {' to '.join(_instant(one) for one in times)}" if times is not None else ""
         out.write(f"topic {printable(self._sample.topic)}: {self._sample}{span}\n")

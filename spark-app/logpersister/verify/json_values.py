@@ -160,7 +160,8 @@ def _single(node: Node) -> float:
     except OverflowError:
         raise RefusalError("overflow") from None
     # A double in the middle of two singles may itself be rounded: then the text decides, and not the even one.
-    other = float(np.nextafter(np.float32(single), np.float32(math.copysign(math.inf, double - single))))
+    with np.errstate(over="ignore"):  # behind the largest one
+        other = float(np.nextafter(np.float32(single), np.float32(math.copysign(math.inf, double - single))))
     written = Number(node.text)
     if double - single == other - double != 0 and written != Number(double):
         return float(max(single, other) if written > Number(double) else min(single, other))

@@ -31,8 +31,8 @@ LEAVES = [
 ]  # fmt: skip
 FORMATS = ["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
 ODD = [
-    "null", "true", "[]", "{}", '""', "0", "-1", "1.5", "1.0", "1e400", "[1,[2]]", '{"a":1}', '"\\ud83d"', '"x"', '"7"', '"1e1"',
-    '"true"', '"\\ud83d\\ud83d\\ude00"', '{"b":{"c":"1"}}',
+    "null", "true", "[]", "{}", '""', "0", "-1", "1.5", "1.0", "1e400", "[1,[2]]", '{"a":1}', '"\\ud83d"', '"x"',
+    '"7"', '"1e1"', '"true"', '"\\ud83d\\ud83d\\ude00"', '{"b":{"c":"1"}}',
 ]  # fmt: skip
 """Values that fit few types, as they are written."""
 

@@ -1,5 +1,6 @@
 """The native row parser against the oracle of `verify`, which shares no code with it: random schemas and values."""
 
+import json
 import pickle
 from decimal import Decimal
 from typing import Any
@@ -12,7 +13,9 @@ from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import most_rows
+from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.records.rows import JsonRows
+from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.parquet import plain
 from logpersister.verify.rows import RowOracle
 from tests.examples import examples
@@ -159,3 +162,34 @@ def test_short_items_cannot_take_all_memory(value: bytes, field: str) -> None:
 
 def test_what_is_no_json_is_called_so_behind_too_many_items() -> None:
     assert judged(WIDE, [b'{"all": [%s]' % b",".join([b"{}"] * 200)])[1] == [(0, "not_json", None)]
+
+
+DEFAULTS: list[tuple[Any, ...]] = [
+    (True, "bool", True), (-128, "int8", -128), (2**63 - 1, "int64", 2**63 - 1), (0.1, "float64", 0.1),
+    (3.4028234663852886e38, "float32", 3.4028234663852886e38), (5, "float32", 5.0),
+    ("a\u2028\n\"", "string", "a\u2028\n\""),
+    ("0001-01-01", "date", -719162), ("9999-12-31", "date", 2932896), ("23:59:59.999", "time[ms]", 86_399_999),
+    ("9999-12-31T23:59:59.999Z", "timestamp[ms]", 253402300799999), ("1970-01-01T00:00:00", "timestamp[ns]", 0),
+    ("0001-01-01T00:00:00-01:00", "timestamp[s]", -62135593200), ("-99.9", "decimal(3,1)", Decimal("-99.9")),
+    (10**18, "decimal(19,0)", Decimal(10**18)), ("1.50", "decimal(2,1)", Decimal("1.5")),
+    ("/w==", "binary[base64]", b"\xff"), ("", "binary[base64]", b""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "type_", "column"), DEFAULTS, ids=str)
+def test_a_default_that_the_manifest_accepts_is_read_as_values_are(value: Any, type_: str, column: Any) -> None:
+    field = FieldSpec(name="d", type=type_, default=value, required=True)
+    schema = SchemaSpec(fields=(field, FieldSpec(name="x", type="json")))
+    values = [b"{}", b'{"x": 1}', b'{"d": null}', json.dumps({"d": value}).encode()]
+    rows, refused = judged(schema, values)
+    assert ([row["d"] for row in rows], refused) == ([column] * 3, [(2, "missing", "d")])
+    assert expected(schema, values) == (rows, refused)
+    alone, packs = SchemaSpec(fields=(field,)), [b"\x80", b"\x81\xa1d\xc0"]
+    packed = judged_by(MessagePackRows(alone, "drop"), [*packs])
+    assert packed == of_oracle(MessagePackOracle(alone, "drop"), [*packs])
+    assert packed == ([{"d": column}], [(1, "missing", "d")])
+
+
+def test_long_defaults_are_made_in_smaller_pieces() -> None:
+    long = SchemaSpec(fields=(FieldSpec(name="d", type="string", default="x" * 996),))
+    assert most_rows(long) == (64 << 20) // (4 + 998)
