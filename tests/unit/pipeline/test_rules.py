@@ -55,7 +55,7 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     schema = {"fields": [{"name": "n", "type": "int8"}]}
     all_of_rows = {"format:parquet": 1, "names": 1, "rows:json": 1}
     assert used(output={"format": "parquet"}, parser={"type": "json"}, schema=schema) == all_of_rows
-    lenient = [
+    lenient: list[dict[str, Any]] = [
         {"parser": {"type": "json", "unknownFields": "keep"}},
         {"parser": {"type": "json", "faults": {"overflow": "setNull"}}},
         {"schema": {"fields": [{"name": "n", "type": "int8", "default": 1}]}},

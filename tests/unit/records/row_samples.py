@@ -151,7 +151,11 @@ def documents(schema: SchemaSpec) -> st.SearchStrategy[bytes]:
             for field in schema.declared
             if field.required or draw(st.booleans())
         ]
-        more = [[]] * 6 + [entries[:1], ['"other":1,"x": [ "\\ud83d\\ude00" ]'], ['"other": 1', '"\\u006fther":"2"']]
+        more: list[list[str]] = [[]] * 6 + [
+            entries[:1],
+            ['"other":1,"x": [ "\\ud83d\\ude00" ]'],
+            ['"other": 1', '"\\u006fther":"2"'],
+        ]
         entries += draw(st.sampled_from(more))
         text = "{" + ", ".join(entries) + "}"
         match draw(st.integers(0, 25)):

@@ -180,7 +180,7 @@ DEFAULTS: list[tuple[Any, ...]] = [
 def test_a_default_that_the_manifest_accepts_is_read_as_values_are(value: Any, type_: str, column: Any) -> None:
     field = FieldSpec(name="d", type=type_, default=value, required=True)
     schema = SchemaSpec(fields=(field, FieldSpec(name="x", type="json")))
-    values = [b"{}", b'{"x": 1}', b'{"d": null}', json.dumps({"d": value}).encode()]
+    values: list[bytes | None] = [b"{}", b'{"x": 1}', b'{"d": null}', json.dumps({"d": value}).encode()]
     rows, refused = judged(schema, values)
     assert ([row["d"] for row in rows], refused) == ([column] * 3, [(2, "missing", "d")])
     assert expected(schema, values) == (rows, refused)
