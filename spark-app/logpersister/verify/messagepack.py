@@ -47,8 +47,8 @@ class MessagePackOracle(Oracle):
         rest = self.schema.rest
         members = tuple(one for one in self.schema.columns if one != rest)
         conversion = _Conversion(Budget(len(value)), Faults(self.faults), self.unknown_fields)
-        row = conversion.members(tree, members, self._readings.__getitem__, with_defaults=True)
-        return row if rest is None else {**row, rest.name: conversion.rest_of(tree, Struct(members))}
+        row = conversion.members(tree, members, self._readings.__getitem__, is_row=True)
+        return row if rest is None else {**row, rest.name: conversion.rest}
 
     @cached_property
     def _readings(self) -> Mapping[str, Reading]:
@@ -62,6 +62,8 @@ class _Conversion:
         self._budget = budget
         self._faults = faults
         self._unknown = unknown_fields
+        self.rest: str | None = None
+        """What the row does not name, if that is kept."""
 
     def members(
         self,
@@ -69,7 +71,7 @@ class _Conversion:
         members: tuple[Member, ...],
         reading: Callable[[str], Reading],
         *,
-        with_defaults: bool = False,
+        is_row: bool = False,
     ) -> dict[str, Any]:
         known = {one.name.encode(): one for one in members}
         found: dict[str, Any] = {}
@@ -81,17 +83,19 @@ class _Conversion:
                     raise RefusalError("unknown_field")
                 if self._unknown == "keep":
                     others.append(key_text(key))
-                    self._budget.take(len(value_text(value).encode()))
                 continue
             if member.name in found:
                 raise RefusalError("duplicate", member.name)
             found[member.name] = self._item(value, member.type, reading(member.name), member.name, member.required)
         if len(set(others)) < len(others):
             raise RefusalError("duplicate")
+        if is_row and self._unknown == "keep":
+            self.rest = self._rest_of(node, Struct(members))
+            self._budget.take_rest(self.rest)
         for member in members:
             if member.name in found:
                 continue
-            if with_defaults and member.default is not None:
+            if is_row and member.default is not None:
                 found[member.name] = plain_value(json_tree(member.default), member.type, reading(member.name))
             elif member.required:
                 raise RefusalError("missing", member.name)
@@ -163,24 +167,22 @@ class _Conversion:
             raise RefusalError("not_utf8") from None
         return found
 
-    def rest_of(self, node: Node, type_: Type) -> str | None:
+    def _rest_of(self, node: Node, type_: Type) -> str | None:
         """Return what is in a value that its type does not name, as a JSON object; None: nothing is."""
         match type_:
-            case _ if self._unknown != "keep":
-                return None
             case Struct(members) if node.kind == "map":
                 known = {one.name.encode(): one for one in members}
                 found = ((key, value, _named(key, known)) for key, value in self._unique(node, known))
                 return joined(
-                    (key_text(key), value_text(value) if member is None else self.rest_of(value, member.type))
+                    (key_text(key), value_text(value) if member is None else self._rest_of(value, member.type))
                     for key, value, member in found
                 )
             case ListOf(item) if node.kind == "array":
-                items = (self.rest_of(one, item) for one in node.content)
+                items = (self._rest_of(one, item) for one in node.content)
                 return joined((f'"{index}"', inside) for index, inside in enumerate(items))
             case MapOf(value) if node.kind == "map":
                 entries = self._unique_keys(node)
-                return joined((quoted(self._text(key)), self.rest_of(one, value)) for key, one in entries)
+                return joined((quoted(self._text(key)), self._rest_of(one, value)) for key, one in entries)
         return None
 
 

@@ -37,7 +37,9 @@ def value_text(node: Node) -> str:  # noqa: PLR0911 - one for each kind
 
 def key_text(node: Node) -> str:
     """Return a key as JSON, which is text."""
-    text = value_text(node)
+    text = "{" if node.kind in ("array", "map") else value_text(node)
+    if text.startswith("{"):
+        return _text(node.written, is_text=False)
     return text if text.startswith('"') else quoted(text)
 
 

@@ -80,9 +80,9 @@ class RowOracle(Oracle):
         if tree.kind != "object":
             raise RefusalError("not_an_object")
         rest = None if self.is_stored else self.schema.rest
-        conversion = _Conversion(budget, Faults(self.faults), self.unknown_fields if rest is None else "keep")
-        row = conversion.struct(tree, self._members, self._readings.__getitem__, with_defaults=True)
-        return row if rest is None else {**row, rest.name: conversion.rest_of(tree, Struct(self._members))}
+        conversion = _Conversion(budget, Faults(self.faults), self.unknown_fields)
+        row = conversion.struct(tree, self._members, self._readings.__getitem__, is_row=True)
+        return row if rest is None else {**row, rest.name: conversion.rest}
 
     @cached_property
     def _members(self) -> tuple[Member, ...]:
@@ -105,9 +105,11 @@ class _Conversion:
         self._budget = budget
         self._faults = faults
         self._unknown = unknown_fields
+        self.rest: str | None = None
+        """What the row does not name, if that is kept."""
 
     def struct(
-        self, node: Node, members: Sequence[Member], reading: ReadingOf, *, with_defaults: bool = False
+        self, node: Node, members: Sequence[Member], reading: ReadingOf, *, is_row: bool = False
     ) -> dict[str, Any]:
         known = {member.name: member for member in members}
         found: dict[str, Any] = {}
@@ -124,9 +126,13 @@ class _Conversion:
                 found[name] = self._item(value, member.type, reading(name), name, required=member.required)
         if self._unknown == "keep" and len(set(unknown)) < len(unknown):
             raise RefusalError("duplicate")
+        if is_row and self._unknown == "keep":
+            self.rest = self._rest_of(node, Struct(tuple(members)))
+            if self._budget is not None:
+                self._budget.take_rest(self.rest)
         for member in members:
             if member.name not in found:
-                found[member.name] = self._absent(member, reading, with_default=with_defaults)
+                found[member.name] = self._absent(member, reading, with_default=is_row)
         return {member.name: found[member.name] for member in members}
 
     def _members(self, node: Node, known: Mapping[str, Member]) -> Sequence[tuple[str, Node]]:
@@ -175,21 +181,21 @@ class _Conversion:
                 return entries
         return plain_value(node, type_, reading)
 
-    def rest_of(self, node: Node, type_: Type) -> str | None:
+    def _rest_of(self, node: Node, type_: Type) -> str | None:
         """Return what is in a value that its type does not name, as a JSON object; None: nothing is."""
         match type_:
             case Struct(members) if node.kind == "object":
                 known = {one.name: one for one in members}
                 return joined(
-                    (_written_name(value), self.rest_of(value, known[name].type) if name in known else value.text)
+                    (_written_name(value), self._rest_of(value, known[name].type) if name in known else value.text)
                     for name, value in self._members(node, known)
                 )
             case ListOf(item) if node.kind == "array":
-                items = (self.rest_of(one, item) for _, one in node.members)
+                items = (self._rest_of(one, item) for _, one in node.members)
                 return joined((f'"{index}"', inside) for index, inside in enumerate(items))
             case MapOf(value) if node.kind == "object":
                 pairs = unique(node.members, [name for name, _ in node.members], self._faults.duplicates)
-                return joined((_written_name(one), self.rest_of(one, value)) for _, one in pairs)
+                return joined((_written_name(one), self._rest_of(one, value)) for _, one in pairs)
         return None
 
 

@@ -160,6 +160,24 @@ def test_short_items_cannot_take_all_memory(value: bytes, field: str) -> None:
     assert expected(WIDE, [few, value])[1] == [(1, "overflow", field)]
 
 
+def test_what_is_unknown_counts_with_items() -> None:
+    schema = schema_of(("all", "list<int8>")).with_rest("_rest")
+    values: list[bytes | None] = [b'{"all":[%s],"x":"%s"}' % (b",".join([b"1"] * 10), b"x" * size) for size in (1, 99)]
+    lenient = fault_samples.ALL
+    parser, oracle = JsonRows(schema, "keep", lenient), RowOracle(schema, "keep", lenient)
+    assert judged_by(parser, values) == of_oracle(oracle, values)
+    wide = schema_of(("all", f"list<struct<{', '.join(f'c{number}: decimal(38,2)' for number in range(100))}>>"))
+    wide = wide.with_rest("_rest")
+    items = b",".join([b"{}"] * 2)
+    values = [b'{"all":[%s],"x":"%s"}' % (items, b"x" * size) for size in (0, 1, 16)]
+    values += [b'{"all":[%s],"x":"\\u0000%s"}' % (b",".join([b"{}"] * count), b"x" * 40) for count in range(2, 9)]
+    parser, oracle = JsonRows(wide, "keep", lenient), RowOracle(wide, "keep", lenient)
+    assert judged_by(parser, values) == of_oracle(oracle, values)
+    refused = [reason for _, reason, _ in judged_by(parser, values)[1]]
+    assert {*refused} == {"overflow"}
+    assert len(refused) < len(values)
+
+
 def test_what_is_no_json_is_called_so_behind_too_many_items() -> None:
     assert judged(WIDE, [b'{"all": [%s]' % b",".join([b"{}"] * 200)])[1] == [(0, "not_json", None)]
 

@@ -113,7 +113,7 @@ pub trait Leniency {
         Ok(())
     }
 
-    /// Bytes that the record has in columns beyond its own.
+    /// Bytes that the record has in columns beyond its own: of what is unknown, and of defaults.
     fn added(&self) -> usize {
         0
     }

@@ -87,6 +87,8 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
             rest.close(object)?;
         }
         if !L::IS_STRICT && is_row {
+            let size = self.lenient.rest().map_or(0, |rest| rest.len());
+            self.growth.take(size)?;
             self.lenient.end_row(row, columns, self.steps)?;
         }
         if found == columns.children.len() {

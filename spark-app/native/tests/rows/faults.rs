@@ -344,7 +344,7 @@ fn messagepack() {
         // Bytes, extensions, instants, numbers that JSON has not, keys that are no text.
         (b"\x85\x05\xc4\x02\xff\0\xc2\xd4\x07\x01\xc0\xd6\xff\0\0\0\x01\xca\x7f\xc0\0\0\xca\xff\x80\0\0\x91\xc0\x81\xa1\xff\xa1a",
             concat!(r#"{"id":null,"s":null,"m":null,"_rest":{"5":"/wA=","false":{"type":7,"data":"AQ=="},"#,
-                r#""null":"1970-01-01T00:00:01Z","NaN":"-Infinity","[null]":{"/w==":"a"}}}"#)),
+                r#""null":"1970-01-01T00:00:01Z","NaN":"-Infinity","kcA=":{"/w==":"a"}}}"#)),
         (b"\x81\xa1m\x81\xa1k\x82\xa1n\x01\x01\x02", r#"{"id":null,"s":null,"m":{"k":{"n":1}},"_rest":{"m":{"k":{"1":2}}}}"#),
         (b"\x81\xa1x", "not_messagepack"),
     ];

@@ -2,20 +2,24 @@
 //!
 //! Bytes and texts that are no UTF-8 become text in base64, timestamps text as RFC 3339, other extensions an object of their
 //! type and their bytes in base64, numbers that JSON does not have text. Keys become text: numbers, bools and nil as they are
-//! written, what is made of others its JSON text.
+//! written, what is made of others its bytes in base64. (As JSON in quotes, keys in keys would double with each of them.)
 
 use std::io::Write;
 
 use super::super::base64;
 use super::super::reason::Refusal;
-use super::super::rest::quote;
+use super::super::rest::{quote, quoted};
 use super::super::time;
 use super::input::{Input, Token};
 use super::read::{TIMESTAMP, instant};
 use crate::lines;
 
-/// Appends the value that comes next. Its depth is limited, so the stack is, too.
-pub fn value(input: &mut Input<'_>, target: &mut Vec<u8>) -> Result<(), Refusal> {
+/// Appends the value that comes next, and nothing more when the target has so many bytes. Its depth is limited, so the stack
+/// is, too.
+pub fn value(input: &mut Input<'_>, target: &mut Vec<u8>, most: usize) -> Result<(), Refusal> {
+    if target.len() > most {
+        return input.skip();
+    }
     match input.token()? {
         Token::Nil => target.extend_from_slice(b"null"),
         Token::Array(items) => {
@@ -23,7 +27,7 @@ pub fn value(input: &mut Input<'_>, target: &mut Vec<u8>) -> Result<(), Refusal>
             target.push(b'[');
             for item in 0..items {
                 target.extend_from_slice(if item > 0 { b"," } else { b"" });
-                value(input, target)?;
+                value(input, target, most)?;
             }
             target.push(b']');
             input.close();
@@ -35,7 +39,7 @@ pub fn value(input: &mut Input<'_>, target: &mut Vec<u8>) -> Result<(), Refusal>
                 target.extend_from_slice(if entry > 0 { b"," } else { b"" });
                 target.append(&mut key(input)?);
                 target.push(b':');
-                value(input, target)?;
+                value(input, target, most)?;
             }
             target.push(b'}');
             input.close();
@@ -60,14 +64,20 @@ pub fn value(input: &mut Input<'_>, target: &mut Vec<u8>) -> Result<(), Refusal>
 
 /// The key that comes next, in quotes.
 pub fn key(input: &mut Input<'_>) -> Result<Vec<u8>, Refusal> {
-    let mut text = Vec::new();
-    value(input, &mut text)?;
-    if text.first() == Some(&b'"') {
-        return Ok(text);
+    let (before, mut text) = (*input, Vec::new());
+    match input.token()? {
+        token @ (Token::Array(_) | Token::Map(_)) => input.skip_rest(token)?,
+        _ => value(&mut { before }, &mut text, usize::MAX)?,
     }
-    let mut quoted = Vec::new();
-    quote(&text, &mut quoted);
-    Ok(quoted)
+    Ok(match text.first() {
+        Some(b'"') => text,
+        None | Some(b'{') => {
+            text.clear();
+            in_base64(input.since(&before), &mut text);
+            text
+        }
+        _ => quoted(&text),
+    })
 }
 
 /// Appends a number or a bool; None where it is neither.

@@ -7,7 +7,7 @@ use super::super::kind::{Clock, TimeNotation, per_second};
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
 use super::super::number::Number;
 use super::super::reason::{Refusal, Step};
-use super::super::rest::{Mark, quote};
+use super::super::rest::{Mark, quoted};
 use super::super::{text, time};
 use super::input::{Input, Token};
 use super::json;
@@ -78,6 +78,8 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
             rest.close(object)?;
         }
         if !L::IS_STRICT && is_row {
+            let size = self.lenient.rest().map_or(0, |rest| rest.len());
+            self.growth.take(size)?;
             self.lenient.end_row(row, columns, self.steps)?;
         }
         if found == columns.children.len() {
@@ -105,11 +107,8 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
     #[inline(always)]
     fn unknown(&mut self, object: Mark, mut name: Input<'a>) -> Result<(), Refusal> {
         let Some(rest) = self.lenient.rest() else { return self.input.skip() };
-        let quoted = json::key(&mut name)?;
-        let target = rest.member(object, quoted.clone(), &quoted);
-        let begin = target.len();
-        json::value(&mut self.input, target)?;
-        self.growth.take(target.len() - begin)
+        let name = json::key(&mut name)?;
+        json::value(&mut self.input, rest.member(object, name.clone(), &name), self.growth.most())
     }
 
     /// Reads the value that begins here; one that does not fit may be adjusted.
@@ -247,9 +246,7 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
         let inside = self.lenient.mark();
         self.child(Step::Entry, &mut map.values)?;
         if let Some(rest) = self.lenient.rest() {
-            let mut quoted = Vec::new();
-            quote(key, &mut quoted);
-            rest.put_below(object, inside, &quoted);
+            rest.put_below(object, inside, &quoted(key));
         }
         Ok(())
     }
