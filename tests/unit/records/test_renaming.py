@@ -118,6 +118,12 @@ def test_what_is_left_out_is_named_as_columns_are() -> None:
     assert rows == [{"number": 1}]
 
 
+def test_what_is_hidden_is_named_as_columns_are() -> None:
+    schema = schema_of(mask=[{"fields": ["id.user"], "keepLast": 1}])
+    rows, _ = both(ParserSpec(type="json"), schema, [json.dumps(VALUE).encode(), b'{"id": 1, "user": null}'])
+    assert rows == [{"number": 1, "id": {"id": 5, "user": "***0"}}, {"number": 1, "id": None}]
+
+
 def test_folders_are_of_columns() -> None:
     output = OutputSpec.model_validate({"format": "jsonl", "partitionBy": [{"field": "id.user"}]})
     parser, schema = ParserSpec(type="json"), schema_of()

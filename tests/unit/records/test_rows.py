@@ -125,8 +125,9 @@ def test_the_first_reason_is_told_in_words() -> None:
 
 
 def test_a_parser_travels_to_executors() -> None:
-    parser = JsonRows(EVENT, "drop")
+    parser = JsonRows(EVENT.with_rest("others"), "keep", fault_samples.ALL)
     assert pickle.loads(pickle.dumps(parser)) == parser
+    assert parser != JsonRows(EVENT, "keep", fault_samples.ALL)
 
 
 def test_wide_rows_are_made_in_pieces_and_stay_what_they_are() -> None:
