@@ -2,6 +2,7 @@
 
 use super::Options;
 use super::adjusted::Adjustments;
+use super::column::Column;
 use super::nested::StructColumn;
 use super::reason::{Refusal, Step};
 use super::rest::{Mark, Rest};
@@ -116,6 +117,76 @@ pub trait Leniency {
     /// Bytes that the record has in columns beyond its own: of what is unknown, and of defaults.
     fn added(&self) -> usize {
         0
+    }
+}
+
+/// Reads values one by one, and may go back to where one began.
+pub trait ReadValue {
+    type Leniency: Leniency;
+    type Place: Copy;
+
+    fn place(&self) -> Self::Place;
+
+    fn return_to(&mut self, place: Self::Place);
+
+    /// Appends the value that begins here. After an error the column must be cut back.
+    fn value(&mut self, column: &mut Column) -> Result<(), Refusal>;
+
+    /// Appends the value that begins here, which was refused, as it is to be read instead; None: not at all.
+    fn convert(&mut self, refusal: Refusal, column: &mut Column) -> Option<Result<(), Refusal>>;
+
+    /// Goes behind the value that begins here.
+    fn skip(&mut self) -> Result<(), Refusal>;
+
+    /// Whether what was refused last is inside of the value that was to be appended.
+    fn is_inside(&self) -> bool;
+
+    fn lenient(&mut self) -> &mut Self::Leniency;
+
+    /// Appends the value that begins here, one step further inside; one that does not fit may be adjusted.
+    #[inline(always)]
+    fn child(&mut self, step: Step, column: &mut Column) -> Result<(), Refusal> {
+        if Self::Leniency::IS_STRICT {
+            return self.value(column);
+        }
+        let (row, place, mark) = (column.len(), self.place(), self.lenient().mark());
+        self.lenient().enter(step);
+        let mut read = self.value(column);
+        if let (Err(refusal), false) = (read, self.is_inside()) {
+            column.truncate(row);
+            self.return_to(place);
+            if let Some(rest) = self.lenient().rest() {
+                rest.back_to(mark);
+            }
+            read = self.amend(refusal, column);
+        }
+        self.lenient().leave();
+        read
+    }
+
+    /// Appends the value that begins here, which was refused, otherwise or as null.
+    #[cold]
+    fn amend(&mut self, refusal: Refusal, column: &mut Column) -> Result<(), Refusal> {
+        let (row, place, mut refusal) = (column.len(), self.place(), refusal);
+        match self.convert(refusal, column) {
+            None => {}
+            Some(Ok(())) => {
+                self.lenient().adjusted(refusal);
+                return Ok(());
+            }
+            Some(Err(other)) => {
+                column.truncate(row);
+                self.return_to(place);
+                refusal = other;
+            }
+        }
+        if !self.lenient().faults().sets_null(refusal) || !column.nullable {
+            return Err(refusal);
+        }
+        self.skip()?;
+        column.push_null();
+        self.lenient().adjusted(refusal);
+        Ok(())
     }
 }
 

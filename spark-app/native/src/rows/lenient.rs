@@ -3,8 +3,11 @@
 use arrow_schema::{DataType, Fields, SchemaRef};
 
 use super::adjusted::Adjustments;
+use super::column::Filled;
 use super::column::{Column, Data};
 use super::faults::{Faults, Leniency};
+use super::fill::{ReadRow, Steps};
+use super::growth::Growth;
 use super::kind;
 use super::nested::StructColumn;
 use super::reason::{Refusal, Step};
@@ -39,12 +42,87 @@ impl<'a> Lenient<'a> {
             space: Vec::new(),
         }
     }
+}
 
-    /// A record that was adjusted as a whole begins once more.
-    pub fn begin_anew(&mut self) {
-        if let Some(rest) = &mut self.rest {
-            rest.begin();
+/// A parser of values that may be put right as a whole, and then read once more.
+pub trait Attempt {
+    /// Bytes of columns that each byte of a value may become.
+    const GROWTH: usize;
+
+    /// Appends a value as row number `row`, as `ReadRow` does.
+    fn read(
+        &mut self,
+        bytes: &[u8],
+        growth: Growth,
+        row: usize,
+        columns: &mut StructColumn,
+        steps: &mut Steps,
+        lenient: &mut Lenient<'_>,
+    ) -> Result<(), Refusal>;
+
+    /// A value that was refused as it should have been; None: nothing can be put right.
+    fn repaired(&mut self, value: &[u8], columns: &StructColumn, lenient: &mut Lenient<'_>) -> Option<Vec<u8>>;
+
+    /// As `ReadRow` does.
+    fn judge_whole(&self, value: &[u8], faults: Faults) -> Option<Refusal>;
+}
+
+/// Reads values, and those that were put right once more.
+pub struct Attempts<'a, A> {
+    pub parser: A,
+    pub lenient: Lenient<'a>,
+    /// No column has more bytes than this.
+    bytes: usize,
+}
+
+impl<'a, A: Attempt> Attempts<'a, A> {
+    pub fn new(parser: A, options: Options, defaults: &'a Defaults) -> Self {
+        Self { parser, lenient: Lenient::new(options, defaults), bytes: 0 }
+    }
+
+    fn attempt(
+        &mut self,
+        bytes: &[u8],
+        growth: Growth,
+        row: usize,
+        columns: &mut StructColumn,
+        steps: &mut Steps,
+    ) -> Result<(), Refusal> {
+        self.parser.read(bytes, growth, row, columns, steps, &mut self.lenient)?;
+        self.bytes += A::GROWTH * bytes.len() + self.lenient.added();
+        Ok(())
+    }
+}
+
+impl<A: Attempt> ReadRow for Attempts<'_, A> {
+    fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
+        let growth = Growth::of(value.len());
+        self.lenient.begin();
+        let read = self.attempt(value, growth, row, columns, steps);
+        if read.is_ok() {
+            return read;
         }
+        self.lenient.begin();
+        let Some(bytes) = self.parser.repaired(value, columns, &mut self.lenient) else { return read };
+        columns.truncate(row);
+        steps.clear();
+        self.attempt(&bytes, growth, row, columns, steps)
+    }
+
+    fn judge_whole(&self, value: &[u8]) -> Option<Refusal> {
+        self.parser.judge_whole(value, self.lenient.faults())
+    }
+
+    fn prepare(&self, columns: &mut StructColumn) {
+        self.lenient.prepare(columns);
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn adjustments(&mut self) -> Option<&mut Adjustments> {
+        self.lenient.adjustments()
     }
 }
 
@@ -65,7 +143,9 @@ impl Leniency for Lenient<'_> {
     #[inline]
     fn begin(&mut self) {
         self.adjustments.begin();
-        self.begin_anew();
+        if let Some(rest) = &mut self.rest {
+            rest.begin();
+        }
     }
 
     fn enter(&mut self, step: Step) {

@@ -36,16 +36,14 @@ use arrow_schema::{ArrowError, SchemaRef};
 pub use self::regex::RegexParser;
 use crate::json::{check_grammar, check_nesting};
 pub use adjusted::Adjusted;
-use adjusted::Adjustments;
 pub use avro::{AvroParser, Framing, avro_fingerprint};
-use column::Filled;
 pub use csv::{CsvParser, CsvSyntax};
 pub use faults::{Duplicates, Faults, WrongType};
 use faults::{Leniency, Strict};
 use fill::{ReadRow, Steps};
 use growth::Growth;
 pub use kind::{NOTATION, per_second};
-use lenient::Lenient;
+use lenient::{Attempt, Attempts, Lenient};
 pub use messagepack::MessagePackParser;
 use nested::StructColumn;
 pub use protobuf::{MessageParts, MessageTypes, ProtobufParser};
@@ -84,7 +82,7 @@ pub struct RowParser {
     schema: SchemaRef,
     options: Options,
     /// Of each field what it has where a text does not have it, in JSON; empty if no field has anything.
-    defaults: Vec<Option<Vec<u8>>>,
+    defaults: lenient::Defaults,
 }
 
 /// The rows of a column of values, and what is wrong with the values that are none.
@@ -115,8 +113,8 @@ impl RowParser {
         if lenient::is_strict(self.options, &self.defaults) {
             return fill::rows(&self.schema, values, &mut JsonReader { refuse_unknown, space });
         }
-        let lenient = Lenient::new(self.options, &self.defaults);
-        fill::rows(&self.schema, values, &mut LenientJsonReader { refuse_unknown, space, lenient, bytes: 0 })
+        let parser = LenientJsonReader { refuse_unknown, space };
+        fill::rows(&self.schema, values, &mut Attempts::new(parser, self.options, &self.defaults))
     }
 }
 
@@ -146,84 +144,47 @@ fn check_utf8(text: &[u8]) -> Result<(), Refusal> {
 }
 
 /// The same with faults that do not refuse a text, fields that are kept, and defaults.
-struct LenientJsonReader<'a> {
+struct LenientJsonReader {
     refuse_unknown: bool,
     space: Vec<u8>,
-    lenient: Lenient<'a>,
-    /// No column has more bytes than this.
-    bytes: usize,
 }
 
-impl LenientJsonReader<'_> {
-    /// Reads a text that stands for a value of so many bytes.
-    fn attempt(
+impl Attempt for LenientJsonReader {
+    const GROWTH: usize = 1;
+
+    fn read(
         &mut self,
         text: &[u8],
-        size: usize,
+        growth: Growth,
         row: usize,
         columns: &mut StructColumn,
         steps: &mut Steps,
+        lenient: &mut Lenient<'_>,
     ) -> Result<(), Refusal> {
         check_utf8(text)?;
-        let (growth, space, lenient) = (Growth::of(size), &mut self.space, &mut self.lenient);
-        RowReader::new(text, growth, self.refuse_unknown, space, steps, lenient).row(row, columns)?;
-        self.bytes += text.len() + self.lenient.added();
-        Ok(())
+        RowReader::new(text, growth, self.refuse_unknown, &mut self.space, steps, lenient).row(row, columns)
     }
 
-    /// A text that was refused as it should have been; None: nothing can be put right.
     #[cold]
-    fn repaired(&mut self, value: &[u8], columns: &StructColumn) -> Option<Vec<u8>> {
-        let faults = self.lenient.faults();
-        self.lenient.begin();
+    fn repaired(&mut self, value: &[u8], columns: &StructColumn, lenient: &mut Lenient<'_>) -> Option<Vec<u8>> {
+        let faults = lenient.faults();
         let text = if faults.replaces_invalid { repair::in_utf8(value) } else { value.into() };
         let is_replaced = *text != *value;
         if is_replaced {
-            self.lenient.adjusted(Refusal::NotUtf8);
+            lenient.adjusted(Refusal::NotUtf8);
         }
         if faults.duplicates != Duplicates::Refuse && std::str::from_utf8(&text).is_ok() {
-            let keeps_unknown = self.lenient.rest().is_some();
-            let (which, adjustments) = (faults.duplicates, &mut self.lenient.adjustments);
-            let found = repair::Deduplication::new(&text, which, keeps_unknown, &mut self.space, adjustments);
+            let (keeps, adjustments) = (lenient.rest().is_some(), &mut lenient.adjustments);
+            let found = repair::Deduplication::new(&text, faults.duplicates, keeps, &mut self.space, adjustments);
             if let Some(found) = found.text(columns).ok()? {
                 return Some(found);
             }
         }
         is_replaced.then(|| text.into_owned())
     }
-}
 
-impl ReadRow for LenientJsonReader<'_> {
-    fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
-        self.lenient.begin();
-        let read = self.attempt(value, value.len(), row, columns, steps);
-        if read.is_ok() {
-            return read;
-        }
-        let Some(text) = self.repaired(value, columns) else { return read };
-        columns.truncate(row);
-        steps.clear();
-        self.lenient.begin_anew();
-        self.attempt(&text, value.len(), row, columns, steps)
-    }
-
-    fn judge_whole(&self, value: &[u8]) -> Option<Refusal> {
-        if self.lenient.faults().replaces_invalid {
-            return judge_whole(&repair::in_utf8(value));
-        }
-        judge_whole(value)
-    }
-
-    fn prepare(&self, columns: &mut StructColumn) {
-        self.lenient.prepare(columns);
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    fn adjustments(&mut self) -> Option<&mut Adjustments> {
-        self.lenient.adjustments()
+    fn judge_whole(&self, value: &[u8], faults: Faults) -> Option<Refusal> {
+        if faults.replaces_invalid { judge_whole(&repair::in_utf8(value)) } else { judge_whole(value) }
     }
 }
 

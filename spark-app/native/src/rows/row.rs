@@ -2,7 +2,7 @@
 
 use super::base64;
 use super::column::{Bytes, Column, Data};
-use super::faults::{Leniency, Strict, WrongType};
+use super::faults::{Leniency, ReadValue, Strict, WrongType};
 use super::growth::Growth;
 use super::kind::{Clock, TimeNotation, per_second};
 use super::nested::{ListColumn, MapColumn, StructColumn};
@@ -124,111 +124,6 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
         Ok(columns.find(name))
     }
 
-    /// Reads the value that begins here; one that does not fit may be adjusted.
-    #[inline(always)]
-    fn child(&mut self, step: Step, column: &mut Column) -> Result<(), Refusal> {
-        if L::IS_STRICT {
-            return self.value(column);
-        }
-        let (row, position, mark) = (column.len(), self.reader.position(), self.lenient.mark());
-        self.lenient.enter(step);
-        let mut read = self.value(column);
-        // What is wrong with something inside of it was judged there.
-        if let (Err(refusal), true) = (read, self.steps.is_empty()) {
-            column.truncate(row);
-            self.reader.return_to(position);
-            if let Some(rest) = self.lenient.rest() {
-                rest.back_to(mark);
-            }
-            read = self.amend(refusal, column);
-        }
-        self.lenient.leave();
-        read
-    }
-
-    /// Reads the value that begins here, which was refused, once more.
-    #[cold]
-    fn amend(&mut self, refusal: Refusal, column: &mut Column) -> Result<(), Refusal> {
-        let (faults, mut refusal) = (self.lenient.faults(), refusal);
-        let (row, position) = (column.len(), self.reader.position());
-        if refusal == Refusal::WrongType && faults.wrong_type == WrongType::Convert {
-            match self.convert(column) {
-                Ok(()) => {
-                    self.lenient.adjusted(Refusal::WrongType);
-                    return Ok(());
-                }
-                Err(other) => refusal = other,
-            }
-            column.truncate(row);
-            self.reader.return_to(position);
-        }
-        if !faults.sets_null(refusal) || !column.nullable {
-            return Err(refusal);
-        }
-        self.reader.skip()?;
-        column.push_null();
-        self.lenient.adjusted(refusal);
-        Ok(())
-    }
-
-    /// Reads the text that begins here for another type, or the number or bool for a text.
-    fn convert(&mut self, column: &mut Column) -> Result<(), Refusal> {
-        match (self.reader.peek(), &mut column.data) {
-            (Some(b'"'), _) => text::append(self.reader.text(self.space)?, column),
-            (Some(b'-' | b'0'..=b'9' | b't' | b'f'), Data::String(bytes)) => {
-                bytes.data.extend_from_slice(self.reader.raw()?);
-                bytes.end();
-                column.pushed();
-                Ok(())
-            }
-            _ => Err(Refusal::WrongType),
-        }
-    }
-
-    fn value(&mut self, column: &mut Column) -> Result<(), Refusal> {
-        let first = self.reader.peek().ok_or(Refusal::NotJson)?;
-        if first == b'n' {
-            self.reader.literal("null")?;
-            return if column.push_null() { Ok(()) } else { Err(Refusal::Missing) };
-        }
-        let row = column.len();
-        match &mut column.data {
-            Data::Bool(bits) => bits.append(self.boolean(first)?),
-            Data::Int8(values) => values.push(self.integer(first)?),
-            Data::Int16(values) => values.push(self.integer(first)?),
-            Data::Int32(values) => values.push(self.integer(first)?),
-            Data::Int64(values) => values.push(self.integer(first)?),
-            Data::Float32(values) => values.push(self.number(first)?.single()?),
-            Data::Float64(values) => values.push(self.number(first)?.double()?),
-            Data::Decimal(values, decimal) => {
-                let number = if first == b'"' { self.number_in_text()? } else { self.number(first)? };
-                values.push(decimal.unscaled(&number)?);
-            }
-            Data::Date(values) => values.push(time::date(self.text(first)?)?),
-            Data::TimeMilliseconds(values) => values.push(time::time(self.text(first)?, 1_000)? as i32),
-            Data::TimeMicroseconds(values) => values.push(time::time(self.text(first)?, 1_000_000)?),
-            Data::Timestamp(values, clock) => values.push(self.timestamp(first, *clock)?),
-            Data::String(bytes) => {
-                expect(first == b'"')?;
-                self.reader.string(&mut bytes.data)?;
-                bytes.end();
-            }
-            Data::Json(bytes) => {
-                compact(self.reader.raw()?, &mut bytes.data);
-                bytes.end();
-            }
-            Data::Base64(bytes) => self.base64(first, bytes)?,
-            Data::Struct(columns) => {
-                expect(first == b'{')?;
-                self.members(row, columns, false)?;
-            }
-            Data::List(list) => self.items(first, list)?,
-            Data::Map(map) => self.entries(first, map)?,
-        }
-        column.pushed();
-        Ok(())
-    }
-
     fn items(&mut self, first: u8, list: &mut ListColumn) -> Result<(), Refusal> {
         expect(first == b'[')?;
         let (object, mut index) = (self.lenient.mark(), 0_usize);
@@ -324,6 +219,91 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
     fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
         self.steps.push(step);
         Err(refusal)
+    }
+}
+
+impl<'a, L: Leniency> ReadValue for RowReader<'a, '_, L> {
+    type Leniency = L;
+    type Place = Position;
+
+    fn place(&self) -> Position {
+        self.reader.position()
+    }
+
+    fn return_to(&mut self, place: Position) {
+        self.reader.return_to(place);
+    }
+
+    fn value(&mut self, column: &mut Column) -> Result<(), Refusal> {
+        let first = self.reader.peek().ok_or(Refusal::NotJson)?;
+        if first == b'n' {
+            self.reader.literal("null")?;
+            return if column.push_null() { Ok(()) } else { Err(Refusal::Missing) };
+        }
+        let row = column.len();
+        match &mut column.data {
+            Data::Bool(bits) => bits.append(self.boolean(first)?),
+            Data::Int8(values) => values.push(self.integer(first)?),
+            Data::Int16(values) => values.push(self.integer(first)?),
+            Data::Int32(values) => values.push(self.integer(first)?),
+            Data::Int64(values) => values.push(self.integer(first)?),
+            Data::Float32(values) => values.push(self.number(first)?.single()?),
+            Data::Float64(values) => values.push(self.number(first)?.double()?),
+            Data::Decimal(values, decimal) => {
+                let number = if first == b'"' { self.number_in_text()? } else { self.number(first)? };
+                values.push(decimal.unscaled(&number)?);
+            }
+            Data::Date(values) => values.push(time::date(self.text(first)?)?),
+            Data::TimeMilliseconds(values) => values.push(time::time(self.text(first)?, 1_000)? as i32),
+            Data::TimeMicroseconds(values) => values.push(time::time(self.text(first)?, 1_000_000)?),
+            Data::Timestamp(values, clock) => values.push(self.timestamp(first, *clock)?),
+            Data::String(bytes) => {
+                expect(first == b'"')?;
+                self.reader.string(&mut bytes.data)?;
+                bytes.end();
+            }
+            Data::Json(bytes) => {
+                compact(self.reader.raw()?, &mut bytes.data);
+                bytes.end();
+            }
+            Data::Base64(bytes) => self.base64(first, bytes)?,
+            Data::Struct(columns) => {
+                expect(first == b'{')?;
+                self.members(row, columns, false)?;
+            }
+            Data::List(list) => self.items(first, list)?,
+            Data::Map(map) => self.entries(first, map)?,
+        }
+        column.pushed();
+        Ok(())
+    }
+
+    /// A text for another type, or a number or bool for a text.
+    fn convert(&mut self, refusal: Refusal, column: &mut Column) -> Option<Result<(), Refusal>> {
+        if refusal != Refusal::WrongType || self.lenient.faults().wrong_type != WrongType::Convert {
+            return None;
+        }
+        let read = match (self.reader.peek(), &mut column.data) {
+            (Some(b'"'), _) => return Some(self.reader.text(self.space).and_then(|text| text::append(text, column))),
+            (Some(b'-' | b'0'..=b'9' | b't' | b'f'), Data::String(bytes)) => self.reader.raw().map(|written| {
+                bytes.data.extend_from_slice(written);
+                bytes.end();
+            }),
+            _ => return None,
+        };
+        Some(read.map(|()| column.pushed()))
+    }
+
+    fn skip(&mut self) -> Result<(), Refusal> {
+        self.reader.skip()
+    }
+
+    fn is_inside(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
+    fn lenient(&mut self) -> &mut L {
+        self.lenient
     }
 }
 

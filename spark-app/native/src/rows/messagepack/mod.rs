@@ -8,12 +8,10 @@ mod read;
 use arrow_array::BinaryArray;
 use arrow_schema::{ArrowError, SchemaRef};
 
-use super::adjusted::Adjustments;
-use super::column::Filled;
-use super::faults::{Duplicates, Leniency, Strict};
+use super::faults::{Duplicates, Faults, Leniency, Strict};
 use super::fill::{self, ReadRow, Steps};
 use super::growth::Growth;
-use super::lenient::{self, Defaults, Lenient};
+use super::lenient::{self, Attempt, Attempts, Defaults, Lenient};
 use super::nested::StructColumn;
 use super::reason::Refusal;
 use super::{Options, Rows, UnknownFields};
@@ -43,8 +41,8 @@ impl MessagePackParser {
         if lenient::is_strict(self.options, &self.defaults) {
             return fill::rows(&self.schema, values, &mut Reader { refuse_unknown });
         }
-        let lenient = Lenient::new(self.options, &self.defaults);
-        fill::rows(&self.schema, values, &mut LenientReader { refuse_unknown, lenient, bytes: 0 })
+        let parser = LenientReader { refuse_unknown };
+        fill::rows(&self.schema, values, &mut Attempts::new(parser, self.options, &self.defaults))
     }
 }
 
@@ -70,77 +68,44 @@ fn judge_whole(value: &[u8]) -> Option<Refusal> {
 }
 
 /// The same with faults that do not refuse a value, fields that are kept, and defaults.
-struct LenientReader<'a> {
+struct LenientReader {
     refuse_unknown: bool,
-    lenient: Lenient<'a>,
-    /// No column has more bytes than this.
-    bytes: usize,
 }
 
-impl LenientReader<'_> {
-    /// Reads bytes that stand for a value of so many.
-    fn attempt(
+impl Attempt for LenientReader {
+    /// U+FFFD takes three bytes instead of one; a number as text takes up to 24 instead of nine.
+    const GROWTH: usize = 3;
+
+    fn read(
         &mut self,
         bytes: &[u8],
-        size: usize,
+        growth: Growth,
         row: usize,
         columns: &mut StructColumn,
         steps: &mut Steps,
+        lenient: &mut Lenient<'_>,
     ) -> Result<(), Refusal> {
-        let growth = Growth::of(size);
-        ValueReader::new(bytes, growth, self.refuse_unknown, steps, &mut self.lenient).row(row, columns)?;
-        // U+FFFD takes three bytes instead of one; a number as text takes up to 24 instead of nine.
-        self.bytes += 3 * bytes.len() + self.lenient.added();
-        Ok(())
+        ValueReader::new(bytes, growth, self.refuse_unknown, steps, lenient).row(row, columns)
     }
 
-    /// A value that was refused without names that are several times in it; None: there are none.
     #[cold]
-    fn repaired(&mut self, value: &[u8], columns: &StructColumn) -> Option<Vec<u8>> {
-        let faults = self.lenient.faults();
+    fn repaired(&mut self, value: &[u8], columns: &StructColumn, lenient: &mut Lenient<'_>) -> Option<Vec<u8>> {
+        let faults = lenient.faults();
         if faults.duplicates == Duplicates::Refuse {
             return None;
         }
-        self.lenient.begin();
         let found = Deduplication {
             input: Input::new(value),
             which: faults.duplicates,
-            keeps_unknown: self.lenient.rest().is_some(),
+            keeps_unknown: lenient.rest().is_some(),
             replaces_invalid: faults.replaces_invalid,
             target: Vec::new(),
-            adjustments: &mut self.lenient.adjustments,
+            adjustments: &mut lenient.adjustments,
         };
         found.value(columns).ok()?
     }
-}
 
-impl ReadRow for LenientReader<'_> {
-    fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
-        self.lenient.begin();
-        let read = self.attempt(value, value.len(), row, columns, steps);
-        if read.is_ok() {
-            return read;
-        }
-        let Some(bytes) = self.repaired(value, columns) else { return read };
-        columns.truncate(row);
-        steps.clear();
-        self.lenient.begin_anew();
-        self.attempt(&bytes, value.len(), row, columns, steps)
-    }
-
-    fn judge_whole(&self, value: &[u8]) -> Option<Refusal> {
+    fn judge_whole(&self, value: &[u8], _: Faults) -> Option<Refusal> {
         judge_whole(value)
-    }
-
-    fn prepare(&self, columns: &mut StructColumn) {
-        self.lenient.prepare(columns);
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    fn adjustments(&mut self) -> Option<&mut Adjustments> {
-        self.lenient.adjustments()
     }
 }

@@ -1,7 +1,7 @@
 //! One MessagePack value into the columns of a schema.
 
 use super::super::column::{Bytes, Column, Data};
-use super::super::faults::{Leniency, WrongType};
+use super::super::faults::{Leniency, ReadValue, WrongType};
 use super::super::growth::Growth;
 use super::super::kind::{Clock, TimeNotation, per_second};
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
@@ -111,92 +111,6 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
         json::value(&mut self.input, rest.member(object, name.clone(), &name), self.growth.most())
     }
 
-    /// Reads the value that begins here; one that does not fit may be adjusted.
-    #[inline(always)]
-    fn child(&mut self, step: Step, column: &mut Column) -> Result<(), Refusal> {
-        if L::IS_STRICT {
-            return self.value(column);
-        }
-        let (row, before, mark) = (column.len(), self.input, self.lenient.mark());
-        self.lenient.enter(step);
-        let mut read = self.value(column);
-        // What is wrong with something inside of it was judged there.
-        if let (Err(refusal), true) = (read, self.steps.is_empty()) {
-            column.truncate(row);
-            self.input = before;
-            if let Some(rest) = self.lenient.rest() {
-                rest.back_to(mark);
-            }
-            read = self.amend(refusal, column);
-        }
-        self.lenient.leave();
-        read
-    }
-
-    /// Reads the value that begins here, which was refused, once more.
-    #[cold]
-    fn amend(&mut self, refusal: Refusal, column: &mut Column) -> Result<(), Refusal> {
-        let (faults, mut refusal) = (self.lenient.faults(), refusal);
-        let (row, before) = (column.len(), self.input);
-        let is_other = match refusal {
-            Refusal::WrongType => faults.wrong_type == WrongType::Convert,
-            Refusal::NotUtf8 => faults.replaces_invalid,
-            _ => false,
-        };
-        if is_other {
-            match convert(self.input.token()?, column) {
-                Ok(()) => {
-                    self.lenient.adjusted(refusal);
-                    return Ok(());
-                }
-                Err(other) => refusal = other,
-            }
-            column.truncate(row);
-            self.input = before;
-        }
-        if !faults.sets_null(refusal) || !column.nullable {
-            return Err(refusal);
-        }
-        self.input.skip()?;
-        column.push_null();
-        self.lenient.adjusted(refusal);
-        Ok(())
-    }
-
-    fn value(&mut self, column: &mut Column) -> Result<(), Refusal> {
-        let token = self.input.token()?;
-        if matches!(token, Token::Nil) {
-            return if column.push_null() { Ok(()) } else { Err(Refusal::Missing) };
-        }
-        let row = column.len();
-        match (&mut column.data, token) {
-            (Data::String(bytes), Token::Text(text) | Token::Bytes(text)) => push(bytes, valid(text)?),
-            (Data::Base64(bytes), Token::Text(text) | Token::Bytes(text)) => push(bytes, text),
-            (Data::Int64(values), _) => values.push(integer(token)?),
-            (Data::Int32(values), _) => values.push(integer(token)?),
-            (Data::Int16(values), _) => values.push(integer(token)?),
-            (Data::Int8(values), _) => values.push(integer(token)?),
-            (Data::Bool(bits), Token::Bool(bit)) => bits.append(bit),
-            (Data::Float64(values), _) => values.push(double(token)?),
-            (Data::Float32(values), _) => values.push(single(token)?),
-            (Data::Timestamp(values, clock), _) => values.push(timestamp(token, *clock)?),
-            (Data::Struct(columns), Token::Map(entries)) => self.members(entries, row, columns, false)?,
-            (Data::List(list), Token::Array(items)) => self.items(items, list)?,
-            (Data::Map(map), Token::Map(entries)) => self.entries(entries, map)?,
-            (Data::Decimal(values, decimal), Token::Text(text)) => {
-                values.push(decimal.unscaled(&Number::whole(text).ok_or(Refusal::BadText)?)?);
-            }
-            (Data::Decimal(values, decimal), Token::Unsigned(number)) => values.push(decimal.whole(number.into())?),
-            (Data::Decimal(values, decimal), Token::Signed(number)) => values.push(decimal.whole(number.into())?),
-            (Data::Date(values), Token::Text(text)) => values.push(time::date(text)?),
-            (Data::TimeMilliseconds(values), Token::Text(text)) => values.push(time::time(text, 1_000)? as i32),
-            (Data::TimeMicroseconds(values), Token::Text(text)) => values.push(time::time(text, 1_000_000)?),
-            _ => return Err(Refusal::WrongType),
-        }
-        column.pushed();
-        Ok(())
-    }
-
     fn items(&mut self, items: u32, list: &mut ListColumn) -> Result<(), Refusal> {
         self.input.open()?;
         let object = self.lenient.mark();
@@ -255,6 +169,75 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
     fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
         self.steps.push(step);
         Err(refusal)
+    }
+}
+
+impl<'a, L: Leniency> ReadValue for ValueReader<'a, '_, L> {
+    type Leniency = L;
+    type Place = Input<'a>;
+
+    fn place(&self) -> Input<'a> {
+        self.input
+    }
+
+    fn return_to(&mut self, place: Input<'a>) {
+        self.input = place;
+    }
+
+    fn value(&mut self, column: &mut Column) -> Result<(), Refusal> {
+        let token = self.input.token()?;
+        if matches!(token, Token::Nil) {
+            return if column.push_null() { Ok(()) } else { Err(Refusal::Missing) };
+        }
+        let row = column.len();
+        match (&mut column.data, token) {
+            (Data::String(bytes), Token::Text(text) | Token::Bytes(text)) => push(bytes, valid(text)?),
+            (Data::Base64(bytes), Token::Text(text) | Token::Bytes(text)) => push(bytes, text),
+            (Data::Int64(values), _) => values.push(integer(token)?),
+            (Data::Int32(values), _) => values.push(integer(token)?),
+            (Data::Int16(values), _) => values.push(integer(token)?),
+            (Data::Int8(values), _) => values.push(integer(token)?),
+            (Data::Bool(bits), Token::Bool(bit)) => bits.append(bit),
+            (Data::Float64(values), _) => values.push(double(token)?),
+            (Data::Float32(values), _) => values.push(single(token)?),
+            (Data::Timestamp(values, clock), _) => values.push(timestamp(token, *clock)?),
+            (Data::Struct(columns), Token::Map(entries)) => self.members(entries, row, columns, false)?,
+            (Data::List(list), Token::Array(items)) => self.items(items, list)?,
+            (Data::Map(map), Token::Map(entries)) => self.entries(entries, map)?,
+            (Data::Decimal(values, decimal), Token::Text(text)) => {
+                values.push(decimal.unscaled(&Number::whole(text).ok_or(Refusal::BadText)?)?);
+            }
+            (Data::Decimal(values, decimal), Token::Unsigned(number)) => values.push(decimal.whole(number.into())?),
+            (Data::Decimal(values, decimal), Token::Signed(number)) => values.push(decimal.whole(number.into())?),
+            (Data::Date(values), Token::Text(text)) => values.push(time::date(text)?),
+            (Data::TimeMilliseconds(values), Token::Text(text)) => values.push(time::time(text, 1_000)? as i32),
+            (Data::TimeMicroseconds(values), Token::Text(text)) => values.push(time::time(text, 1_000_000)?),
+            _ => return Err(Refusal::WrongType),
+        }
+        column.pushed();
+        Ok(())
+    }
+
+    fn convert(&mut self, refusal: Refusal, column: &mut Column) -> Option<Result<(), Refusal>> {
+        let faults = self.lenient.faults();
+        let is_asked_for = match refusal {
+            Refusal::WrongType => faults.wrong_type == WrongType::Convert,
+            Refusal::NotUtf8 => faults.replaces_invalid,
+            _ => false,
+        };
+        is_asked_for.then(|| self.input.token().and_then(|token| convert(token, column)))
+    }
+
+    fn skip(&mut self) -> Result<(), Refusal> {
+        self.input.skip()
+    }
+
+    fn is_inside(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
+    fn lenient(&mut self) -> &mut L {
+        self.lenient
     }
 }
 
