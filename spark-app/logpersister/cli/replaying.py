@@ -83,7 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Replay, or judge, and show what came out; objects that cannot be replayed make the command fail."""
     logs.configure(level="error")
     resource = context.manifest(arguments.file)
-    if resource.spec.table is not None and not arguments.dry_run:
+    table = resource.spec.table
+    if table is not None and table.format == "iceberg" and not arguments.dry_run:
         raise CommandError(
             "spec.table: the objects of a replay would not be in the table; replay by a manifest without it where "
             "objects are enough, or store the records again by a higher generation (docs/tables.md#limits)",

@@ -71,6 +71,7 @@ class TopicFolders:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         assume_idle: bool = False,
+        registers: bool = False,
     ) -> None:
         """Begin without having seen anything of the topic.
 
@@ -84,6 +85,7 @@ class TopicFolders:
             clock: monotonic seconds.
             now: seconds since the epoch.
             assume_idle: take partitions for idle as soon as everything that Kafka has of them is stored.
+            registers: whether folders become partitions of a Hive table when they are finished.
         """
         self.topic = topic
         self.layout = layout
@@ -92,7 +94,7 @@ class TopicFolders:
         self.store = store
         self._group = group
         self._assume_idle = assume_idle
-        self._publisher = Publisher(store, group, spec)
+        self._publisher = Publisher(store, group, spec, registers)
         self._quiet = QuietWatch()
         self._stored = StoredWatch()
         self._events = EventWatch()

@@ -60,7 +60,7 @@ class TaskResources:
     note_arrivals: NoteArrivals | None = None
     """None: the revision finishes no folders."""
     leave_receipt: Callable[[RangeWriter], None] | None = None
-    """Puts the receipt of a range once its objects are there; None: the revision has no table."""
+    """Puts the receipt of a range, or notes of its folders, once its objects are there; None: no table needs them."""
     event_times: EventTimes | None = None
     """None: the revision finishes no folders by the times of a field."""
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -11,12 +11,13 @@ from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import original_of, resource_of
-from logpersister.manifest.table_binding import table_of
+from logpersister.manifest.table_binding import TableBinding, table_of
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.connections import begin_task, connections, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.event_times import EventTimes
-from logpersister.pipeline.persist import Upload
+from logpersister.pipeline.folder_notes import folder_notes
+from logpersister.pipeline.persist import RangeWriter, Upload
 from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.rules import begun_by_others
@@ -81,9 +82,19 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         dry_runs,
         most_rows_of(spec),
         arrival_notes(store, group, spec),
-        None if binding is None else Receipts(store, group, objects.original, binding).leave,
+        _leaving(store, group, objects.original, resource, binding),
         EventTimes.of(spec),
     )
+
+
+def _leaving(
+    store: ObjectStore, group: str, revision: str, resource: LogPersister, binding: TableBinding | None
+) -> Callable[[RangeWriter], None] | None:
+    """Return what leaves a word for the table of a topic; None: there is none that needs it."""
+    if binding is not None:
+        return Receipts(store, group, revision, binding).leave
+    notes = folder_notes(store, group, resource.spec)
+    return None if notes is None else notes.leave
 
 
 @dataclass(frozen=True, slots=True)

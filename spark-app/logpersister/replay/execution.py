@@ -8,6 +8,7 @@ from typing import Any, Final
 from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
 from logpersister.pipeline.arrivals import arrival_notes
+from logpersister.pipeline.folder_notes import folder_notes
 from logpersister.pipeline.persist import RangeWriter, Upload
 from logpersister.pipeline.splitting import sides
 from logpersister.pipeline.work import RangeWork
@@ -268,6 +269,9 @@ class Replayer:
             note_arrivals = arrival_notes(self._store, self._group, output.spec)
             if note_arrivals is not None:
                 note_arrivals(work, written)
+            notes = folder_notes(self._store, self._group, output.spec)
+            if notes is not None:
+                notes.note(written)
         except BaseException:
             writer.abort()
             raise

@@ -139,6 +139,14 @@ def folder_content(store: ObjectStore, group: str, topic: str, path: str) -> tup
     return None if found is None else (_content(key, found[0]), found[1])
 
 
+def list_folders(store: ObjectStore, group: str, topic: str) -> Iterator[str]:
+    """Yield the paths of all folders of a topic of which something is noted. Raises StorageError."""
+    for listed in store.list_objects(names.folders_prefix(store.prefix, group, topic)):
+        path = names.parse_folder_key(store.prefix, group, topic, listed.key)
+        if path is not None:
+            yield path
+
+
 def put_folder_content(store: ObjectStore, group: str, content: FolderContent, tag: str | None) -> bool:
     """Note what a folder has in the place of the note with an entity tag, or of none; False: another stands there."""
     key = names.folder_key(store.prefix, group, content.topic, content.path)

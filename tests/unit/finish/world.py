@@ -148,7 +148,7 @@ class World:
         self.generation = 1
         self.finisher = self.new_finisher()
 
-    def new_finisher(self, *, assume_idle: bool = False) -> TopicFolders:
+    def new_finisher(self, *, assume_idle: bool = False, registers: bool = False) -> TopicFolders:
         """Return what another process would have: nothing remembered."""
         store = cast("ObjectStore", self.store)
         return TopicFolders(
@@ -161,6 +161,7 @@ class World:
             clock=lambda: self.seconds,
             now=lambda: self.seconds,
             assume_idle=assume_idle,
+            registers=registers,
         )
 
     # time and records; in hours since midnight

@@ -65,6 +65,9 @@ class Bucket:
         if not (if_absent and key in self.objects):
             self.put(key, json.dumps(document, sort_keys=True).encode(), {})
 
+    def put_marker(self, key: str) -> None:
+        self.put(key, b"", {})
+
     def get_json(self, key: str) -> dict[str, Any] | None:
         self._request(done=False)
         document: dict[str, Any] | None = json.loads(self.objects[key][0]) if key in self.objects else None
