@@ -14,8 +14,8 @@ class FaultsSpec(Model):
     """What becomes of values that do not fit. By default the record is stored in quarantine."""
 
     wrong_type: WrongType = "refuse"
-    """Values of another kind than the type. `setNull`: the field is null. `convert`, only with `json` and `messagepack`:
-    text is read as in a CSV column, and a number or bool becomes text; what cannot be converted is refused."""
+    """Values of another kind than the type. `setNull`: the field is null. `convert` (only with `json` and
+    `messagepack`): text is read as in a CSV column, and a number or bool becomes text; all else is refused."""
 
     overflow: SetNull = "refuse"
     """Numbers and times out of the range or the precision of the type."""
