@@ -119,6 +119,7 @@ def _judged(
         offsets,
         store,
         resource.group_id,
+        generation=spec.generation,
         assume_idle=arguments.assume_idle,
         registers=registration(spec) == "onFinish",
     )

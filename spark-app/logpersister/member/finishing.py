@@ -104,6 +104,7 @@ class FinishDuty:
             self._kafka,
             self._store,
             self._resource.group_id,
+            generation=spec.generation,
             clock=self._clock,
             now=self._now,
             registers=registration(spec) == "onFinish",

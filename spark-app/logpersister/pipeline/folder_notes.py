@@ -10,7 +10,7 @@ from logpersister.manifest.spec import Spec
 from logpersister.manifest.table_rules import registration
 from logpersister.pipeline.persist import RangeWriter
 from logpersister.pipeline.work import ObjectWritten
-from logpersister.records.escaping import QUARANTINE
+from logpersister.records.escaping import is_aside
 from logpersister.storage.names import parse_object_key
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.untold import TABLE, Untold, put_untold
@@ -38,7 +38,7 @@ class FolderNotes:
         names = (parse_object_key(self.store.prefix, one.key) for one in objects)
         folders = {(name.topic, name.path) for name in names if name is not None}
         for topic, path in sorted(folders - self._noted):
-            if path and path != QUARANTINE:
+            if path and not is_aside(path):
                 self._put(topic, path)
             if len(self._noted) >= MOST_KNOWN:
                 self._noted.clear()

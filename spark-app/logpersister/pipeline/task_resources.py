@@ -25,7 +25,8 @@ from logpersister.pipeline.task import Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.typed import AnyLayout, layout_for, most_rows_of
+from logpersister.records.late import Lateness, lateness_of
+from logpersister.records.typed import AnyLayout, layout_for, most_rows_of, with_lateness
 from logpersister.report import logs
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.names import object_key
@@ -84,6 +85,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         arrival_notes(store, group, spec),
         _leaving(store, group, objects.original, resource, binding),
         EventTimes.of(spec),
+        objects.lateness,
     )
 
 
@@ -115,6 +117,9 @@ class _Objects:
         prefix = self.store.prefix
         return object_key(prefix, of.topic, path, work.generation, of.partition, work.range.start, extension)
 
+    def lateness(self, horizon: int | None) -> Lateness | None:
+        return lateness_of(self.resource.spec, horizon)
+
     def begin(self, work: RangeWork, path: str) -> Upload:
         metadata = {
             "group": self.group,
@@ -128,8 +133,12 @@ class _Objects:
         }
         if self.original != self.revision:
             metadata["rules"] = self.revision
-        if self.resource.spec.has_quarantine:
-            metadata["parser"] = "types" if self.resource.spec.types is not None else self.resource.spec.parser.type
+        if self.resource.spec.types is not None:
+            metadata["parser"] = "types"
+        elif self.resource.spec.parser.has_quarantine:
+            metadata["parser"] = self.resource.spec.parser.type
+        if self.lateness(work.horizon) is not None:
+            metadata["horizon"] = str(work.horizon)
         if work.partly_lost:
             metadata["read-from"] = str(work.read_from)
         if path == QUARANTINE and not self.resource.spec.keeps_refused_values:
@@ -148,7 +157,9 @@ class _Objects:
         """Return a dry run for each range of which something is stored, perhaps by others."""
         sought = {SoughtRange(work.range.partition, work.generation, work.range.start): work for work in works}
         paths = None if self.resource.spec.has_folders else ("", QUARANTINE)
-        return {
-            sought[one].range: DryRun(sought[one], self.group, self.layout, self.key, stored, others)
-            for one, stored in objects_of(self.store, sought, paths).items()
-        }
+        found: dict[Range, DryRun] = {}
+        for one, stored in objects_of(self.store, sought, paths).items():
+            work = sought[one]
+            layout = with_lateness(self.layout, self.lateness(work.horizon))
+            found[work.range] = DryRun(work, self.group, layout, self.key, stored, others)
+        return found

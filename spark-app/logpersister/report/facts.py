@@ -6,6 +6,7 @@ The pipeline fills these in once, so that a counter and the status document can 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from logpersister.ranges import Offset, Range, TopicPartition
 
@@ -44,6 +45,18 @@ class Quarantined:
     """Why the first one was refused; never has anything of its value."""
 
 
+LateTo = Literal["append", "folder", "quarantine"]
+"""Where late records went, in the words of ``spec.finish.late``."""
+
+
+@dataclass(frozen=True, slots=True)
+class LateRecords:
+    """Records that came when their folder was finished."""
+
+    records: int
+    to: LateTo
+
+
 @dataclass(frozen=True, slots=True)
 class RangeWritten:
     """A range whose objects are durable **and** whose end is committed: from now on nobody writes it again."""
@@ -63,6 +76,8 @@ class RangeWritten:
     """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
     adjusted: Mapping[str, int] = field(default_factory=dict)
     """Values that the parser has adjusted, by the reason why it would have refused their records else."""
+    late: LateRecords | None = None
+    """Those that came when their folder was finished, and stand elsewhere for that; None: there are none."""
 
     @property
     def records(self) -> int:

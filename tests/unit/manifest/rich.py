@@ -68,6 +68,7 @@ BY_NAME: dict[str, Any] = {
             "trigger": "record-time",
             "allowedLateness": "10m",
             "idleAfter": "30m",
+            "late": "folder",
             "storeAtEnd": True,
         },
         "members": 3,

@@ -280,7 +280,8 @@ def test_a_quarantine_of_text_keeps_all_of_a_record_by_choice() -> None:
     store_range(bucket, member, RECORDS)
     ((key, _),) = bucket.quarantined()
     (row,) = pq.read_table(io.BytesIO(bucket.objects[key][0])).to_pylist()
-    assert (row["value"], row["kafka_offset"], row["kafka_key"], row["kafka_headers"]) == (b"{", 102, b"k", [])
+    headers = [{"key": b"trace", "value": b"1"}]
+    assert (row["value"], row["kafka_offset"], row["kafka_key"], row["kafka_headers"]) == (b"{", 102, b"k", headers)
     replay(bucket, accepted({"spec.output": text}))
     found = {one.key: bucket.objects[one.key][0] for _, one in bucket.inventory("clicks")}
     assert len(found) == 2

@@ -88,12 +88,12 @@ def all_of(duty: RegistrationDuty) -> None:
 
 def test_folders_that_were_there_before_and_those_that_come_are_registered() -> None:
     world = World()
-    world.put(*DAYS[:5], "_quarantine", "other=1")
+    world.put(*DAYS[:5], "_quarantine", f"_late/{DAYS[6]}", "other=1")
     duty = world.duty()
     assert duty.perform(TOPIC) == 60.0
     assert world.locations() == set(DAYS[:5])
     assert world.metastore.tables[NAME].parameters[REGISTERED] == "onFirstObject"
-    world.store_in(*DAYS[:7], "_quarantine")
+    world.store_in(*DAYS[:7], "_quarantine", f"_late/{DAYS[8]}")
     assert duty.perform(TOPIC) == 60.0
     assert world.locations() == set(DAYS[:5]), "the bucket is listed once in a while"
     world.time += 60
@@ -114,7 +114,7 @@ def test_a_folder_is_noted_once_per_process() -> None:
     world = World()
     notes = FolderNotes(world.store, GROUP)
     for _ in range(3):
-        notes.note(world.put(*DAYS[:2], "", "_quarantine"))
+        notes.note(world.put(*DAYS[:2], "", "_quarantine", f"_late/{DAYS[2]}"))
     assert len(world.bucket.written) == 2
 
 
