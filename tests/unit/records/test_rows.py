@@ -21,7 +21,7 @@ from logpersister.verify.rows import RowOracle
 from tests.examples import examples
 from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
-from tests.unit.records.row_samples import batch_of_values, documents, schemas
+from tests.unit.records.row_samples import NO_ROWS, batch_of_values, documents, schemas
 
 
 def schema_of(*fields: tuple[str, str] | tuple[str, str, str]) -> SchemaSpec:
@@ -110,6 +110,13 @@ def test_a_refused_value_by_hand(value: bytes, reason: str, field: str | None) -
     assert [row and row["id"] for row in rows] == [7, None, 7]
     assert refused == [(1, reason, field)]
     assert expected(EVENT, [good, value, None, good]) == (rows, refused)
+
+
+@pytest.mark.parametrize("value", NO_ROWS)
+def test_what_options_cannot_put_right_is_refused_for_what_it_is(value: bytes) -> None:
+    refused = judged_by(JsonRows(EVENT, "drop", fault_samples.ALL), [value])
+    assert refused == of_oracle(RowOracle(EVENT, "drop", fault_samples.ALL), [value])
+    assert [reason for _, reason, _ in refused[1]] in (["not_json"], ["not_an_object"], ["too_deep"])
 
 
 def test_unknown_fields() -> None:

@@ -176,7 +176,7 @@ impl Attempt for LenientJsonReader {
         if faults.duplicates != Duplicates::Refuse && std::str::from_utf8(&text).is_ok() {
             let (keeps, adjustments) = (lenient.rest().is_some(), &mut lenient.adjustments);
             let found = repair::Deduplication::new(&text, faults.duplicates, keeps, &mut self.space, adjustments);
-            if let Some(found) = found.text(columns).ok()? {
+            if let Ok(Some(found)) = found.text(columns) {
                 return Some(found);
             }
         }

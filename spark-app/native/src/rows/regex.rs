@@ -103,8 +103,9 @@ impl<L: Leniency> ReadRow for Reader<'_, L> {
         }
         self.lenient.begin();
         let text = in_utf8(value, &mut self.lenient)?;
+        self.line(std::str::from_utf8(&text).map_err(|_| Refusal::NotUtf8)?, row, columns, steps)?;
         self.bytes += text.len();
-        self.line(std::str::from_utf8(&text).map_err(|_| Refusal::NotUtf8)?, row, columns, steps)
+        Ok(())
     }
 
     fn judge_whole(&self, _: &[u8]) -> Option<Refusal> {
