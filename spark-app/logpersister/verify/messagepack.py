@@ -105,8 +105,8 @@ class _Conversion:
 
     def _unique(self, node: Node, known: Mapping[bytes, Member]) -> Sequence[tuple[Node, Node]]:
         """Return the members of a struct that count."""
-        keeps = self._unknown == "keep"
-        names = [key_text(key) if keeps or _named(key, known) else None for key, _ in node.content]
+        others = key_text if self._unknown == "keep" else lambda _: None
+        names = [_named(key, known) or others(key) for key, _ in node.content]
         return unique(node.content, names, self._faults.duplicates)
 
     def _item(self, node: Node, type_: Type, reading: Reading, step: str, required: bool) -> Any:  # noqa: FBT001

@@ -1,6 +1,7 @@
 """Rows of MessagePack values: the native parser against the oracle of `verify` and against the official library."""
 
 import pickle
+from base64 import b64decode
 from decimal import Decimal
 from typing import Any
 
@@ -169,6 +170,25 @@ def test_unknown_fields() -> None:
     value = packed({"id": 1, "items": [{"sku": "a", 5: 5}]})
     assert judged(EVENT, [value])[1] == []
     assert judged(EVENT, [value], "refuse")[1] == [(0, "unknown_field", "items[]")]
+
+
+def test_a_field_and_what_is_unknown_are_never_one_name() -> None:
+    """Even where an unknown name, which may be of any type, becomes the same text."""
+    schema = schema_of(("name", "int8"), ("true", "int8")).with_rest("_rest")
+    unknown = [(b64decode("name"), 2), (True, 3)]
+    found: list[bytes | None] = [
+        entries([("name", 1), *unknown, ("true", 4)]),
+        entries([("name", 1), *unknown, ("name", 5), (b64decode("name"), 6)]),
+    ]
+    kept = judged_by(MessagePackRows(schema, "keep", fault_samples.ALL), found)
+    assert kept == of_oracle(MessagePackOracle(schema, "keep", fault_samples.ALL), found)
+    assert kept == (
+        [
+            {"name": 1, "true": 4, "_rest": '{"name":2,"true":3}'},
+            {"name": 5, "true": None, "_rest": '{"true":3,"name":6}'},
+        ],
+        [],
+    )
 
 
 def test_short_items_cannot_take_all_memory() -> None:

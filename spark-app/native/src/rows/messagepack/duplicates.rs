@@ -107,7 +107,9 @@ impl Deduplication<'_, '_> {
                 Some(String::from_utf8_lossy(key).into_owned().into_bytes())
             }
             (Names::Map(_), Token::Text(key)) => Some(key.to_vec()),
-            (Names::Struct(_), _) if column.is_some() || self.keeps_unknown => Some(json::key(&mut { before })?),
+            // Not in quotes: a field and what is unknown are never the same name, whatever that becomes as text.
+            (Names::Struct(_), Token::Text(name)) if column.is_some() => Some(name.to_vec()),
+            (Names::Struct(_), _) if self.keeps_unknown => Some(json::key(&mut { before })?),
             _ => None,
         };
         self.target.extend_from_slice(self.input.since(&before));
