@@ -5,8 +5,8 @@ What is accepted here, every parser reads. It may accept more forms of times and
 
 import base64
 import json
-import math
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -89,7 +89,7 @@ def _is_whole(value: DefaultValue, bits: int) -> bool:
 
 
 def _is_real(value: DefaultValue, largest: float) -> bool:
-    return type(value) in (int, float) and math.isfinite(value) and abs(value) <= largest  # type: ignore[arg-type]
+    return type(value) in (int, float) and -largest <= value <= largest  # type: ignore[operator]
 
 
 def _is_text(value: DefaultValue) -> bool:
@@ -115,7 +115,7 @@ _PLAIN: Final[Mapping[str, Callable[[DefaultValue], bool]]] = {
     "int32": lambda value: _is_whole(value, 32),
     "int64": lambda value: _is_whole(value, 64),
     "float32": lambda value: _is_real(value, _LARGEST_SINGLE),
-    "float64": lambda value: _is_real(value, math.inf),
+    "float64": lambda value: _is_real(value, sys.float_info.max),
     "string": _is_text,
     "date": _is_date,
 }
