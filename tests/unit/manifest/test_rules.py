@@ -918,7 +918,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (default(128), "spec.schema.fields[0].default: 128 cannot be the default: it is no int8; write a value"),
     (default(True), "spec.schema.fields[0].default: true cannot be the default: it is no int8; write a value"),
     (default(1e39, "float32"), "spec.schema.fields[0].default: 1e+39 cannot be the default: it is no float32"),
-    (default(10**400, "float64"), "cannot be the default: it is no float64"),
     (default(0, "string"), "spec.schema.fields[0].default: 0 cannot be the default: it is no string"),
     (default(1.5, "decimal(3,2)"), "cannot be the default: it is no decimal(3,2); write it as text, exactly"),
     (default("1.505", "decimal(3,2)"), "cannot be the default: it is no decimal(3,2); write it as text, exactly"),

@@ -216,6 +216,12 @@ def test_a_default_that_the_manifest_accepts_is_read_as_values_are(value: Any, t
     assert packed == ([{"d": column}], [(1, "missing", "d")])
 
 
+@pytest.mark.parametrize("value", [10**400, -(10**400), float("inf"), float("nan"), True, "1"], ids=str)
+def test_what_no_column_of_numbers_holds_is_no_default(value: Any) -> None:
+    with pytest.raises(ValueError, match="cannot be the default: it is no float64"):
+        FieldSpec(name="d", type="float64", default=value)
+
+
 def test_long_defaults_are_made_in_smaller_pieces() -> None:
     long = SchemaSpec(fields=(FieldSpec(name="d", type="string", default="x" * 996),))
     assert most_rows(long) == (64 << 20) // (4 + 998)
