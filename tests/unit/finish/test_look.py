@@ -311,6 +311,10 @@ def test_a_late_record_does_not_wait_for_a_folder_of_its_range_that_is_not_finis
     assert world.finished() == [hour(0)]
     assert (world.content(hour(0))["number"], world.content(hour(0))["records"]) == (2, 3)
     assert world.arrivals() == 1, "it is kept for the hour that is not finished"
+    world.finisher = world.new_finisher()
+    written = len(world.store.written)
+    world.look()
+    assert len(world.store.written) == written, "and for that one only: whoever takes over repeats nothing"
     world.at(2.5)
     world.produce(1, 2.4)
     world.store_range(1)
