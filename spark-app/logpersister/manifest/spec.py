@@ -14,6 +14,7 @@ from logpersister.manifest.constraint import Duration, Text, Whole, compiled, mi
 from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import FinishSpec, date_levels, has_time_folders
 from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.keep import Conditions
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.overrides import MOST_OVERRIDES, Override
 from logpersister.manifest.parser import ParserSpec
@@ -91,6 +92,10 @@ class Spec(TypeRules, TableRules):
 
     row_schema: SchemaSpec | None = Field(default=None, alias="schema")
     """Columns that values become, with every parser except `bytes` (docs/schemas.md)."""
+
+    keep: Conditions = ()
+    """Conditions that a record must fulfil to be stored, all of them. Other records are counted and left out
+    (docs/filters.md). Default: all records are stored."""
 
     types: TypesSpec | None = None
     """For topics that mix records of many types: how the type of a record is found, and what becomes of each type
@@ -186,6 +191,12 @@ class Spec(TypeRules, TableRules):
         return self.types is not None or self.parser.has_quarantine
 
     @property
+    def leaves_out(self) -> bool:
+        """Whether records may be in no object, overrides aside."""
+        rules = () if self.types is None else self.types.rules
+        return bool(self.keep) or any(one.action == "drop" or one.keep for one in rules)
+
+    @property
     def keeps_all_in_quarantine(self) -> bool:
         """Whether quarantine is Parquet with all of a record; where there are types it always is."""
         return self.types is not None or self.parser.keeps_all_in_quarantine
@@ -236,6 +247,8 @@ class Spec(TypeRules, TableRules):
             update["output"] = override.output
             if not date_levels(override.output.partition_by):
                 update["finish"] = None
+        if override.keep is not None:
+            update["keep"] = override.keep
         if override.upload is not None:
             set_here = {name: value for name, value in dict(override.upload).items() if value is not None}
             update["upload"] = self.upload.model_copy(update=set_here)
