@@ -23,6 +23,7 @@ from logpersister.records import (
     avro_rows,
     field_paths,
     hiding,
+    keeping,
     keyed_rows,
     line_rows,
     messagepack_rows,
@@ -62,6 +63,8 @@ def rules_of(resource: LogPersister) -> Rules:
     rules: dict[str, int | str] = {"names": names.RULES}
     if resource.spec.types is not None:
         rules["types"] = type_names.RULES
+    if any(one.keep for one in (resource.spec, *resource.spec.of_types())):
+        rules["keep"] = keeping.RULES
     if resource.spec.keeps_all_in_quarantine:
         rules["format:parquet"] = registry.RULES["parquet"]
     for spec in resource.spec.of_types():
