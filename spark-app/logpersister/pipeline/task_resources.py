@@ -16,6 +16,7 @@ from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.connections import begin_task, connections, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.event_times import EventTimes
+from logpersister.pipeline.left_out import LeftOutNotes
 from logpersister.pipeline.persist import Upload
 from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.room import Room
@@ -82,6 +83,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         most_rows_of(spec),
         arrival_notes(store, group, spec),
         None if binding is None else Receipts(store, group, objects.original, binding).leave,
+        LeftOutNotes(store, group, revision).leave,
         EventTimes.of(spec),
     )
 

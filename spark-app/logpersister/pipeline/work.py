@@ -98,7 +98,7 @@ class RangeOutcome:
     unexplained: int = 0
     """Offsets at its end without records of which brokers only said nothing (`reader.RangeRead`)."""
     dropped: int = 0
-    """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    """Records that are in none of the objects, because ``spec.keep`` or ``spec.types`` leaves them out."""
     newest: NewestEvent | None = None
     """Of its records, where folders are finished by the times of a field; None also where no record has such a time."""
 

@@ -59,7 +59,7 @@ class RangeWritten:
     unexplained: int = 0
     """Offsets at its end without records, for which no record batch says that there are none."""
     dropped: int = 0
-    """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    """Records that are in none of the objects, because ``spec.keep`` or ``spec.types`` leaves them out."""
 
     @property
     def records(self) -> int:
