@@ -17,7 +17,6 @@ from logpersister.pipeline.rules import rules_of
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.quarantine import layout_of
 from logpersister.replay.execution import Replayer
 from logpersister.replay.output import TopicOutput
 from logpersister.storage import names
@@ -155,18 +154,18 @@ def store_range(bucket: Bucket, resource: LogPersister, records: list[Record]) -
             bucket, names.object_key("raw", "clicks", path, 1, 0, RANGE.start, extension), metadata | left_out
         )
 
-    layout = layout_of(spec.output, spec.parser, spec.row_schema)
-    writer = RangeWriter(RangeWork(RANGE, "id", 1, 0, RANGE.start), layout, made, opened, output.room)
+    writer = RangeWriter(RangeWork(RANGE, "id", 1, 0, RANGE.start), output.layout, made, opened, output.room)
     rows = batch(records)
     writer.write(with_headers(rows, [[(b"trace", b"1")]]) if made.wants_headers else rows)
     assert not writer.end_pass()
 
 
-def replayer(bucket: Bucket, *resources: LogPersister) -> Replayer:
+def replayer(bucket: Bucket, *resources: LogPersister, leaves_out: bool = False) -> Replayer:
     """Return a replayer under the first resource, which can go on under all of them."""
     outputs = {output.revision: output for output in map(output_of, resources)}
     now = output_of(resources[0])
-    return Replayer(bucket.store, GROUP, lambda _: now, outputs.__getitem__, _put_revision(bucket))
+    put = _put_revision(bucket)
+    return Replayer(bucket.store, GROUP, lambda _: now, outputs.__getitem__, put, leaves_out=leaves_out)
 
 
 def _put_revision(bucket: Bucket) -> Any:

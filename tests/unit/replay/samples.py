@@ -1,5 +1,6 @@
 """A range with records that one schema refuses, and other schemas accept."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from logpersister.manifest import LogPersister
@@ -15,16 +16,25 @@ GOOD = {"dt=1970-01-01": 100, "dt=1970-01-04": 103}
 _BY_DAY = [{"date": {"granularity": "day"}}]
 
 
-def resource(type_: str, *, required: bool = True, **output: Any) -> LogPersister:
+def resource(type_: str, *, required: bool = True, keep: Sequence[dict[str, Any]] = (), **output: Any) -> LogPersister:
     fields = [{"name": "id", "type": type_, "required": required}]
     output = {"format": "parquet", "partitionBy": _BY_DAY} | output
-    return accepted({"spec.output": output, "spec.parser": {"type": "json"}, "spec.schema": {"fields": fields}})
+    schema = {"fields": fields}
+    return accepted(
+        {"spec.output": output, "spec.parser": {"type": "json"}, "spec.schema": schema, "spec.keep": list(keep)}
+    )
 
 
 NUMBERS = resource("int64")
 """Refuses the offsets 101, 102, 104 and 105."""
 TEXTS = resource("string")
 """Accepts 101 and 104 of them."""
+TEXTS_BUT_4 = resource("string", keep=[{"field": "id", "notIn": ["4"]}])
+"""The same, and leaves out 104."""
+NO_TEXTS = resource("string", required=False, keep=[{"field": "id", "absent": True}])
+"""Leaves out 101 and 104, and accepts 105."""
+NOTHING = resource("string", required=False, keep=[{"field": "id", "in": ["none"]}])
+"""Leaves out all that it accepts."""
 TEXTS_OR_NONE = resource("string", required=False)
 """Accepts 105, too."""
 NO_PARSER = accepted(
@@ -32,9 +42,9 @@ NO_PARSER = accepted(
 )
 
 
-def replay(bucket: Bucket, *resources: LogPersister) -> list[tuple[int, int]]:
+def replay(bucket: Bucket, *resources: LogPersister, leaves_out: bool = False) -> list[tuple[int, int]]:
     """Replay all; return how many of the records of each object were accepted and refused."""
-    runs = replayer(bucket, *resources)
+    runs = replayer(bucket, *resources, leaves_out=leaves_out)
     found = [runs.replay(key, name).judgement for key, name in bucket.quarantined()]
     return [(one.accepted, one.refused) for one in found]
 
