@@ -137,6 +137,8 @@ class Stored:
     """Records that were left out; they are not among `records`."""
     quarantined: int = 0
     """Records among those that the parser refused."""
+    late: int = 0
+    """Records among those that came when their folder was finished."""
     failures: int = 0
     failures_last_hour: int = 0
 

@@ -146,6 +146,9 @@ class Uploads(Model):
     dropped: Count | None = None
     """Records that `spec.keep` or `spec.types` has left out. Not set if there are none."""
 
+    late: Count | None = None
+    """Those that came when their folder was finished; not set when there are none."""
+
     last: datetime | None = None
     """When an object was stored last."""
 

@@ -17,13 +17,14 @@ class _Counts:
     records: int = 0
     dropped: int = 0
     failures: int = 0
+    late: int = 0
     quarantined: int = 0
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
         """Return what the report of a member says, or the status of a resource: here they are alike."""
         uploads, quarantine = (document.get(name) or {} for name in ("uploads", "quarantine"))
-        counts = [uploads.get(name) for name in ("objects", "bytes", "records", "dropped", "failures")]
+        counts = [uploads.get(name) for name in ("objects", "bytes", "records", "dropped", "failures", "late")]
         return cls(*(int(count or 0) for count in (*counts, quarantine.get("records"))))
 
     def plus(self, other: "_Counts") -> "_Counts":

@@ -16,8 +16,9 @@ from logpersister.manifest.keep import field_conditions
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
 from logpersister.ranges import Offset
+from logpersister.records.late import lateness_of
 from logpersister.records.schema import FIELD, REASON, RECORDS_WITH_HEADERS
-from logpersister.records.typed import WritersOf, layout_for
+from logpersister.records.typed import WritersOf, layout_for, with_lateness
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.store import ObjectStore
 from logpersister.verify.streams import ContentError
@@ -39,11 +40,17 @@ Judge = Callable[[pa.RecordBatch, bool], Refusals]
 whether its headers are those of the records; else conditions on them are not judged."""
 
 
-def judge_of(spec: Spec, writers_of: WritersOf) -> Judge:
-    """Return what the manifest says of records: their types, the parser that applies to each, and conditions."""
-    layout = layout_for(spec, writers_of)
+def judge_of(spec: Spec, writers_of: WritersOf, horizon: int | None = None) -> Judge:
+    """Return what the manifest says of records: types, the parser that applies to each, conditions, what came late.
+
+    `horizon`: up to when folders are finished.
+    """
+    lateness = lateness_of(spec, horizon) if spec.quarantines_late else None
+    layout = with_lateness(layout_for(spec, writers_of), lateness)
     without_headers = spec.model_copy(update={"keep": field_conditions(spec.keep)})
-    layouts = {True: layout, False: layout if without_headers == spec else layout_for(without_headers, writers_of)}
+    layouts = {True: layout, False: layout}
+    if without_headers != spec:
+        layouts[False] = with_lateness(layout_for(without_headers, writers_of), lateness)
 
     def judge(batch: pa.RecordBatch, has_headers: bool) -> Refusals:  # noqa: FBT001 - as `Judge` has it
         found: dict[int, tuple[str, str | None]] = dict.fromkeys(range(batch.num_rows), (NOT_KEPT, None))

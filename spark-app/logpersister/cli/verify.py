@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from logpersister import __version__
 from logpersister.cli import brokers, bucket, context, registry
-from logpersister.cli.compared_tables import ComparedTables, Objects
+from logpersister.cli.compared_partitions import compared_tables
 from logpersister.cli.exits import Exit, UnreachableError
 from logpersister.cli.progress import counted
 from logpersister.cli.tables import Column, printable, table
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         writing_of = _writings(resource, store, registries)
         topics = _topics(resource, store, found, arguments.topic)
-        compared = ComparedTables(resource, store, secrets) if arguments.deep else Objects()
+        compared = compared_tables(resource, store, secrets, deep=arguments.deep)
         verification = Verification(
             VerifiedGroup(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
             offsets,
@@ -182,22 +182,25 @@ def _rules(
     @cache
     def by_manifest() -> LeavesOut:  # made only where an offset is in no object, because a registry may be asked
         found = with_columns(topic)
-        return leaves_out(Writing.of(found.spec, "", registry.writers_of(found, registries)).judging(refusals=False))
+        return leaves_out(Writing.of(found.spec, "", registry.writers_of(found, registries)).judging)
 
     def of_manifest(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
         return by_manifest()(batch)
 
-    def under(revision: str, *, refusals: bool) -> LeavesOut | None:
-        writing = "" if writing_of is None else writing_of(revision)
-        if isinstance(writing, str):
-            return None
-        return leaves_out(writing.judging(refusals=refusals), counts_refused=refusals)
+    def written_by(revision: str) -> Writing | None:
+        found = None if writing_of is None else writing_of(revision)
+        return None if isinstance(found, str) else found
 
-    return Rules(
-        of_manifest if resource.spec.for_topic(topic).leaves_out else None,
-        partial(under, refusals=False),
-        partial(under, refusals=True),
-    )
+    def of_revision(revision: str) -> LeavesOut | None:
+        writing = written_by(revision)
+        return None if writing is None else leaves_out(writing.judging)
+
+    def of_replayed(revision: str, horizon: int | None) -> LeavesOut | None:
+        writing = written_by(revision)
+        return None if writing is None else leaves_out(writing.layout_at(horizon), counts_refused=True)
+
+    left_out = resource.spec.for_topic(topic).leaves_out
+    return Rules(of_manifest if left_out else None, of_revision, of_replayed)
 
 
 def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document:

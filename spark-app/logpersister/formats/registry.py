@@ -39,17 +39,24 @@ def make_format(
     parser: ParserSpec = _ANY_BYTES,
     schema: SchemaSpec | None = None,
     field_ids: Mapping[str, int] | None = None,
+    *,
+    quarantines_late: bool = False,
 ) -> Format:
     """Return the configured format. The manifest has been validated: what it allows exists here (a test holds that).
 
-    `field_ids`: by which a table knows the columns, with format ``parquet``.
+    Args:
+        output: what objects are like.
+        parser: what it refuses may have a format of its own.
+        schema: of rows.
+        field_ids: by which a table knows the columns, with format ``parquet``.
+        quarantines_late: whether quarantine keeps all of a record because late ones go there, null values, too.
     """
     configured = _FACTORIES[output.format](output, parser, schema)
     if field_ids is not None and isinstance(configured, ParquetFormat):
         configured = ParquetFormat(replace(configured.options, field_ids=field_ids))
-    if not parser.keeps_all_in_quarantine:
+    if not (parser.keeps_all_in_quarantine or quarantines_late):
         return configured
-    refuses_tombstones = schema is not None and schema.key is not None  # which may have a bad key
+    refuses_tombstones = quarantines_late or (schema is not None and schema.key is not None)  # which may be bad
     return WithQuarantine(
         configured, ParquetFormat(replace(_ALL_OF_A_RECORD.options, refuses_tombstones=refuses_tombstones))
     )
@@ -58,7 +65,8 @@ def make_format(
 def format_of(spec: Spec, field_ids: Mapping[str, int] | None = None) -> Format:
     """Return the format of a spec, its overrides aside; `field_ids`: those of the table of a topic."""
     if spec.types is None:
-        return make_format(spec.output, spec.parser, spec.row_schema, field_ids)
+        late = spec.quarantines_late
+        return make_format(spec.output, spec.parser, spec.row_schema, field_ids, quarantines_late=late)
     formats = [make_format(one.output, one.parser, one.row_schema) for one in spec.of_types()]
     quarantine = replace(_ALL_OF_A_RECORD.options, refuses_tombstones=True)  # they may have no type
     return TypedFormat(TypeNames(spec.types), formats, ParquetFormat(quarantine))

@@ -36,13 +36,13 @@ class TypeRules(RowRules):
         return self.row_schema is None or self.row_schema.key is None or keeps_all
 
     @rule(
-        "!has(self.table) || !has(self.types)",
+        "!has(self.table) || self.table.format == 'hive' || !has(self.types)",
         "cannot be combined with spec.types, whose types have columns of their own",
         "remove it; types have no tables yet",
         "table",
     )
     def _types_have_no_tables(self: Typed) -> bool:
-        return self.table is None or self.types is None
+        return self.table is None or self.table.format == "hive" or self.types is None
 
     @rule(
         "!has(self.finish) || !has(self.types)",

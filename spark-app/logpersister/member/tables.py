@@ -12,12 +12,14 @@ from logpersister.manifest.problems import ManifestError, Problem
 from logpersister.manifest.secrets import Secrets, storage_credentials
 from logpersister.manifest.table import TableSpec
 from logpersister.member.duties import Duty
+from logpersister.member.hive_tables import hive_tables
 from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import TopicPartition
 from logpersister.storage.store import ObjectStore
-from logpersister.tables.access import catalog_login
+from logpersister.tables.access import catalog_login, glue_credentials
 from logpersister.tables.appends import CommittedPosition
 from logpersister.tables.bindings import Bindings
+from logpersister.tables.columns import table_columns
 from logpersister.tables.duty import TableDuty
 
 
@@ -25,7 +27,7 @@ from logpersister.tables.duty import TableDuty
 class MemberTables:
     """Nothing, where a manifest has no table."""
 
-    bindings: Bindings | None = None
+    bindings: Bindings[Any] | None = None
     duties: Sequence[Duty] = ()
     stack: ExitStack = field(default_factory=ExitStack)
 
@@ -43,13 +45,19 @@ def open_tables(
     spec, group = resource.spec.table, resource.group_id
     if spec is None:
         return MemberTables()
-    if find_spec("pyiceberg") is None:
-        told = "needs the library pyiceberg, which is not installed"
-        raise ManifestError([Problem("spec.table", told, "install logpersister[tables], or remove it")])
+    for library in ("pyiceberg", *(["thrift"] if spec.catalog.type == "hive" else [])):
+        if find_spec(library) is None:
+            told = f"needs the library {library}, which is not installed"
+            raise ManifestError([Problem("spec.table", told, "install logpersister[tables], or remove it")])
     catalog_login(spec.catalog, secrets)
+    glue_credentials(spec.catalog, resource.spec.storage, secrets)
     stack = ExitStack()
+    if spec.format == "hive":
+        of_hive, duty_of_hive = hive_tables(resource, spec, store, secrets)
+        stack.callback(of_hive.close)
+        return MemberTables(of_hive, [duty_of_hive], stack)
     open_table = table_opener(resource, spec, secrets)
-    bindings = Bindings(store, group, lambda topic, number: ".".join(spec.identifier(topic, number)), open_table)
+    bindings = Bindings(store, group, spec.full_name, open_table, table_columns)
     stack.callback(bindings.close)
     reader = OffsetReader(client_config, group, read_committed=False)
     stack.callback(reader.close)
@@ -75,7 +83,8 @@ def table_opener(resource: LogPersister, spec: TableSpec, secrets: Secrets) -> "
     def catalog() -> Any:
         from logpersister.tables.catalog import open_catalog  # noqa: PLC0415 - takes a second, and memory
 
-        login = catalog_login(spec.catalog, secrets), storage_credentials(storage, secrets)
+        own = glue_credentials(spec.catalog, storage, secrets)
+        login = catalog_login(spec.catalog, secrets), storage_credentials(storage, secrets), own
         if not known or known[0][0] != login:
             known[:] = [(login, open_catalog(spec.catalog, storage, secrets))]
         return known[0][1]

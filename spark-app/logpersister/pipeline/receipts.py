@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from logpersister.formats.parquet_statistics import column_statistics, split_offsets
 from logpersister.manifest.table_binding import TableBinding
 from logpersister.pipeline.persist import RangeWriter
+from logpersister.records.escaping import own_path
 from logpersister.records.field_paths import NULL
 from logpersister.storage.errors import StorageError
 from logpersister.storage.object_requests import StoredObject
@@ -74,8 +75,11 @@ class Receipts:
 
 
 def partition_values(path: str) -> tuple[str | None, ...]:
-    """Return the values of the folders of a partition path, outermost first; None where a folder stands for null."""
-    values = (segment.partition("=")[2] for segment in path.split("/")) if path else ()
+    """Return the values of the folders of a partition path, outermost first; None where a folder stands for null.
+
+    A late record is a row of the partition that its own folder stands for.
+    """
+    values = (segment.partition("=")[2] for segment in own_path(path).split("/")) if path else ()
     return tuple(None if value == NULL else unquote(value) for value in values)  # the text itself is escaped
 
 

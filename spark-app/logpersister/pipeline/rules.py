@@ -25,6 +25,7 @@ from logpersister.records import (
     hiding,
     keeping,
     keyed_rows,
+    late,
     line_rows,
     messagepack_rows,
     parsers,
@@ -65,6 +66,8 @@ def rules_of(resource: LogPersister) -> Rules:
         rules["types"] = type_names.RULES
     if any(one.keep for one in (resource.spec, *resource.spec.of_types())):
         rules["keep"] = keeping.RULES
+    if resource.spec.late != "append":
+        rules["late"] = late.RULES
     if resource.spec.keeps_all_in_quarantine:
         rules["format:parquet"] = registry.RULES["parquet"]
     for spec in resource.spec.of_types():

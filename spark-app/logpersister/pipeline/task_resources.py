@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -11,13 +11,14 @@ from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import original_of, resource_of
-from logpersister.manifest.table_binding import table_of
+from logpersister.manifest.table_binding import TableBinding, table_of
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.connections import begin_task, connections, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.event_times import EventTimes
+from logpersister.pipeline.folder_notes import folder_notes
 from logpersister.pipeline.left_out import LeftOutNotes
-from logpersister.pipeline.persist import Upload
+from logpersister.pipeline.persist import RangeWriter, Upload
 from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.rules import begun_by_others
@@ -25,7 +26,8 @@ from logpersister.pipeline.task import Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.typed import AnyLayout, layout_for, most_rows_of
+from logpersister.records.late import Lateness, lateness_of
+from logpersister.records.typed import AnyLayout, layout_for, most_rows_of, with_lateness
 from logpersister.report import logs
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.names import object_key
@@ -82,10 +84,21 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         dry_runs,
         most_rows_of(spec),
         arrival_notes(store, group, spec),
-        None if binding is None else Receipts(store, group, objects.original, binding).leave,
+        _leaving(store, group, objects.original, resource, binding),
         LeftOutNotes(store, group, revision).leave,
         EventTimes.of(spec),
+        objects.lateness,
     )
+
+
+def _leaving(
+    store: ObjectStore, group: str, revision: str, resource: LogPersister, binding: TableBinding | None
+) -> Callable[[RangeWriter], None] | None:
+    """Return what leaves a word for the table of a topic; None: there is none that needs it."""
+    if binding is not None:
+        return Receipts(store, group, revision, binding).leave
+    notes = folder_notes(store, group, resource.spec)
+    return None if notes is None else notes.leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +119,9 @@ class _Objects:
         prefix = self.store.prefix
         return object_key(prefix, of.topic, path, work.generation, of.partition, work.range.start, extension)
 
+    def lateness(self, horizon: int | None) -> Lateness | None:
+        return lateness_of(self.resource.spec, horizon)
+
     def begin(self, work: RangeWork, path: str) -> Upload:
         metadata = {
             "group": self.group,
@@ -119,8 +135,12 @@ class _Objects:
         }
         if self.original != self.revision:
             metadata["rules"] = self.revision
-        if self.resource.spec.has_quarantine:
-            metadata["parser"] = "types" if self.resource.spec.types is not None else self.resource.spec.parser.type
+        if self.resource.spec.types is not None:
+            metadata["parser"] = "types"
+        elif self.resource.spec.parser.has_quarantine:
+            metadata["parser"] = self.resource.spec.parser.type
+        if self.lateness(work.horizon) is not None:
+            metadata["horizon"] = str(work.horizon)
         if work.partly_lost:
             metadata["read-from"] = str(work.read_from)
         if path == QUARANTINE and not self.resource.spec.keeps_refused_values:
@@ -139,7 +159,9 @@ class _Objects:
         """Return a dry run for each range of which something is stored, perhaps by others."""
         sought = {SoughtRange(work.range.partition, work.generation, work.range.start): work for work in works}
         paths = None if self.resource.spec.has_folders else ("", QUARANTINE)
-        return {
-            sought[one].range: DryRun(sought[one], self.group, self.layout, self.key, stored, others)
-            for one, stored in objects_of(self.store, sought, paths).items()
-        }
+        found: dict[Range, DryRun] = {}
+        for one, stored in objects_of(self.store, sought, paths).items():
+            work = sought[one]
+            layout = with_lateness(self.layout, self.lateness(work.horizon))
+            found[work.range] = DryRun(work, self.group, layout, self.key, stored, others)
+        return found

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from logpersister.ranges import NewestEvent, Offset, Range
-from logpersister.report.facts import Quarantined
+from logpersister.report.facts import LateRecords, Quarantined
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class RangeWork:
     hold_above: int | None = None
     """The percentage of its records that may go to quarantine; None: any. That of the topic in the manifest of who
     executes it, not of the revision: it says whether the range is stored, never how, so raising it releases a hold."""
+    horizon: int | None = None
+    """Up to when folders were finished, by its promise (`Intent.horizon`): their records came late."""
 
     @property
     def partly_lost(self) -> bool:
@@ -99,6 +101,8 @@ class RangeOutcome:
     """Offsets at its end without records of which brokers only said nothing (`reader.RangeRead`)."""
     dropped: int = 0
     """Records that are in none of the objects, because ``spec.keep`` or ``spec.types`` leaves them out."""
+    late: LateRecords | None = None
+    """Those of its records that came when their folder was finished, and stand elsewhere for that; None: none did."""
     newest: NewestEvent | None = None
     """Of its records, where folders are finished by the times of a field; None also where no record has such a time."""
 

@@ -17,6 +17,7 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Indices, TypeFinder
 from logpersister.records.frames import FrameBodies
 from logpersister.records.keeping import Headers, HeaderTests, keeping_headers
+from logpersister.records.late import LateLayout, Lateness
 from logpersister.records.message_types import MessageTypes
 from logpersister.records.parsers import Parser
 from logpersister.records.paths import Assignment, Layout
@@ -48,6 +49,8 @@ class TypedLayout:
     """By `Place.rule`."""
     headers: Headers | None = None
     """Tells the records that are kept, before types are found; None: all are."""
+    lateness: Lateness | None = None
+    """What becomes of late records, by their folders with that of their type; None: none is late."""
 
 
 AnyLayout = Layout | TypedLayout
@@ -85,6 +88,15 @@ def layout_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
             layout = BodyLayout(bodies, layout)
         rules.append(RuleLayout(keeping_headers(layout, one.keep), _most_rows(one)))
     return TypedLayout(finder, rules, HeaderTests.of(spec.keep))
+
+
+def with_lateness(layout: AnyLayout, lateness: Lateness | None) -> AnyLayout:
+    """Return a layout for a range whose late records go elsewhere; None: none is late, or they stand with others."""
+    if lateness is None:
+        return layout
+    if isinstance(layout, TypedLayout):
+        return replace(layout, lateness=lateness)
+    return LateLayout(layout, lateness)
 
 
 def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Parser | None:

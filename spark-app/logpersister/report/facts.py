@@ -5,6 +5,7 @@ The pipeline fills these in once, so that a counter and the status document can 
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from logpersister.ranges import Offset, Range, TopicPartition
 
@@ -43,6 +44,18 @@ class Quarantined:
     """Why the first one was refused; never has anything of its value."""
 
 
+LateTo = Literal["append", "folder", "quarantine"]
+"""Where late records went, in the words of ``spec.finish.late``."""
+
+
+@dataclass(frozen=True, slots=True)
+class LateRecords:
+    """Records that came when their folder was finished."""
+
+    records: int
+    to: LateTo
+
+
 @dataclass(frozen=True, slots=True)
 class RangeWritten:
     """A range whose objects are durable **and** whose end is committed: from now on nobody writes it again."""
@@ -60,6 +73,8 @@ class RangeWritten:
     """Offsets at its end without records, for which no record batch says that there are none."""
     dropped: int = 0
     """Records that are in none of the objects, because ``spec.keep`` or ``spec.types`` leaves them out."""
+    late: LateRecords | None = None
+    """Those that came when their folder was finished, and stand elsewhere for that; None: there are none."""
 
     @property
     def records(self) -> int:

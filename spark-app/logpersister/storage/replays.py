@@ -35,6 +35,8 @@ class Source:
     checksum: str
     revision: str
     """That has refused the records."""
+    horizon: int | None = None
+    """Of its range (`ObjectFacts.horizon`): it may have records that the parser has not refused, but that came late."""
 
     @classmethod
     def of(cls, prefix: str, key: str, facts: ObjectFacts) -> Self:
@@ -52,6 +54,7 @@ class Source:
             facts.records,
             facts.checksum,
             facts.rules or facts.revision,
+            facts.horizon,
         )
 
     def covers(self, other: "Source") -> bool:
@@ -77,6 +80,7 @@ class Source:
             "records": self.records,
             "checksum": self.checksum,
             "revision": self.revision,
+            **_said(self.horizon),
         }
 
 
@@ -91,6 +95,8 @@ class Replay:
     """Their names below the prefix, and how many records each has; None: not all of them are there yet."""
     left_out: int = 0
     """Records of the source that the revision leaves out: they are in none of the objects."""
+    horizon: int | None = None
+    """Up to when folders were finished when it began, where late records do not stand with the others."""
 
     @property
     def settled(self) -> bool:
@@ -101,6 +107,7 @@ class Replay:
     def id(self) -> str:
         """What its objects have in their names: another source, other records, or another revision have another."""
         said = f"{self.source.path}\n{self.source.checksum}\n{self.revision}"
+        said += "" if self.horizon is None else f"\n{self.horizon}"
         return sha256(said.encode()).hexdigest()[:REPLAY_DIGITS]
 
     def keys(self, prefix: str) -> dict[str, int]:
@@ -109,8 +116,9 @@ class Replay:
 
     def document(self) -> dict[str, Any]:
         objects = None if self.objects is None else dict(self.objects)
+        of = {"source": self.source.document(), "revision": self.revision, "objects": objects}
         left_out = {"leftOut": self.left_out} if self.left_out else {}
-        return {"source": self.source.document(), "revision": self.revision, "objects": objects} | left_out
+        return of | left_out | _said(self.horizon)
 
 
 def begin_replay(store: ObjectStore, group: str, replay: Replay) -> None:
@@ -140,6 +148,15 @@ def list_replays(store: ObjectStore, group: str, topic: str) -> Iterator[Replay]
             yield _parsed(key, document)
 
 
+def _said(horizon: int | None) -> dict[str, int]:
+    """Return what documents have of a horizon; earlier releases know none."""
+    return {} if horizon is None else {"horizon": horizon}
+
+
+def _horizon(document: Mapping[str, Any]) -> int | None:
+    return int(document["horizon"]) if "horizon" in document else None
+
+
 def _key(store: ObjectStore, group: str, source: Source) -> str:
     return replay_key(store.prefix, group, head(store.prefix) + source.path)
 
@@ -159,10 +176,12 @@ def _parsed(key: str, document: Mapping[str, Any]) -> Replay:
                 records=int(source["records"]),
                 checksum=str(source["checksum"]),
                 revision=str(source["revision"]),
+                horizon=_horizon(source),
             ),
             str(document["revision"]),
             None if objects is None else {str(path): int(records) for path, records in objects.items()},
             int(document.get("leftOut", 0)),
+            _horizon(document),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise StorageError(

@@ -47,7 +47,11 @@ Under = Callable[[str], LeavesOut | None]
 """Returns what tells the records that a revision leaves out; None: its notes are believed, and Kafka is not asked."""
 
 
-def _believed(_: str) -> None:
+UnderAt = Callable[[str, int | None], LeavesOut | None]
+"""The same by a revision and a horizon."""
+
+
+def _believed(_: str, _horizon: int | None = None) -> None:
     return None
 
 
@@ -59,9 +63,9 @@ class Rules:
     """For offsets of which nothing is noted; None: the manifest leaves out none."""
     of_revision: Under = _believed
     """For ranges that are noted as left out."""
-    of_replayed: Under = _believed
-    """For ranges whose quarantine was replayed, by the revision that has refused the records: these are no longer where
-    it has put them, so they count, too."""
+    of_replayed: UnderAt = _believed
+    """For ranges whose quarantine was replayed, by the revision that has put records there, and the horizon by which
+    late ones were among them: they are no longer where it has put them, so they count, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,8 @@ def _notes(examination: Examination, rules: Rules) -> Iterator[_Note]:
         replay, source = of_source.replay, of_source.replay.source
         if replay.settled and replay.left_out:
             span = (source.range.start, source.range.end)
-            yield _Note(span, replay.left_out, rules.of_replayed(source.revision))
+            by = rules.of_replayed(source.revision, examination.replays.horizon_of(source))
+            yield _Note(span, replay.left_out, by)
 
 
 def _out_of_reach(examination: Examination, missing: MissingOffsets, span: Span) -> Finding:

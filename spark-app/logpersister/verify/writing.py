@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from logpersister.manifest.event_types import TypesSpec
+from logpersister.manifest.finish import Late
 from logpersister.manifest.keep import Condition, field_conditions
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
@@ -25,6 +26,7 @@ from logpersister.verify.folders import FolderOracle
 from logpersister.verify.hiding import hiding
 from logpersister.verify.keeping import HeaderOracle, keeping
 from logpersister.verify.keyed_rows import keyed
+from logpersister.verify.late import LateOracle
 from logpersister.verify.message_types import MessageTypeOracle
 from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.pattern import RegexOracle
@@ -53,12 +55,22 @@ class Writing:
     """How the records of types are written, where each has a way of its own."""
     keep: Sequence[Condition] = ()
     """What records must fulfil; beside types, before these are found."""
+    late: Late = "append"
+    """Where records go that come when their folder is finished."""
 
     @classmethod
     def of(cls, spec: Spec, other_rules: str, writers_of: WritersOf) -> Self:
         """Return how a spec, its overrides aside, writes records."""
         if spec.types is None:
-            return cls(spec.output, spec.parser, spec.row_schema, other_rules, writers_of(spec), keep=spec.keep)
+            return cls(
+                spec.output,
+                spec.parser,
+                spec.row_schema,
+                other_rules,
+                writers_of(spec),
+                keep=spec.keep,
+                late=spec.late,
+            )
         of_values, bodies = _found_by(spec.types, spec, writers_of)
         heads = _heads(spec.types, spec, writers_of)
         of_types = [cls.of(one, other_rules, writers_of) for one in spec.of_types()]
@@ -74,7 +86,7 @@ class Writing:
     @property
     def keeps_all_in_quarantine(self) -> bool:
         """Whether quarantine is Parquet with all of a record."""
-        return self.types is not None or self.parser.keeps_all_in_quarantine
+        return self.types is not None or self.late == "quarantine" or self.parser.keeps_all_in_quarantine
 
     @property
     def oracle(self) -> Oracle | None:
@@ -102,9 +114,15 @@ class Writing:
             case _:
                 return RowOracle(schema, self.parser.unknown_fields)
 
+    def layout_at(self, horizon: int | None) -> AnyLayout:
+        """Return in which path each record belongs, in a range with a horizon."""
+        if horizon is None or self.late == "append":
+            return self.layout
+        return LateOracle(self.output.partition_by, self.plain_layout, self.late, horizon)
+
     @property
     def layout(self) -> AnyLayout:
-        """In which path each record belongs."""
+        """In which path each record belongs that is not late."""
         if self.types is None:
             return self.plain_layout
         rules = [
@@ -114,25 +132,22 @@ class Writing:
         finder = TypeOracle(self.types.names.types, self.types.of_values)
         return TypedLayout(finder, rules, HeaderOracle.of(self.keep))
 
-    def judging(self, *, refusals: bool) -> AnyLayout:
-        """Return the same without folders: which records are left out, and which are refused if `refusals`.
-
-        It asks for no key.
-        """
+    @property
+    def judging(self) -> AnyLayout:
+        """The same without folders and quarantine: it tells only which records are left out, and asks for no key."""
         if self.types is None:
-            return self.plain_judging(refusals=refusals)
-        rules = [RuleLayout(one.plain_judging(refusals=refusals)) for one in self.types.rules]
+            return self.plain_judging
+        rules = [RuleLayout(one.plain_judging) for one in self.types.rules]
         finder = TypeOracle(self.types.names.types, self.types.of_values)
         return TypedLayout(finder, rules, HeaderOracle.of(self.keep))
 
-    def plain_judging(self, *, refusals: bool) -> Layout:
-        """Return the same, types aside."""
-        inner: Layout = PathLayout()
-        if self.schema is None:
-            inner = layout_of(OutputSpec(), self.parser) if refusals else inner
-        elif refusals or field_conditions(self.keep):
-            inner = QuarantineLayout(keeping(self._rows_of, self.schema, self.keep), inner)
-        return self._with_headers(inner)
+    @property
+    def plain_judging(self) -> Layout:
+        """The same, types aside."""
+        layout: Layout = PathLayout()
+        if self.schema is not None and field_conditions(self.keep):
+            layout = QuarantineLayout(keeping(self._rows_of, self.schema, self.keep), layout)
+        return self._with_headers(layout)
 
     @property
     def plain_layout(self) -> Layout:

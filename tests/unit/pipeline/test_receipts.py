@@ -106,6 +106,14 @@ def test_ranges_without_rows_have_a_receipt_and_no_file() -> None:
     assert left(Bucket(), Writer(("", StoredObject("raw/clicks/x.parquet", 500), empty))).files == ()
 
 
+def test_late_rows_are_rows_of_the_partition_of_their_own_folder() -> None:
+    content, facts = written("_late/dt=2026-11-21/country=a%2Fb", 3)
+    assert facts is not None
+    stored = StoredObject("raw/clicks/_late/dt=2026-11-21/country=a%2Fb/x.parquet", len(content))
+    [file] = left(Bucket(), Writer(("_late/dt=2026-11-21/country=a%2Fb", stored, facts))).files
+    assert (file.key, file.partition, file.records) == (stored.key, ("2026-11-21", "a/b"), 3)
+
+
 def test_quarantine_is_in_no_table() -> None:
     output = OutputSpec.model_validate({"format": "parquet"})
     encoder: Any = make_format(output, field_ids=IDS).encoder(ObjectIdentity(RANGE, QUARANTINE))

@@ -112,7 +112,7 @@ def test_nothing_is_deleted_where_more_would_be_left_out_than_was_noted(bucket: 
 
 
 WITH_ALL = accepted({"spec.parser": {"type": "json", "quarantine": {"format": "parquet"}}})
-"""Keeps headers in quarantine, too: there is one, of the first record."""
+"""Keeps headers in quarantine, too."""
 
 
 def test_types_that_are_dropped_now_are_left_out_like_others() -> None:
@@ -134,6 +134,6 @@ def test_conditions_on_headers_need_headers() -> None:
     with pytest.raises(SourceError, match=r"it has no headers, and spec\.keep has conditions on them"):
         replay(bucket, by_header)
     bucket = Bucket()
-    store_range(bucket, WITH_ALL, [Record(101, 0, None, b"{"), Record(102, 0, None, b"[")])
+    store_range(bucket, WITH_ALL, [Record(101, 0, None, b"{"), Record(102, 0, None, b"[")], with_trace=1)
     assert replay(bucket, by_header, leaves_out=True) == [(1, 0)], "only the first record has the header"
     assert noted(bucket)[0].left_out == 1

@@ -61,6 +61,7 @@ def uploads(observed: ObservedState) -> crd.Uploads | None:
         bytes=stored.bytes,
         records=stored.records,
         dropped=stored.dropped or None,
+        late=stored.late or None,
         last=max(times, default=None),
         failures=stored.failures,
         failures_last_hour=stored.failures_last_hour,
