@@ -123,6 +123,8 @@ class HeaderLayout:
         kept = self.headers.kept(batch)
         if kept is None:
             return self.inner.assign(batch)
+        if not len(kept):
+            return Assignment([], np.zeros(0, np.int32), kept=kept)
         found = self.inner.assign(batch.take(kept))
         return replace(found, kept=kept if found.kept is None else kept[found.kept])
 

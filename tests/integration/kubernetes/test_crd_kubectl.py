@@ -178,6 +178,7 @@ def full_status() -> dict[str, Any]:
             bytes=2**60,
             records=3,
             dropped=1,
+            late=1,
             last=now,
             failures=1,
             failures_last_hour=1,

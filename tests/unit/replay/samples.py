@@ -42,14 +42,21 @@ NO_PARSER = accepted(
 )
 
 
-def by_late(late: str, type_: str | None = "string") -> LogPersister:
+BUT_1_AND_2: dict[str | None, list[dict[str, Any]]] = {
+    "int64": [{"field": "id", "notIn": [1]}],
+    "string": [{"field": "id", "notIn": ["2"]}],
+}
+"""Conditions by the type of the field: leave out 100, or 101."""
+
+
+def by_late(late: str, type_: str | None = "string", keep: Sequence[dict[str, Any]] = ()) -> LogPersister:
     """Return a resource that finishes folders; without a type it checks nothing and makes no rows."""
     rows: dict[str, Any] = {"spec.output": {"format": "jsonl", "compression": "none", "partitionBy": _BY_DAY}}
     if type_ is not None:
         fields = [{"name": "id", "type": type_, "required": True}]
         rows = {"spec.output": {"format": "parquet", "partitionBy": _BY_DAY}, "spec.parser": {"type": "json"}}
         rows["spec.schema"] = {"fields": fields}
-    return accepted(rows | {"spec.finish": {"late": late}})
+    return accepted(rows | {"spec.finish": {"late": late}, "spec.keep": list(keep)})
 
 
 def replay(
