@@ -30,6 +30,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
+from logpersister.records.adjusted import Adjusted, Kind
 from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import ROW
@@ -39,6 +40,8 @@ from logpersister.report import logs
 from logpersister.report.human import instant, number, plural, size
 
 MOST_FOLDERS: Final = 20
+MOST_KINDS: Final = 20
+"""Reasons and fields of adjusted values."""
 WIDEST_CELL: Final = 30
 WIDEST_CONDITION: Final = 80
 
@@ -65,7 +68,8 @@ class Trial:
     def __init__(self, resource: LogPersister, sample: Sample, writers_of: WritersOf, type_name: str | None) -> None:
         """Take the sample apart; `type_name`: whose rows are shown, where types have columns of their own."""
         spec = resource.spec
-        self._parts = _parts(sample, spec, writers_of)
+        self._adjusted: Counter[Kind] = Counter()
+        self._parts = _parts(sample, spec, writers_of, lambda one: self._adjusted.update(one.counts()))
         self._judgement = Judgement()
         for partition, path, rows in self._parts:
             if path == QUARANTINE:
@@ -82,12 +86,13 @@ class Trial:
         )
 
     def show(self, rows: int, out: TextIO) -> None:
-        """Write what was found: the sample, what is refused, the first rows, folders, and sizes by format."""
+        """Write the sample, what is refused or adjusted of it, the first rows, folders, and sizes by format."""
         times = self._sample.times
         span = f", {' to '.join(_instant(one) for one in times)}" if times is not None else ""
         out.write(f"topic {printable(self._sample.topic)}: {self._sample}{span}\n")
         self._show_left_out(out)
         self._show_refused(out)
+        self._show_adjusted(out)
         if self._spec.types is not None:
             self._show_types(self._spec, self._spec.types, out)
             return
@@ -117,6 +122,15 @@ class Trial:
             for (reason, path), count in self._judgement.most()
         ]
         table(columns, cells, out)
+
+    def _show_adjusted(self, out: TextIO) -> None:
+        if not self._adjusted:
+            return
+        values = self._adjusted.total()
+        out.write(f"\nadjusted, as spec.parser.faults says: {plural(values, 'value')}\n")
+        columns = [Column("REASON"), Column("FIELD"), Column("VALUES", right=True)]
+        found = self._adjusted.most_common(MOST_KINDS)
+        table(columns, [[reason, field or "-", number(count)] for (reason, field), count in found], out)
 
     def _show_types(self, spec: Spec, types: TypesSpec, out: TextIO) -> None:
         """Show what becomes of each type that is stored, and how many records are left out."""
@@ -208,10 +222,13 @@ class Trial:
         return found
 
 
-def _parts(sample: Sample, spec: Spec, writers_of: WritersOf) -> list[Part]:
+def _parts(
+    sample: Sample, spec: Spec, writers_of: WritersOf, note: Callable[[Adjusted], None] = lambda _: None
+) -> list[Part]:
+    """Take a sample apart; `note` is told what the parser has adjusted."""
     layout = layout_for(spec, writers_of)
     pieces = _pieces(sample, most_rows_of(spec))
-    return [(partition, path, rows) for partition, batch in pieces for path, rows in by_path(batch, layout)]
+    return [(partition, path, rows) for partition, batch in pieces for path, rows in by_path(batch, layout, note)]
 
 
 def _left_out(spec: Spec, type_name: str | None, stored: Callable[[Spec], int]) -> list[tuple[Condition, int]]:

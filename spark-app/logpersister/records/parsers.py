@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import logpersister_native as native
+from logpersister.records.adjusted import Adjusted
 
 JSON_RULES = 1
 """Raise it when the check judges any value otherwise than before, also by a new serde_json."""
@@ -46,9 +47,11 @@ class Parsed:
     """The records that were not refused as rows, in their order, null for a tombstone. None: the parser makes none."""
     refused: Refused | None = None
     """None: all records are what they must be."""
+    adjusted: Adjusted | None = None
+    """What of the others was adjusted; None: nothing."""
     kept: Rows | None = None
-    """Of which rows of the batch this is, ascending, where others are left out: places in `refused` are places in this.
-    None: of all."""
+    """Of which rows of the batch this is, ascending, where others are left out: places in `refused` and `adjusted` are
+    places in this. None: of all."""
 
     def without(self, left_out: "npt.NDArray[np.bool_]", records: int, rows: pa.StructArray) -> "Parsed":
         """Return the same without accepted records that are left out.
@@ -60,9 +63,10 @@ class Parsed:
         """
         refused = np.zeros(0, np.int64) if self.refused is None else self.refused.rows
         out = np.delete(np.arange(records), refused)[left_out]
+        kept = np.delete(np.arange(records), out)
         moved = refused - np.searchsorted(out, refused)
         told = None if self.refused is None else replace(self.refused, rows=moved)
-        return Parsed(rows, told, np.delete(np.arange(records), out))
+        return Parsed(rows, told, None if self.adjusted is None else self.adjusted.among(kept), kept)
 
     def because(self, problem: str | None) -> "Parsed":
         """Return the same; the reason of the first refused record says more, if more is known."""

@@ -16,8 +16,9 @@ from logpersister.manifest.keep import Condition, field_conditions, header_condi
 from logpersister.manifest.linear_pattern import Patterns
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Decimal, Plain, Type
+from logpersister.verify.json_values import Reading, column_value, number_value
 from logpersister.verify.refusal import LeftOutError
-from logpersister.verify.rows import Oracle, Reading, Row, column_value, number_value
+from logpersister.verify.rows import Oracle, Row
 
 _AS_WRITTEN: Final = (Plain("string"), Plain("bool"))
 _FLOATS: Final = (Plain("float32"), Plain("float64"))

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.linear_pattern import Patterns
 from logpersister.manifest.spec import Spec
-from logpersister.pipeline.splitting import by_path
+from logpersister.pipeline.splitting import by_path, sides
 from logpersister.records.keeping import re2_pattern
 from logpersister.records.schema import ROW
 from logpersister.records.typed import layout_for
@@ -281,6 +282,43 @@ def test_hidden_values_decide_and_columns_of_conditions_only_are_not_stored(monk
     oracle = Writing.of(spec, "", lambda _: None).oracle
     assert oracle is not None
     assert rows == [oracle.row_of_record(None, json.dumps(values[place]).encode()) for place in (0, 6)]
+
+
+def test_conditions_are_about_names_of_columns_defaults_and_adjusted_values() -> None:
+    """Adjusted values count only in rows that are stored. The column of other fields lacks those of conditions."""
+    fields = [
+        {"name": "c", "type": "string", "default": "DE"},
+        {"name": "n", "type": "int64"},
+        {"name": "consent", "type": "bool"},
+    ]
+    spec = spec_of(
+        fields,
+        [on("country", is_in=["DE"]), on("n", atLeast=3, orAbsent=True), on("consent", is_in=[True])],
+        rename=[{"field": "c", "to": "country"}],
+        drop=["consent"],
+    )
+    options = {"faults": FaultsSpec(wrong_type="setNull"), "unknown_fields": "keep", "rest_column": "more"}
+    parser = spec.parser.model_copy(update=options)
+    spec = spec.model_copy(update={"parser": parser})
+    values = [
+        b'{"c": "FR", "n": "text", "consent": true}',
+        b'{"n": "text", "consent": true, "x": 1}',
+        b'{"n": 2, "consent": true}',
+        b"{",
+        b'{"c": "DE", "n": 3, "consent": true}',
+        b'{"c": "DE", "n": "text", "consent": false}',
+    ]
+    found = records(values)
+    assert kept(spec, found) == {"": [1, 4], "_quarantine": [3]}
+    good, refused = sides(found, layout_for(spec, lambda _: None))
+    assert good.rows.column(ROW).to_pylist() == [
+        {"country": "DE", "n": None, "more": '{"x":1}'},
+        {"country": "DE", "n": 3, "more": None},
+    ]
+    assert good.adjusted is not None
+    assert good.adjusted.counts() == {("wrong_type", "n"): 1}
+    assert good.adjusted.records.tolist() == [0], "its place among those that are kept"
+    assert refused.adjusted is None
 
 
 def test_fields_of_keys_and_tombstones() -> None:

@@ -71,11 +71,15 @@ def client() -> FakeClient:
 
 
 def schemas(
-    client: FakeClient, output: dict[str, Any] | None = None, keep: Sequence[dict[str, Any]] = (), **registry: Any
+    client: FakeClient,
+    output: dict[str, Any] | None = None,
+    keep: Sequence[dict[str, Any]] = (),
+    rename: Any = (),
+    **registry: Any,
 ) -> RegistrySchemas:
     changes = {
         "spec.parser": {"type": "avro"},
-        "spec.schema": {"registry": {"url": URL, **registry}},
+        "spec.schema": {"registry": {"url": URL, **registry}, "rename": list(rename)},
         "spec.output": {"format": "parquet", **(output or {})},
         "spec.keep": list(keep),
     }
@@ -155,6 +159,19 @@ def test_conditions_are_checked_when_the_columns_are_known(client: FakeClient, t
     with pytest.raises(RegistryError) as caught:
         found.current("clicks")
     assert (caught.value.kind, told in str(caught.value)) == ("rejected", True)
+
+
+def test_columns_of_versions_have_other_names_and_resolve_by_those_of_values(client: FakeClient) -> None:
+    client.subjects = {"clicks-value": versions(V1, V2)}
+    found = schemas(client, rename=[{"field": "id", "to": "number"}])
+    columns = found.resource_of("clicks").spec.row_schema
+    assert columns is not None
+    assert [one.name for one in columns.columns] == ["number", "at"]
+    assert found.unreadable("clicks", OutputSchema(2, V2), OutputSchema(1, V1)) is None
+    with pytest.raises(RegistryError) as caught:
+        schemas(client, rename=[{"field": "user", "to": "person"}]).current("clicks")
+    told = "schema.rename[0].field cannot be renamed: values have no such field; register a version that can"
+    assert told in str(caught.value)
 
 
 def test_a_version_must_read_all_since_the_one_before(client: FakeClient) -> None:
