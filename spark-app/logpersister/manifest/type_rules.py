@@ -6,6 +6,7 @@ from typing import cast
 
 from logpersister.manifest.event_types import TypeRule, TypesSpec
 from logpersister.manifest.headed_schema import HeadedSchema
+from logpersister.manifest.keep import named_columns
 from logpersister.manifest.output import COLUMNAR
 from logpersister.manifest.parser import REGISTERED
 from logpersister.manifest.problems import Finding, PathStep, path_text
@@ -51,6 +52,15 @@ class TypeRules(RowRules):
     )
     def _folders_of_types_are_not_finished(self: Typed) -> bool:
         return self.finish is None or self.types is None
+
+    @rule(
+        "!has(self.types) || !has(self.keep) || self.keep.all(one, !has(one.field))",
+        "names a field, but beside spec.types each type has columns of its own",
+        "name headers here, and fields in keep of the entries of spec.types",
+        "keep",
+    )
+    def _conditions_of_all_types_are_on_headers(self: Typed) -> bool:
+        return self.types is None or not named_columns(self.keep)
 
     @rule(
         "!has(self.types) || !has(self.types.schemaName)"

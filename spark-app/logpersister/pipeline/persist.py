@@ -321,6 +321,11 @@ class RangeWriter:
         return Quarantined(stored.key, records, *self._first_refused)
 
     @property
+    def is_left_out(self) -> bool:
+        """Whether nothing is stored because all records are left out; known when all passes have ended."""
+        return self.dropped > 0 and not self._finishing
+
+    @property
     def ready(self) -> bool:
         """Whether `objects` would answer at once."""
         return all(finishing.stored.done() for finishing in self._finishing)

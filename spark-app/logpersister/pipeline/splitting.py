@@ -74,7 +74,7 @@ class Side:
 
 
 def sides(batch: pa.RecordBatch, layout: AnyLayout, wanted: Container[int] | None = None) -> Iterator[Side]:
-    """Yield the sides of a batch that has rows. Records whose type is left out are in none.
+    """Yield the sides of a batch that has rows. Records that are left out are in none.
 
     Args:
         wanted: with types, those `Side.columns` of which something is needed; None: all.
@@ -86,6 +86,10 @@ def sides(batch: pa.RecordBatch, layout: AnyLayout, wanted: Container[int] | Non
 
 
 def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
+    if assignment.kept is not None:
+        if not len(assignment.kept):
+            return
+        batch = batch.take(assignment.kept)
     refused = assignment.refused
     if refused is None:
         rows = _with_rows(batch, assignment.rows)
@@ -103,6 +107,11 @@ def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
 
 def _of_types(batch: pa.RecordBatch, layout: TypedLayout, wanted: Container[int] | None) -> Iterator[Side]:
     """Yield a side for each rule whose records are stored, in pieces, and last one for all that are refused."""
+    kept = None if layout.headers is None else layout.headers.kept(batch)
+    if kept is not None:
+        if not len(kept):
+            return
+        batch = batch.take(kept)
     found = layout.finder.find(batch)
     rule_of = np.array([place.rule for place in found.places], np.int64)[found.indices]
     order = in_order(rule_of - REFUSED)
@@ -123,7 +132,8 @@ def _of_types(batch: pa.RecordBatch, layout: TypedLayout, wanted: Container[int]
         for piece in pieces(records, layout.rules[rule].most_rows):
             end = begin + piece.num_rows
             inner = layout.rules[rule].layout.assign(piece)
-            placed = in_folders_of_types(inner, folders, of_types[begin:end])
+            of_rows = of_types[begin:end] if inner.kept is None else of_types[begin:end][inner.kept]
+            placed = in_folders_of_types(inner, folders, of_rows)
             for side in _of(piece, placed if layout.lateness is None else layout.lateness.place(placed)):
                 if side.refused is None:
                     yield replace(side, rule=rule, is_of_type=True)

@@ -100,7 +100,7 @@ class RangeOutcome:
     unexplained: int = 0
     """Offsets at its end without records of which brokers only said nothing (`reader.RangeRead`)."""
     dropped: int = 0
-    """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    """Records that are in none of the objects, because ``spec.keep`` or ``spec.types`` leaves them out."""
     adjusted: Mapping[str, int] = field(default_factory=dict)
     """Values in its records that the parser has adjusted, by the reason why it would have refused them else."""
     late: LateRecords | None = None

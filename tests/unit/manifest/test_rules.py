@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from logpersister.manifest import ManifestError, parse
+from tests.unit.manifest.conditions import ACCEPTED_CONDITIONS, REFUSED_CONDITIONS
 from tests.unit.manifest.documents import REMOVE, accepted, changed, problems
 
 K, S, F, U = "spec.kafka.", "spec.storage.", "spec.output.", "spec.upload."
@@ -143,6 +144,7 @@ def thrift(idl: str = "struct S { 1: i32 id }", /, struct: str | None = None, **
 
 
 ACCEPTED: list[dict[str, Any]] = [
+    *ACCEPTED_CONDITIONS,
     in_table(),
     in_table(name="lake.{topic}_{generation}", properties={"a": "b"}, create=False, commitInterval="5s"),
     in_table(name="a.{topic}") | PATTERN,
@@ -412,6 +414,7 @@ FRAME_HEADER = {"lengthAt": 4, "schema": {"protobuf": "message H { optional int3
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
+    *REFUSED_CONDITIONS,
     (in_table() | in_types(), "spec.table: cannot be combined with spec.types"),
     (in_types() | {"spec.finish": {}, F + "partitionBy": [DAY]}, "spec.finish: cannot be combined with spec.types"),
     (in_types(key=True), "spec.types: a mapping is not exactly one of header, key, field, frame"),
@@ -1430,7 +1433,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (hashing("user.n"), 'spec.schema.hash.fields[0]: "user.n" cannot be hidden: it is not a string'),
     (hashing("mail", mask=[{"fields": ["mail"]}]), 'spec.schema.mask[0].fields[0]: "mail" cannot be hidden twice'),
     (hashing("a b"), 'spec.schema.hash.fields[0]: "a b" is not a field, or one in a struct'),
-    (hiding(drop=["mail"]), "spec.schema.drop: has no meaning beside fields"),
+    (hiding(drop=["mail"]), "spec.schema.drop: has columns of fields that no condition of spec.keep is about; remove"),
     (dropping("f1"), 'spec.schema.drop[0]: "f1" cannot be hidden: there is no such column'),
     (dropping("f0"), "spec.schema.drop: cannot be hidden: no column would be left"),
     (dropping("kafka_x", of=2), 'spec.schema.drop[0]: "kafka_x" begins with kafka_'),

@@ -272,6 +272,25 @@ def test_fields_of_headers_are_a_column_of_every_type_and_name_folders() -> None
     assert oracle.row_of_record(None, values[0]) == {"id": 7, "kind": "x", "of": {"host": "a", "ids": [5, 6]}}
 
 
+def test_conditions_on_fields_of_bodies_and_of_headers() -> None:
+    frame_of = {**FRAME, "header": {"lengthAt": 12, "schema": HEADER_SCHEMA, "column": "of"}}
+    keep = [{"field": "of.host", "in": ["a"]}, {"field": "id", "atLeast": 5}]
+    container: Any = ENTRIES[1]
+    spec = spec_of({"frame": frame_of}, [{**container, "keep": keep}])
+    values: list[Any] = [
+        frame(1001, 2 * DAY, header, json.dumps({"id": number}).encode())
+        for header, number in ((HOST_A, 5), (HOST_A, 4), (HOST_B, 5), (b"", 5), (HOST_A, 6))
+    ]
+    batch = batch_of([(9, None, value) for value in [*values, b"no frame"]], {"frame": FRAME})
+    bucket, writer = written(spec, [batch], Room(10**9, 10**9))
+    rows = pq.read_table(io.BytesIO(bucket.objects["type=container/dt=1970-01-03/0"])).to_pylist()
+    assert [(row["kafka_offset"], row["id"], row["of"]["host"]) for row in rows] == [(0, 5, "a"), (4, 6, "a")]
+    assert (sorted(bucket.objects), writer.dropped) == (["_quarantine/0", "type=container/dt=1970-01-03/0"], 3)
+    found = {offset: path for offset, (path, _) in paths(batch, layout_for(spec, lambda _: None)).items()}
+    verified = paths(batch, Writing.of(spec, "", lambda _: None).layout)
+    assert {offset: path for offset, (path, _) in verified.items()} == found
+
+
 def test_a_range_of_types_with_headers_is_the_same_however_it_is_cut() -> None:
     """Rows that wait are made again, with their column of the header."""
     frame_of = {**FRAME, "header": {"lengthAt": 12, "schema": HEADER_SCHEMA}}
