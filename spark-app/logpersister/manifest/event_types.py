@@ -27,6 +27,11 @@ LARGEST_PATTERNS: Final = 10_000
 """Characters and classes of all patterns together, repeated ones counted so often. So many take up to 40 MiB when they
 are compiled; 100 patterns, each within its own limit, took 1 GB."""
 
+OTHER_TYPES: Final = "other"
+"""What counts of types are told under that no entry names, and of records without a type."""
+MOST_LABEL: Final = 100
+"""Characters of a pattern as counts are told under it."""
+
 Action = Literal["store", "quarantine", "drop"]
 
 
@@ -113,6 +118,11 @@ class TypeEntry(TypeRule):
     """Types by regular expression (docs/schemas.md#regular-expressions), found anywhere in the name unless anchored
     with ^ and $."""
 
+    @property
+    def labels(self) -> Sequence[str]:
+        """What counts are told under: each of its types, or all types of its pattern."""
+        return self.names or (_pattern_label(self.pattern or ""),)
+
     @rule(
         "has(self.names) != has(self.pattern)",
         "is not exactly one of names and pattern",
@@ -153,6 +163,18 @@ class TypesSpec(TypePlace):
     @property
     def _size_of_patterns(self) -> int:
         return sum(size_of(one.pattern) for one in self.entries if one.pattern is not None)
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """What counts are told under, whatever types producers write."""
+        return frozenset([OTHER_TYPES, *(label for one in self.entries for label in one.labels)])
+
+    def label(self, rule: int, name: str) -> str:
+        """Return what counts of a type are told under, to which a rule applies."""
+        if rule == len(self.entries):
+            return OTHER_TYPES
+        of_entry = self.entries[rule].labels
+        return name if self.entries[rule].pattern is None else of_entry[0]
 
     def finder(self) -> "RuleFinder":
         """Return what finds the rule of a type."""
@@ -255,6 +277,11 @@ class RuleFinder:
         matched = self.patterns.first(name)
         by_pattern = self.others if matched is None else self.places[matched]
         return min(by_pattern, self.names.get(name, self.others))
+
+
+def _pattern_label(pattern: str) -> str:
+    label = f"/{pattern}/"
+    return label if len(label) <= MOST_LABEL else f"{label[: MOST_LABEL - 1]}…"
 
 
 def _has_own_folders(one: TypeRule) -> bool:

@@ -92,6 +92,7 @@ class Reports(Listener, DutyListener, FolderListener):
             quarantined=outcome.quarantined,
             unexplained=outcome.unexplained,
             dropped=outcome.dropped,
+            types=outcome.types,
         )
         self._metrics.range_written(written)
         self._board.range_written(written)

@@ -24,11 +24,12 @@ from logpersister.pipeline.path_states import PathStates, State
 from logpersister.pipeline.room import FILLED, LEAST_FILLED, Room
 from logpersister.pipeline.splitting import Side, again, in_order, sides
 from logpersister.pipeline.summary import Summary
+from logpersister.pipeline.type_tally import TypeTally
 from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.ranges import NewestEvent, Offset
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.typed import AnyLayout
-from logpersister.report.facts import Quarantined
+from logpersister.report.facts import Quarantined, TypeCounts
 from logpersister.storage.object_requests import StoredObject
 
 
@@ -133,6 +134,7 @@ class RangeWriter:
         self._hold_above = hold_above
         self._event_times = event_times
         self._records = self._refused = 0
+        self._types = TypeTally()
         self._finishing: list[_Finishing] = []
         self._first_refused: tuple[Offset, str] | None = None
         """Its offset, and why."""
@@ -152,7 +154,7 @@ class RangeWriter:
             self._paths.progress = self._progress(batch)
             self._records += batch.num_rows
             self.dropped += batch.num_rows
-        for side in sides(batch, self._layout, self._wanted):
+        for side in sides(batch, self._layout, self._wanted, self._types if self._first_pass else None):
             self._count(side)
             self._take_in(side)
             self._make_room()
@@ -307,6 +309,11 @@ class RangeWriter:
             return None
         stored = finishing.result()
         return Quarantined(stored.key, stored.records, *self._first_refused)
+
+    @property
+    def types(self) -> Mapping[str, TypeCounts]:
+        """See `RangeOutcome`."""
+        return self._types.counts
 
     @property
     def ready(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from logpersister.formats import binary
+from logpersister.pipeline.type_tally import TypeTally
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.paths import Assignment, Indices
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
@@ -50,14 +51,19 @@ class Side:
         return REFUSED if self.refused is not None else self.rule
 
 
-def sides(batch: pa.RecordBatch, layout: AnyLayout, wanted: Container[int] | None = None) -> Iterator[Side]:
+def sides(
+    batch: pa.RecordBatch, layout: AnyLayout, wanted: Container[int] | None = None, tally: TypeTally | None = None
+) -> Iterator[Side]:
     """Yield the sides of a batch that has rows. Records whose type is left out are in none.
 
     Args:
+        batch: columns of `records.schema`.
+        layout: how it is split.
         wanted: with types, those `Side.columns` of which something is needed; None: all.
+        tally: counts the types of all records.
     """
     if isinstance(layout, TypedLayout):
-        yield from _of_types(batch, layout, None if wanted is None or REFUSED in wanted else wanted)
+        yield from _of_types(batch, layout, None if wanted is None or REFUSED in wanted else wanted, tally)
     else:
         yield from _of(batch, layout.assign(batch))
 
@@ -77,9 +83,13 @@ def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
     yield _refused(_told(bad, refused.reasons, refused.fields), refused.reason)
 
 
-def _of_types(batch: pa.RecordBatch, layout: TypedLayout, wanted: Container[int] | None) -> Iterator[Side]:
+def _of_types(
+    batch: pa.RecordBatch, layout: TypedLayout, wanted: Container[int] | None, tally: TypeTally | None
+) -> Iterator[Side]:
     """Yield a side for each rule whose records are stored, in pieces, and last one for all that are refused."""
     found = layout.finder.find(batch)
+    if tally is not None:
+        tally.found(batch, found)
     rule_of = np.array([place.rule for place in found.places], np.int64)[found.indices]
     order = in_order(rule_of - REFUSED)
     folders = [place.segment for place in found.places]
@@ -98,12 +108,17 @@ def _of_types(batch: pa.RecordBatch, layout: TypedLayout, wanted: Container[int]
         begin = 0
         for piece in pieces(records, layout.rules[rule].most_rows):
             end = begin + piece.num_rows
-            inner = layout.rules[rule].layout.assign(piece)
-            for side in _of(piece, in_folders_of_types(inner, folders, of_types[begin:end])):
-                if side.refused is None:
-                    yield replace(side, rule=rule, is_of_type=True)
-                else:
+            inner, of_piece = layout.rules[rule].layout.assign(piece), of_types[begin:end]
+            for side in _of(piece, in_folders_of_types(inner, folders, of_piece)):
+                if side.refused is not None:
                     refused.append(side.rows)
+                    continue
+                if tally is not None:
+                    of_rows = of_piece if inner.refused is None else np.delete(of_piece, inner.refused.rows)
+                    tally.accepted(found, of_rows, layout.rules[rule].times.milliseconds(side.rows))
+                yield replace(side, rule=rule, is_of_type=True)
+            if tally is not None and inner.refused is not None:
+                tally.refused(found, of_piece[inner.refused.rows])
             begin = end
     if refused:
         yield _refused(_by_offset(refused))

@@ -100,6 +100,7 @@ class _Unfinished:
             quarantined=quarantined,
             unexplained=writer.unexplained,
             dropped=writer.dropped,
+            types=writer.types,
             newest=writer.newest,
         )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from logpersister.ranges import NewestEvent, Offset, Range
-from logpersister.report.facts import Quarantined
+from logpersister.report.facts import Quarantined, TypeCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,8 @@ class RangeOutcome:
     """Offsets at its end without records of which brokers only said nothing (`reader.RangeRead`)."""
     dropped: int = 0
     """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    types: Mapping[str, TypeCounts] = field(default_factory=dict)
+    """What there was of each type, by `TypesSpec.labels`; empty without ``spec.types``."""
     newest: NewestEvent | None = None
     """Of its records, where folders are finished by the times of a field; None also where no record has such a time."""
 

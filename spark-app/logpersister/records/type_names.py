@@ -6,7 +6,7 @@ A name and its folder say the same: from the path of an object follows the rule 
 from dataclasses import dataclass, field
 from typing import Final
 
-from logpersister.manifest.event_types import MOST_NAME_BYTES, RuleFinder, TypesSpec
+from logpersister.manifest.event_types import MOST_NAME_BYTES, OTHER_TYPES, RuleFinder, TypesSpec
 from logpersister.records.escaping import escape, unescape
 
 RULES: Final = 1
@@ -37,6 +37,8 @@ class Place:
     """Name of the folder, of those that are stored."""
     reason: str | None = None
     """Why they are refused, in one word."""
+    label: str = field(default=OTHER_TYPES, compare=False)
+    """What counts of the type are told under."""
 
 
 _NO_TYPE: Final = Place(REFUSED, reason=NO_TYPE)
@@ -72,15 +74,16 @@ class TypeNames:
         if not text or len(escape(text)) > MOST_NAME_BYTES:
             return _NO_TYPE
         rule = self._finder.place(text)
-        applies = self.types.rules[rule]
+        applies, label = self.types.rules[rule], self.types.label(rule, text)
         if applies.action == "drop":
-            return Place(DROPPED)
+            return Place(DROPPED, label=label)
         if applies.action == "quarantine":
-            return Place(REFUSED, reason=UNKNOWN_TYPE if rule == len(self.types.entries) else QUARANTINED_TYPE)
+            reason = UNKNOWN_TYPE if rule == len(self.types.entries) else QUARANTINED_TYPE
+            return Place(REFUSED, reason=reason, label=label)
         folder = text if applies.folder is None else applies.folder
         if applies.folder is None and any(one.folder == text for one in self.types.rules):
-            return Place(REFUSED, reason=UNKNOWN_TYPE)  # its folder is that of another rule
-        return Place(rule, self.types.prefix + escape(folder))
+            return Place(REFUSED, reason=UNKNOWN_TYPE, label=label)  # its folder is that of another rule
+        return Place(rule, self.types.prefix + escape(folder), label=label)
 
     def rule_at(self, path: str) -> int | None:
         """Return the rule by which the objects of a path were written; None: no type has this path."""

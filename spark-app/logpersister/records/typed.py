@@ -19,6 +19,7 @@ from logpersister.records.message_types import MessageTypes
 from logpersister.records.parsers import Parser
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.records.record_times import OF_KAFKA, RecordTimes
 from logpersister.records.schema_names import SchemaNameFinder
 from logpersister.records.type_names import TypeNames
 from logpersister.records.writers import Writers
@@ -35,6 +36,8 @@ class RuleLayout:
     """Their paths below the folder of their type."""
     most_rows: int | None = None
     """How many may be made rows of at once; None: any number."""
+    times: RecordTimes = OF_KAFKA
+    """When they happened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,8 @@ def layout_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
     for one in spec.of_types():
         layout = layout_of(one.output, one.parser, one.row_schema, writers_of(one), heads)
         rows = None if one.row_schema is None else most_rows(one.row_schema)
-        rules.append(RuleLayout(layout if bodies is None else BodyLayout(bodies, layout), rows))
+        times = RecordTimes.of(one.output.partition_by, spec.types)
+        rules.append(RuleLayout(layout if bodies is None else BodyLayout(bodies, layout), rows, times))
     return TypedLayout(finder, rules)
 
 

@@ -3,7 +3,8 @@
 The pipeline fills these in once, so that a counter and the status document can never disagree about one range.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from logpersister.ranges import Offset, Range, TopicPartition
@@ -44,6 +45,33 @@ class Quarantined:
 
 
 @dataclass(frozen=True, slots=True)
+class TypeCounts:
+    """What there was of one type (``spec.types``)."""
+
+    records: int = 0
+    """That are stored, those in quarantine included."""
+    bytes: int = 0
+    """Their keys and values, decompressed."""
+    quarantined: int = 0
+    """Those of them that are in quarantine."""
+    dropped: int = 0
+    """Records that are left out."""
+    newest: int | None = None
+    """When the newest record happened that is stored in the type's folder, in milliseconds since the epoch; times in
+    the future do not count. None: none has a time."""
+
+    def plus(self, other: "TypeCounts") -> "TypeCounts":
+        times = [time for time in (self.newest, other.newest) if time is not None]
+        return TypeCounts(
+            self.records + other.records,
+            self.bytes + other.bytes,
+            self.quarantined + other.quarantined,
+            self.dropped + other.dropped,
+            max(times, default=None),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class RangeWritten:
     """A range whose objects are durable **and** whose end is committed: from now on nobody writes it again."""
 
@@ -60,6 +88,8 @@ class RangeWritten:
     """Offsets at its end without records, for which no record batch says that there are none."""
     dropped: int = 0
     """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    types: Mapping[str, TypeCounts] = field(default_factory=dict)
+    """By type, as they are told; empty without ``spec.types``."""
 
     @property
     def records(self) -> int:

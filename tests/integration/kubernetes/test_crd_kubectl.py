@@ -14,6 +14,7 @@ from logpersister_operator.crd.status import (
     MOST_LOSSES,
     MOST_QUARANTINED,
     MOST_RESTARTS,
+    MOST_TYPES,
     Condition,
     DataLoss,
     Lag,
@@ -27,6 +28,8 @@ from logpersister_operator.crd.status import (
     Restart,
     Status,
     Summary,
+    Types,
+    TypeState,
     UploadFailure,
     Uploads,
 )
@@ -184,6 +187,17 @@ def full_status() -> dict[str, Any]:
                     topic="t" * 249, partition=n, offset=2**62, records=1, reason="r" * 4096, key="k" * 1024, time=now
                 )
                 for n in range(MOST_QUARANTINED)
+            ),
+        ),
+        types=Types(
+            count=300,
+            records=2**62,
+            bytes=2**62,
+            quarantined=2,
+            dropped=1,
+            stalest=tuple(TypeState(topic="t" * 249, type=f"{n}" * 100, newest=now) for n in range(MOST_TYPES)),
+            most_quarantined=tuple(
+                TypeState(topic="t", type=f"{n}", newest=now, quarantined=9 - n) for n in range(MOST_TYPES)
             ),
         ),
         members=Members(

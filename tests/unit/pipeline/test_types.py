@@ -6,6 +6,7 @@ import pickle
 import struct
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from logpersister.pipeline.splitting import sides
 from logpersister.records.schema import RECORDS_WITH_HEADERS
 from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import layout_for
+from logpersister.report.facts import TypeCounts
 from logpersister.verify.writing import Writing
 from tests.examples import examples
 from tests.unit.pipeline.fakes import FakeBucket, work
@@ -129,6 +131,30 @@ def test_objects_depend_on_the_records_only_and_each_record_is_in_its_folder(
         key: (str(offsets[0]), str(offsets[-1])) for key, offsets in expected.items()
     }
     assert writer.dropped == len(records) - sum(stored.values())
+    assert writer.types == counts_of(drawn, records, way)
+
+
+def counts_of(
+    drawn: Sequence[tuple[int, str | None, int]], records: Sequence[tuple[int, str | None, bytes | None]], way: Any
+) -> dict[str, TypeCounts]:
+    """Count once more, record by record."""
+    found: dict[str, TypeCounts] = {}
+    for (day, name, value), (_, _, kind) in zip(records, drawn, strict=True):
+        type_ = name if "field" not in way or kind < 2 else None
+        path = path_of(type_, day, kind, value)
+        key = (type_ or "").encode() if "key" in way else b"key"
+        if "key" in way and name is not None:
+            key = name.encode()
+        size = len(value or b"") + (0 if "key" in way and name is None else len(key))
+        label = "/^audit[.]/" if (type_ or "").startswith("audit.") else type_
+        label = label if label in ("click", "view", "1001", "/^audit[.]/", "noise", "odd") else "other"
+        counts = TypeCounts(1, size) if path is not None else TypeCounts(dropped=1)
+        if path == "_quarantine":
+            counts = replace(counts, quarantined=1)
+        elif path is not None:
+            counts = replace(counts, newest=day * DAY)
+        found[label or ""] = found.get(label or "", TypeCounts()).plus(counts)
+    return found
 
 
 def path_of(name: str | None, day: int, kind: int, value: bytes | None) -> str | None:
@@ -211,9 +237,13 @@ def test_the_body_of_a_frame_becomes_columns_and_its_time_names_the_folder() -> 
         None,
     ]
     batch = batch_of([(9, None, value) for value in values], {"frame": FRAME})
-    bucket, _ = written(spec, [batch], Room(10**9, 10**9))
+    bucket, writer = written(spec, [batch], Room(10**9, 10**9))
     rows = pq.read_table(io.BytesIO(bucket.objects["type=container/dt=1970-01-03/0"])).to_pylist()
     assert rows == [{"id": 7, "kind": "x", "kafka_offset": 0}]
+    assert {name: (one.records, one.quarantined, one.newest) for name, one in writer.types.items()} == {
+        "1001": (3, 1, 3 * DAY),
+        "other": (6, 5, 0),
+    }
     assert "type=container/dt=1970-01-04/0" in bucket.objects
     assert bucket.objects["type=-5/0"] == values[2] + b"\n", "without a schema the whole frame is stored"
     refused = pq.read_table(io.BytesIO(bucket.objects["_quarantine/0"])).to_pylist()
@@ -224,6 +254,18 @@ def test_the_body_of_a_frame_becomes_columns_and_its_time_names_the_folder() -> 
     assert refused[0]["value"] == values[3]
     found = paths(batch, layout_for(spec, lambda _: None))
     assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == found
+
+
+def test_the_newest_record_of_a_type_is_by_the_time_of_its_folders_and_never_in_the_future() -> None:
+    by_field = [{"date": {"granularity": "day", "field": "at"}}]
+    schema = {"fields": [{"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"}]}
+    entry = {"parser": {"type": "json"}, "schema": schema, "output": {"format": "jsonl", "partitionBy": by_field}}
+    spec = spec_of({"header": "event-type"}, [{"names": ["a", "b"], **entry}])
+    later = 4_000_000_000_000  # in the year 2096
+    times = [("a", 3), ("a", 9), ("a", later), ("b", later), ("b", None), ("a", 5)]
+    values = [(1, name, json.dumps({"at": at}).encode()) for name, at in times]
+    _, writer = written(spec, [batch_of(values, {"header": "event-type"})], Room(10**9, 10**9))
+    assert {name: one.newest for name, one in writer.types.items()} == {"a": 9, "b": None}
 
 
 HEADER_SCHEMA = {"protobuf": "message Header { optional string host = 1; repeated int32 ids = 2; }"}

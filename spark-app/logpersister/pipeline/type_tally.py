@@ -1,0 +1,65 @@
+"""Counts the records of a range by their types, as its batches are split."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from logpersister.formats import binary
+from logpersister.records.event_types import Found
+from logpersister.records.record_times import Milliseconds
+from logpersister.records.type_names import DROPPED, REFUSED
+from logpersister.report.facts import TypeCounts
+
+Rows = npt.NDArray[np.integer]
+
+
+class TypeTally:
+    """Of one range, in one pass over it. Labels, and so the memory for them, are bounded by the manifest."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        """`now` gives seconds since the epoch: times behind it do not count, because somebody's clock is wrong."""
+        self._now = now
+        self._counts: dict[str, TypeCounts] = {}
+
+    @property
+    def counts(self) -> Mapping[str, TypeCounts]:
+        """By label (`Place.label`)."""
+        return self._counts
+
+    def found(self, batch: pa.RecordBatch, found: Found) -> None:
+        """Count the records of a batch, whose types were found."""
+        records = np.bincount(found.indices, minlength=len(found.places))
+        sizes = binary.lengths(binary.column(batch, "value")) + binary.lengths(binary.column(batch, "key"))
+        payload = np.bincount(found.indices, sizes, len(found.places))
+        for place, count, size in zip(found.places, records.tolist(), payload.tolist(), strict=True):
+            if place.rule == DROPPED:
+                self._add(place.label, TypeCounts(dropped=count))
+            else:
+                refused = count if place.rule == REFUSED else 0
+                self._add(place.label, TypeCounts(records=count, bytes=int(size), quarantined=refused))
+
+    def refused(self, found: Found, of_rows: Rows) -> None:
+        """Count records that the parser of their type refuses; row ``i`` is of ``found.places[of_rows[i]]``."""
+        for place, count in zip(found.places, np.bincount(of_rows, minlength=len(found.places)).tolist(), strict=True):
+            if count:
+                self._add(place.label, TypeCounts(quarantined=count))
+
+    def accepted(self, found: Found, of_rows: Rows, times: Milliseconds) -> None:
+        """Take in when records happened that the parser of their type accepts."""
+        counting = (times >= 0) & (times <= int(self._now() * 1000))
+        newest = np.full(len(found.places), -1, np.int64)
+        np.maximum.at(newest, of_rows[counting], times[counting])
+        for place, newest_of in zip(found.places, newest.tolist(), strict=True):
+            if newest_of >= 0:
+                self._add(place.label, TypeCounts(newest=newest_of))
+
+    def _add(self, label: str, counts: TypeCounts) -> None:
+        known = self._counts.get(label)
+        if known is not None:
+            self._counts[label] = known.plus(counts)
+        elif counts != TypeCounts():
+            self._counts[label] = replace(counts)
