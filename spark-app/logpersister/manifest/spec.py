@@ -29,7 +29,7 @@ from logpersister.manifest.storage import MAX_PARTS, StorageSpec
 from logpersister.manifest.table import TableSpec
 from logpersister.manifest.table_rules import TableRules
 from logpersister.manifest.type_rules import TypeRules
-from logpersister.manifest.type_specs import specs_of_types
+from logpersister.manifest.type_specs import specs_of_types, stored_specs
 from logpersister.manifest.upload import Limits, UploadSpec
 
 Image = Annotated[
@@ -290,12 +290,12 @@ class Spec(TypeRules, TableRules):
 
     @rule(
         NotInCel("each level would have to be compared with its neighbours, and with those of overrides"),
-        "needs folders by time, but the levels by date of spec.output.partitionBy name none",
+        "needs folders by time, but the levels by date of partitionBy name none",
         "let levels by date follow each other from day to minute, with one timezone and one field, or remove it",
         "finish",
     )
     def _finished_folders_are_by_time(self) -> bool:
-        outputs = [self.output, *(one.output for one in self.overrides if one.output is not None)]
+        outputs = [one.output for variant in self.variants() for one in stored_specs(variant)]
         by_date = [output.partition_by for output in outputs if date_levels(output.partition_by)]
         return self.finish is None or (bool(by_date) and all(map(has_time_folders, by_date)))
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import cast
 
 from logpersister.manifest.event_types import TypeRule, TypesSpec
+from logpersister.manifest.finish import date_levels, time_field
 from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.output import COLUMNAR
 from logpersister.manifest.parser import REGISTERED
@@ -14,9 +15,14 @@ from logpersister.manifest.protobuf.schema import read_schema
 from logpersister.manifest.row_rules import RowRules
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, rule, rules_of
-from logpersister.manifest.type_specs import Typed, specs_of_types
+from logpersister.manifest.type_specs import Typed, specs_of_types, stored_specs
 
 _OF_EACH = NotInCel("each rule of the spec would have to be written once more for each entry")
+_OTHER_TIMES = "follows the time of folders, but types have folders by different times"
+_ONE_TIME = (
+    "let the folders of all types be by one field (or by none), or set the trigger to record-time or process-time "
+    "(docs/finish.md#topics-of-many-types)"
+)
 _NOT_THERE = "is not in the message of spec.schema"
 _OTHER_PLACE = "write a field of type google.protobuf.Any, or a oneof, of spec.schema.message"
 
@@ -44,13 +50,21 @@ class TypeRules(RowRules):
         return self.table is None or self.types is None
 
     @rule(
-        "!has(self.finish) || !has(self.types)",
-        "cannot be combined with spec.types, whose types have folders of their own",
-        "remove it; folders of types are not finished yet",
-        "finish",
+        NotInCel("the levels of all entries would have to be compared"),
+        _OTHER_TIMES,
+        _ONE_TIME,
+        *("finish", "trigger"),
     )
-    def _folders_of_types_are_not_finished(self: Typed) -> bool:
-        return self.finish is None or self.types is None
+    def _types_are_finished_by_one_time(self: Typed) -> Sequence[Finding]:
+        if self.finish is None or self.types is None or self.finish.trigger != "partition-time":
+            return []
+        in_frames = self.types.frame is not None and self.types.frame.timestamp is not None
+        of_records = "the timestamp of frames" if in_frames else "the record's timestamp"
+        by_date = (one.output.partition_by for one in stored_specs(self) if date_levels(one.output.partition_by))
+        times = sorted({time_field(levels) or of_records for levels in by_date})
+        if len(times) < 2:
+            return []
+        return [Finding(f"{_OTHER_TIMES}: {', '.join(times)}", _ONE_TIME, ("finish", "trigger"), '"partition-time"')]
 
     @rule(
         "!has(self.types) || !has(self.types.schemaName)"

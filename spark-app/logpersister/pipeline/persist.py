@@ -166,7 +166,7 @@ class RangeWriter:
             self.dropped -= side.rows.num_rows
             self._refused += side.rows.num_rows if side.refused is not None else 0
             if self._event_times is not None and side.refused is None:
-                newest = self._event_times.newest(side.rows)
+                newest = self._event_times.newest(side.rows, side.rule)
                 self.newest = newest if self.newest is None else self.newest.followed_by(newest)
 
     def _progress(self, batch: pa.RecordBatch) -> float:

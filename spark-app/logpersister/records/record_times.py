@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.finish import date_levels
+from logpersister.manifest.finish import time_field
 from logpersister.manifest.frame import NumberAt
 from logpersister.manifest.partition_rule import PartitionRule
 from logpersister.records.field_paths import milliseconds_at
@@ -31,7 +31,7 @@ class RecordTimes:
     @classmethod
     def of(cls, partition_by: Sequence[PartitionRule], types: TypesSpec | None) -> Self:
         """Return that of the records of a topic, or of a type."""
-        field = next((date.field for date in date_levels(partition_by) if date.field is not None), None)
+        field = time_field(partition_by)
         if field is not None:
             return cls(field=tuple(field.split(".")))
         return cls(in_frame=None if types is None or types.frame is None else types.frame.timestamp)

@@ -195,7 +195,9 @@ def full_status() -> dict[str, Any]:
             bytes=2**62,
             quarantined=2,
             dropped=1,
-            stalest=tuple(TypeState(topic="t" * 249, type=f"{n}" * 100, newest=now) for n in range(MOST_TYPES)),
+            stalest=tuple(
+                TypeState(topic="t" * 249, type=f"{n}" * 100, newest=now, quarantined=0) for n in range(MOST_TYPES)
+            ),
             most_quarantined=tuple(
                 TypeState(topic="t", type=f"{n}", newest=now, quarantined=9 - n) for n in range(MOST_TYPES)
             ),
@@ -248,7 +250,7 @@ def full_status() -> dict[str, Any]:
             )
             for n in range(MOST_GENERATIONS)
         ),
-        summary=Summary(members="1/1", lag="1", lag_age="1s", uploaded="1B", state="x"),
+        summary=Summary(members="1/1", lag="1", lag_age="1s", uploaded="1B", state="x", stalest_type="t 1s"),
     )
     document: dict[str, Any] = full.model_dump(mode="json", by_alias=True)
     return document

@@ -33,7 +33,7 @@ def newest(spec: Spec, *values: object) -> NewestEvent | None:
     """Return what is told of a range with these values of `at`, in seconds from now."""
     times = EventTimes.of(spec)
     assert times is not None
-    times = EventTimes(times.digest, times.path, lambda: NOW + 0.5)
+    times = EventTimes(times.digest, times.times, lambda: NOW + 0.5)
     bucket = FakeBucket()
     layout = layout_of(spec.output, spec.parser, spec.row_schema)
     writer = RangeWriter(work(0, len(values)), layout, Lines(), bucket.open_upload, ROOM, event_times=times)
