@@ -104,7 +104,8 @@ class TopicFolders:
         There are many where one partition holds back the folders of all others for days."""
         self._waiting: TimeFolder | None = None
         """As the last look saw it."""
-        self._listed_at = float("-inf")
+        self._list_after = float("-inf")
+        """Until then folders of types are not listed again while that one waits, by the clock."""
         self._clock = clock
         self._now = now
 
@@ -150,7 +151,7 @@ class TopicFolders:
             self._take_in(arrivals, positions, done, look, until)
             return look
         # Listed after that: what was stored by then has its folder, and is not late.
-        self._listed_at, most = self._clock(), MOST_FOLDERS + 1
+        self._list_after, most = until + LISTED_SECONDS, MOST_FOLDERS + 1
         folders = existing_folders(self.store, self.topic, self.layout, after=done, until=over, most=most)
         reasons: dict[int, str] = {}
         ends = sorted({folder.end for folder in folders})
@@ -178,7 +179,7 @@ class TopicFolders:
 
     def _still_waits(self, positions: Positions, look: Look) -> bool:
         """Whether the oldest folder that was found a moment ago waits still, so that nothing is listed anew."""
-        if self._waiting is None or self._clock() >= self._listed_at + LISTED_SECONDS:
+        if self._waiting is None or self._clock() >= self._list_after:
             return False
         reasons: dict[int, str] = {}
         if self._has_passed(positions, self._waiting.end, reasons):

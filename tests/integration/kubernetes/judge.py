@@ -13,8 +13,11 @@ from tests.stack.kubernetes.client import Cause
 COLLECTION = "/apis/logpersister.dev/v1alpha1/namespaces/{}/logpersisters"
 
 ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
-    "needs folders by time, but the levels by date of spec.output.partitionBy name none": "each level would have to be "
+    "needs folders by time, but the levels by date of partitionBy name none": "each level would have to be "
     "compared with its neighbours, and with those of overrides",
+    "follows the time of folders, but types have folders by different times": (
+        "the levels of all entries would have to be compared"
+    ),
     "is a topic that the group stores, so that it would tell of itself": (
         "the API server cannot say whether a pattern in Python's syntax selects a topic"
     ),

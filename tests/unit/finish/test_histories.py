@@ -4,6 +4,7 @@ The oracle shares no decision with the product: it knows every record, and what 
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -26,7 +27,6 @@ from tests.unit.finish.world import (
     TOPIC_ID,
     FakePartition,
     World,
-    folder_of,
     spec,
 )
 
@@ -42,9 +42,16 @@ class KilledError(Exception):
 class History:
     """One history: what happens next is by chance, what must hold is checked after each step."""
 
-    def __init__(self, seed: int, trigger: str = "record-time", rules: Sequence[PartitionRule] = RULES) -> None:
+    def __init__(
+        self,
+        seed: int,
+        trigger: str = "record-time",
+        rules: Sequence[PartitionRule] = RULES,
+        *,
+        has_types: bool = False,
+    ) -> None:
         self.chance = random.Random(seed)
-        self.world = World(self.chance.choice([1, 2, 3]), spec(trigger=trigger), [*rules])
+        self.world = World(self.chance.choice([1, 2, 3]), spec(trigger=trigger), [*rules], has_types=has_types)
         self.world.at(0)
         self.hours = 0.0
         self.contents: dict[tuple[str, int], Any] = {}
@@ -175,8 +182,7 @@ class History:
         for partition in self.world.partitions.values():
             stored = 0 if partition.committed is None else partition.committed.offset
             for offset in self.before_passing(partition, end + LATENESS_MS):
-                time = partition.times[offset]
-                belongs = time is not None and end - HOUR_MS <= time < end
+                belongs = self.world.folder(offset, partition.times[offset]) == folder
                 assert not belongs or offset < stored, f"{folder} is early"
 
     def before_passing(self, partition: FakePartition, instant: int) -> Iterator[int]:
@@ -217,18 +223,28 @@ class History:
             self.world.at(self.hours)
             self.world.look()
             self.hours += 1.1
-        expected: dict[str, int] = {}
+        expected: Counter[str] = Counter()
         for partition in self.world.partitions.values():
-            for time in partition.times:
-                if time is not None:
-                    expected[folder_of(time)] = expected.get(folder_of(time), 0) + 1
+            for offset, time in enumerate(partition.times):
+                folder = self.world.folder(offset, time)
+                if "=unknown" not in folder and folder != "type=raw" and self.is_over(folder):
+                    expected[folder] += 1
         assert set(self.world.finished()) == set(expected)
         assert {folder: self.world.content(folder)["records"] for folder in expected} == expected
         assert self.world.arrivals() == 0
 
+    def is_over(self, folder: str) -> bool:
+        return end_of(folder) + LATENESS_MS <= self.world.seconds * 1000
+
 
 def end_of(folder: str) -> int:
-    return int(datetime.strptime(f"{folder} +0000", "dt=%Y-%m-%d/hr=%H %z").timestamp() * 1000) + HOUR_MS
+    if folder.startswith("type=refund/"):
+        return _begin_of(folder, "type=refund/dt=%Y-%m-%d") + 24 * HOUR_MS
+    return _begin_of(folder.removeprefix("type=order/"), "dt=%Y-%m-%d/hr=%H") + HOUR_MS
+
+
+def _begin_of(folder: str, pattern: str) -> int:
+    return int(datetime.strptime(f"{folder} +0000", f"{pattern} %z").timestamp() * 1000)
 
 
 @pytest.mark.slow
@@ -238,11 +254,11 @@ def end_of(folder: str) -> int:
     ids=["records", "a field", "the clock"],
 )
 @examples(60)
-@given(seed=st.integers(0, 1 << 32))
+@given(seed=st.integers(0, 1 << 32), has_types=st.booleans())
 def test_never_early_each_number_once_and_nothing_forgotten(
-    trigger: str, rules: Sequence[PartitionRule], seed: int
+    trigger: str, rules: Sequence[PartitionRule], seed: int, has_types: bool
 ) -> None:
-    history = History(seed, trigger, rules)
+    history = History(seed, trigger, rules, has_types=has_types)
     for _ in range(STEPS):
         history.step()
     history.end()

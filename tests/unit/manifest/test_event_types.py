@@ -147,10 +147,10 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
             {
                 "spec.finish": {},
                 "spec.output": {"partitionBy": [{"date": {"granularity": "day"}}]},
-                **types({"names": ["a"]}),
+                **types({"names": ["a"], "output": {"format": "text"}}),
             },
             "spec.finish",
-            "combined with spec.types",
+            "needs folders by time",
         ),
         (
             {

@@ -111,6 +111,18 @@ def thrift(idl: str = "struct S { 1: i32 id }", /, struct: str | None = None, **
     return {"spec.parser": {"type": "thrift"}, "spec.schema": {"thrift": {"idl": idl, **named}, **schema}}
 
 
+def in_types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
+    """Return a change to a topic whose types are in a header."""
+    return {TY: {"header": "h", "entries": list(entries) or [{"names": ["a"]}], **others}}
+
+
+def named_by_time(name: str, field: str | None = None) -> dict[str, Any]:
+    """Return an entry with folders by day, perhaps of a field."""
+    level = {"granularity": "day"} | ({} if field is None else {"field": field})
+    rows = {"parser": {"type": "json"}, "schema": {"fields": [{"name": "at", "type": "timestamp[ms]"}]}}
+    return {"names": [name], **rows, "output": {"format": "parquet", "partitionBy": [{"date": level}]}}
+
+
 ACCEPTED: list[dict[str, Any]] = [
     in_table(),
     in_table(name="lake.{topic}_{generation}", properties={"a": "b"}, create=False, commitInterval="5s"),
@@ -273,6 +285,9 @@ ACCEPTED: list[dict[str, Any]] = [
     ),
     finishing(policy=["webhook"], webhook={"url": "https://[::1]:8443/a~b/?x=%20,y"}, trigger="process-time"),
     finishing(policy=["kafka", "webhook"], webhook={"url": "http://h", "timeout": "1m"}, kafka={"topic": "told"}),
+    in_types(named_by_time("a"), named_by_time("b", "at"), {"names": ["c"]})
+    | {"spec.finish": {"trigger": "record-time"}},
+    in_types(named_by_time("a", "at"), named_by_time("b", "at")) | {"spec.finish": {}},
     {"spec.rollout": {}},
     {"spec.rollout": {"strategy": "Recreate", "onFailure": "Pause", "attempt": 2**31 - 1, "steps": []}},
     {"spec.rollout": {"canary": {"members": 1000, "analysis": {"duration": "599.999s"}}}},
@@ -319,11 +334,6 @@ def test_accepted(changes: dict[str, Any]) -> None:
     assert accepted(changes).kind == "LogPersister"
 
 
-def in_types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
-    """Return a change to a topic whose types are in a header."""
-    return {TY: {"header": "h", "entries": list(entries) or [{"names": ["a"]}], **others}}
-
-
 def found_by(**way: Any) -> dict[str, Any]:
     """Return a change to a topic whose types are found in another way."""
     return {TY: {**way, "entries": [{"names": ["1"], "parser": {"type": "bytes"}}]}}
@@ -335,7 +345,11 @@ FRAME_HEADER = {"lengthAt": 4, "schema": {"protobuf": "message H { optional int3
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_table() | in_types(), "spec.table: cannot be combined with spec.types"),
-    (in_types() | {"spec.finish": {}, F + "partitionBy": [DAY]}, "spec.finish: cannot be combined with spec.types"),
+    (in_types() | {"spec.finish": {}}, "spec.finish: needs folders by time"),
+    (
+        in_types(named_by_time("a"), named_by_time("b", "at")) | {"spec.finish": {}},
+        "follows the time of folders, but types have folders by different times: at, the record's timestamp",
+    ),
     (in_types(key=True), "spec.types: a mapping is not exactly one of header, key, field, frame"),
     (
         {TY: {"schemaName": "record", "entries": [{"names": ["a"]}]}},
