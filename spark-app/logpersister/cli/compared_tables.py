@@ -8,7 +8,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.table_binding import table_of
 from logpersister.member.tables import table_opener
-from logpersister.storage.receipts import list_receipts
+from logpersister.storage.receipts import NO_TYPE, list_receipts
 from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
 from logpersister.tables.errors import TableError
@@ -64,9 +64,9 @@ class ComparedTables(Objects):
 
     def _look(self, topic: str) -> TableContent | None:
         assert self._open is not None
-        receipts = list(list_receipts(self._store, self._resource.group_id, topic))
+        receipts = [name for name, _ in list_receipts(self._store, self._resource.group_id, topic)]
         try:
-            loaded = self._open(topic, self._resource.spec.generation).load()
+            loaded = self._open(topic, self._resource.spec.generation, NO_TYPE).load()
             return TableContent(loaded.view.table, list(loaded.live_files()), held_by(loaded.view), receipts)
         except TableError as error:
             if error.reason == "no-table" and not receipts:

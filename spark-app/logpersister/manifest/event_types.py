@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Condition, Model, Text, Unique
+from logpersister.manifest.constraint import Condition, Flag, Model, Text, Unique
 from logpersister.manifest.linear_pattern import Patterns, is_linear_pattern
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
@@ -91,6 +91,9 @@ class TypeRule(Model):
 
     output: OutputSpec | None = None
     """Replaces `spec.output` as a whole, with its folders, which stand below the folder of the type."""
+
+    table: Flag = True
+    """Whether its types have tables, with `spec.table` and format `parquet`."""
 
     @property
     def blocks(self) -> frozenset[PathStep]:

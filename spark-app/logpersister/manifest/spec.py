@@ -1,7 +1,7 @@
 """``spec`` of the resource: what the user wants, and which of its sections contradict each other."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Literal
@@ -30,6 +30,7 @@ from logpersister.manifest.table import TableSpec
 from logpersister.manifest.table_rules import TableRules
 from logpersister.manifest.type_rules import TypeRules
 from logpersister.manifest.type_specs import specs_of_types, stored_specs
+from logpersister.manifest.type_tables import TypeTableRules, tables_of_types
 from logpersister.manifest.upload import Limits, UploadSpec
 
 Image = Annotated[
@@ -70,7 +71,7 @@ def _over_every_age(target: str) -> str:
     )
 
 
-class Spec(TypeRules, TableRules):
+class Spec(TypeRules, TypeTableRules, TableRules):
     """What the user wants."""
 
     generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
@@ -174,6 +175,10 @@ class Spec(TypeRules, TableRules):
     def of_types(self) -> "Sequence[Spec]":
         """Return what holds for the records of each rule of `types`, as specs without types; itself without any."""
         return specs_of_types(self)
+
+    def tables_of_types(self) -> "Mapping[str, Spec]":
+        """Return what holds for each type with a table, by the value of its folder, as specs without types."""
+        return tables_of_types(self)
 
     @property
     def has_folders(self) -> bool:

@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from logpersister.manifest.constraint import Model
 from logpersister.manifest.declared_columns import Column
+from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.format_settings import ParquetSpec
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import OutputSpec
@@ -13,7 +14,7 @@ from logpersister.manifest.problems import Finding
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.storage import StorageSpec
-from logpersister.manifest.table import TOPIC, TableSpec
+from logpersister.manifest.table import TOPIC, TYPE, TableSpec
 from logpersister.manifest.types import ListOf, MapOf, Struct, Time, Timestamp, Type
 
 NOT_IN_TABLE: Final = "cannot be a column of an Iceberg table"
@@ -39,18 +40,21 @@ class _Table(Protocol):
     @property
     def output(self) -> OutputSpec: ...
 
+    @property
+    def types(self) -> TypesSpec | None: ...
+
 
 class TableRules(Model):
     """The rules, for a spec that has these fields."""
 
     @rule(
-        "!has(self.table) || $output.format == 'parquet'",
+        "!has(self.table) || has(self.types) || $output.format == 'parquet'",
         "needs Parquet files",
         "set spec.output.format to parquet",
         "table",
     )
     def _files_of_a_table_are_parquet(self: _Table) -> bool:
-        return self.table is None or self.output.format == "parquet"
+        return self.table is None or self.types is not None or self.output.format == "parquet"
 
     @rule(
         f"!has(self.table) || self.table.name.contains('{TOPIC}')"
@@ -61,6 +65,15 @@ class TableRules(Model):
     )
     def _each_topic_has_its_table(self: _Table) -> bool:
         return self.table is None or TOPIC in self.table.name or len(self.kafka.topics or ()) == 1
+
+    @rule(
+        f"!has(self.table) || self.table.name.contains('{TYPE}') == has(self.types)",
+        "has the placeholder of types without spec.types, or spec.types without it",
+        "put it into the name where there are types, and leave it out elsewhere (docs/tables.md#tables-of-types)",
+        *("table", "name"),
+    )
+    def _each_type_has_its_table(self: _Table) -> bool:
+        return self.table is None or (TYPE in self.table.name) == (self.types is not None)
 
     @rule(
         "!has(self.table) || !has(self.storage.caSecretName)",
@@ -78,7 +91,7 @@ class TableRules(Model):
         *("output", "partitionBy"),
     )
     def _folders_are_columns(self: _Table) -> Sequence[Finding]:
-        if self.table is None:
+        if self.table is None or self.types is not None:  # of each type it is told apart (`type_table_rules`)
             return []
         told = "names no column of the table"
         remedy = "set a prefix of letters, digits, - and _ with = at the end, for example dt="
@@ -95,7 +108,7 @@ class TableRules(Model):
         *("output", "partitionBy"),
     )
     def _folders_are_columns_of_their_own(self: _Table) -> Sequence[Finding]:
-        if self.table is None:
+        if self.table is None or self.types is not None:
             return []
         told: list[Finding] = []
         taken = set() if self.row_schema is not None else {"value"}
@@ -115,7 +128,8 @@ class TableRules(Model):
         "schema",
     )
     def _columns_are_those_of_tables(self: _Table) -> Sequence[Finding]:
-        if self.table is None or self.row_schema is None or self.row_schema.asks_registry:
+        has_columns = self.types is None and self.row_schema is not None
+        if self.table is None or not has_columns or self.row_schema is None or self.row_schema.asks_registry:
             return []  # told when the registry has said what the fields are
         told = ((one, reason) for one in self.row_schema.columns if (reason := refusal(one)) is not None)
         return [Finding(f"{NOT_IN_TABLE}: {reason}", "give the field another type", ("schema",)) for _, reason in told]

@@ -41,15 +41,6 @@ class TypeRules(RowRules):
         return self.row_schema is None or self.row_schema.key is None or keeps_all
 
     @rule(
-        "!has(self.table) || !has(self.types)",
-        "cannot be combined with spec.types, whose types have columns of their own",
-        "remove it; types have no tables yet",
-        "table",
-    )
-    def _types_have_no_tables(self: Typed) -> bool:
-        return self.table is None or self.types is None
-
-    @rule(
         NotInCel("the levels of all entries would have to be compared"),
         _OTHER_TIMES,
         _ONE_TIME,
@@ -128,7 +119,7 @@ class TypeRules(RowRules):
             return []
         own = _findings(self.model_copy(update={"types": None}))
         return [
-            _of_entry(place, self.types, finding)
+            of_entry(place, self.types, finding)
             for place, (entry, spec) in enumerate(zip(self.types.rules, specs_of_types(self), strict=True))
             if entry.action == "store"
             for finding in _of_entries(self.types, entry, spec)
@@ -145,7 +136,7 @@ class TypeRules(RowRules):
         if self.types is None:
             return []
         told = "has no meaning beside spec.types, where quarantine is always Parquet with all of a record"
-        of_entries = [(("types", *_where(place, self.types)), one.parser) for place, one in enumerate(self.types.rules)]
+        of_entries = [(("types", *where(place, self.types)), one.parser) for place, one in enumerate(self.types.rules)]
         return [
             Finding(told, "remove it; the limit is spec.types.holdAbove", (*at, "parser", "quarantine"))
             for at, parser in [((), self.parser), *of_entries]
@@ -199,13 +190,13 @@ def _of_types(types: TypesSpec, spec: Typed) -> list[Finding]:
     return found
 
 
-def _where(place: int, types: TypesSpec) -> tuple[PathStep, ...]:
+def where(place: int, types: TypesSpec) -> tuple[PathStep, ...]:
     return ("others",) if place == len(types.entries) else ("entries", place)
 
 
-def _of_entry(place: int, types: TypesSpec, finding: Finding) -> Finding:
+def of_entry(place: int, types: TypesSpec, finding: Finding) -> Finding:
     """Return what is wrong with the records of an entry, told where it can be put right."""
-    at = ("types", *_where(place, types))
+    at = ("types", *where(place, types))
     if finding.at and finding.at[0] in types.rules[place].blocks:
         return replace(finding, at=(*at, *finding.at))
     told = f"does not go together with {path_text(('spec', *finding.at))}, which then {finding.expectation}"

@@ -7,7 +7,7 @@ over the same range, because Kafka is the buffer. Which pass writes an object ha
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -295,6 +295,11 @@ class RangeWriter:
     def objects(self) -> tuple[ObjectWritten, ...]:
         """Wait until every object is durable; raises the first storage error."""
         return tuple(finishing.result() for finishing in self._finishing)
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Those of which there are objects."""
+        return [finishing.path for finishing in self._finishing]
 
     def table_files(self) -> Iterator[tuple[str, StoredObject, Mapping[str, Any]]]:
         """Yield path, object and `ParquetEncoder.table_facts` of each file of a table; waits as `objects` does."""

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -11,12 +11,13 @@ from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import original_of, resource_of
-from logpersister.manifest.table_binding import table_of
+from logpersister.manifest.spec import Spec
+from logpersister.manifest.table_binding import TableBinding, table_of, tables_of
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.connections import begin_task, connections, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.event_times import EventTimes
-from logpersister.pipeline.persist import Upload
+from logpersister.pipeline.persist import RangeWriter, Upload
 from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.rules import begun_by_others
@@ -24,11 +25,13 @@ from logpersister.pipeline.task import Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
+from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import AnyLayout, layout_for, most_rows_of
 from logpersister.report import logs
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.names import object_key
 from logpersister.storage.ranges import SoughtRange, objects_of
+from logpersister.storage.receipts import NO_TYPE
 from logpersister.storage.store import ObjectStore
 
 MOST_REVISIONS = 64
@@ -66,8 +69,9 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     parsed = json.loads(document)
     resource = resource_of(parsed)
     spec, connected = resource.spec, connections(resource)
-    binding = table_of(parsed)
-    store, file_format = connected.store, format_of(spec, None if binding is None else binding.field_ids)
+    binding, of_types = table_of(parsed), tables_of(parsed)
+    ids = {name: one.field_ids for name, one in of_types.items()}
+    store, file_format = connected.store, format_of(spec, None if binding is None else binding.field_ids, ids)
     layout = layout_for(spec, connected.writers_of)
     objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
     others = begun_by_others(parsed, resource)
@@ -81,9 +85,17 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         dry_runs,
         most_rows_of(spec),
         arrival_notes(store, group, spec),
-        None if binding is None else Receipts(store, group, objects.original, binding).leave,
+        _leave_receipt(store, group, objects.original, spec, of_types if binding is None else {NO_TYPE: binding}),
         EventTimes.of(spec),
     )
+
+
+def _leave_receipt(
+    store: ObjectStore, group: str, revision: str, spec: Spec, bindings: Mapping[str, TableBinding]
+) -> Callable[[RangeWriter], None] | None:
+    """Return what puts the receipt of a range; None: there is no table."""
+    names = None if spec.types is None else TypeNames(spec.types)
+    return Receipts(store, group, revision, bindings, names, spec.tables_of_types()).leave if bindings else None
 
 
 @dataclass(frozen=True, slots=True)

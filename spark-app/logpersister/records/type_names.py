@@ -83,12 +83,20 @@ class TypeNames:
         folder = text if applies.folder is None else applies.folder
         if applies.folder is None and any(one.folder == text for one in self.types.rules):
             return Place(REFUSED, reason=UNKNOWN_TYPE, label=label)  # its folder is that of another rule
-        return Place(rule, self.types.prefix + escape(folder), label=label)
+        return Place(rule, self.folder_of(folder), label=label)
+
+    def folder_of(self, value: str) -> str:
+        """Return the name of the folder that stands for a type, or for all types of an entry."""
+        return self.types.prefix + escape(value)
+
+    def value_of(self, path: str) -> str | None:
+        """Return the value of the outermost folder of a path, unescaped; None: it is no folder of a type."""
+        segment = path.split("/", 1)[0]
+        return unescape(segment.removeprefix(self.types.prefix)) if segment.startswith(self.types.prefix) else None
 
     def rule_at(self, path: str) -> int | None:
         """Return the rule by which the objects of a path were written; None: no type has this path."""
-        segment = path.split("/", 1)[0]
-        name = unescape(segment.removeprefix(self.types.prefix)) if segment.startswith(self.types.prefix) else None
+        name = self.value_of(path)
         if name is None:
             return None
         for rule, applies in enumerate(self.types.rules):

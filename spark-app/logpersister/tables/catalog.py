@@ -35,7 +35,7 @@ from logpersister.manifest.storage import StorageSpec
 from logpersister.manifest.table import CatalogSpec, TableSpec
 from logpersister.manifest.table_binding import TableBinding
 from logpersister.storage.names import object_address
-from logpersister.storage.receipts import TableFile
+from logpersister.storage.receipts import NO_TYPE, TableFile
 from logpersister.tables.access import catalog_login
 from logpersister.tables.columns import TableColumns
 from logpersister.tables.errors import TableError
@@ -46,6 +46,7 @@ CONNECT_SECONDS: Final = 10
 READ_SECONDS: Final = 60
 _GROUP: Final = "logpersister.group"
 _TOPIC: Final = "logpersister.topic"
+_TYPE: Final = "logpersister.type"
 _FORMAT_VERSION: Final = 2
 _PROPERTIES: Final = {
     "format-version": str(_FORMAT_VERSION),
@@ -65,12 +66,21 @@ _MOST_SAID: Final = 500
 class IcebergTable:
     """The table of one topic, loaded anew for each decision."""
 
-    def __init__(self, catalog: Catalog, spec: TableSpec, topic: str, generation: int, group: str, bucket: str) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        spec: TableSpec,
+        topic: str,
+        generation: int,
+        group: str,
+        bucket: str,
+        type_: str = NO_TYPE,
+    ) -> None:
         """Take the catalog (`open_catalog`), and whose table it is; `bucket` has the files."""
         self._catalog = catalog
         self._spec = spec
         self._identifier = spec.identifier(topic, generation)
-        self._owner = {_GROUP: group, _TOPIC: topic}
+        self._owner = {_GROUP: group, _TOPIC: topic} | ({} if type_ == NO_TYPE else {_TYPE: type_})
         self._bucket = bucket
         self.name = ".".join(self._identifier)
 

@@ -116,6 +116,11 @@ def in_types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
     return {TY: {"header": "h", "entries": list(entries) or [{"names": ["a"]}], **others}}
 
 
+def tables_of(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
+    """Return a change to a topic whose types are stored as Parquet, in tables."""
+    return in_table(name="lake.{topic}_{type}") | in_types(*entries, **others)
+
+
 def named_by_time(name: str, field: str | None = None) -> dict[str, Any]:
     """Return an entry with folders by day, perhaps of a field."""
     level = {"granularity": "day"} | ({} if field is None else {"field": field})
@@ -127,6 +132,14 @@ ACCEPTED: list[dict[str, Any]] = [
     in_table(),
     in_table(name="lake.{topic}_{generation}", properties={"a": "b"}, create=False, commitInterval="5s"),
     in_table(name="a.{topic}") | PATTERN,
+    tables_of(
+        {"names": ["a", "b"]},
+        {"pattern": "^c", "table": False},
+        {"pattern": "^d", "folder": "d"},
+        {"names": ["B"], "output": {"format": "avro"}},
+    ),
+    tables_of({"names": ["raw"], "parser": {"type": "bytes"}, "output": {"format": "parquet"}})
+    | {F + "format": "text"},
     in_table(catalog={"type": "sql", "uri": "postgresql+psycopg2://db:5432/catalog", "warehouse": "s3://a/b"}),
     in_table({"name": "at", "type": "timestamp[us]"}, {"name": "of", "type": "list<time[us]>"}),
     {OF: [{"topics": ["clicks"], "parser": {"type": "json"}, "output": {"format": "jsonl"}}]},
@@ -344,7 +357,38 @@ FRAME_HEADER = {"lengthAt": 4, "schema": {"protobuf": "message H { optional int3
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    (in_table() | in_types(), "spec.table: cannot be combined with spec.types"),
+    (in_table() | in_types(), 'spec.table.name: "a.b" has the placeholder of types without spec.types, or spec.types'),
+    (in_table(name="a.{type}"), "has the placeholder of types without spec.types, or spec.types without it"),
+    (tables_of({"names": ["a"], "output": {"format": "jsonl"}}), "tables of its types: none is stored with format par"),
+    (tables_of({"names": ["a"], "table": False}), "spec.types: cannot have tables of its types: none is stored"),
+    (
+        tables_of({"names": ["a"]}, {"pattern": "b"}),
+        "spec.types.entries[1]: cannot have tables of its types: only records say what they are called; set folder, or",
+    ),
+    (
+        tables_of({"names": ["a"]}, others={"action": "store"}),
+        "spec.types.others: cannot have tables of its types: only records say what they are called",
+    ),
+    (
+        tables_of({"names": ["a.b"]}, {"names": ["A-b"]}),
+        "spec.types.entries[1]: cannot have tables of its types: those of a.b and A-b would be one, lake.{topic}_A_b",
+    ),
+    (
+        tables_of(*({"names": [f"{of}-{one}" for one in range(100)]} for of in range(6))),
+        "spec.types: cannot have tables of its types: they would be 600, and 500 is the most",
+    ),
+    (
+        tables_of({"names": ["a"], "schema": {"fields": [{"name": "t", "type": "time[ms]"}]}}),
+        "spec.types.entries[0].schema: cannot be a column of an Iceberg table: field t is of type time[ms]",
+    ),
+    (
+        tables_of({"names": ["a"], "output": {"format": "parquet", "partitionBy": [{"field": "id", "prefix": "id/"}]}}),
+        "spec.types.entries[0].output.partitionBy[0]",
+    ),
+    (
+        tables_of({"names": ["a"]}) | {"spec.overrides": [{"topics": ["clicks"], "parser": {"type": "bytes"}}]},
+        "spec.overrides[0]: does not go together with spec.table.name, which then has the placeholder of types",
+    ),
     (in_types() | {"spec.finish": {}}, "spec.finish: needs folders by time"),
     (
         in_types(named_by_time("a"), named_by_time("b", "at")) | {"spec.finish": {}},
