@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from typing import Any, TextIO
@@ -57,14 +57,15 @@ def run(arguments: argparse.Namespace) -> int:
         registry.all_opened(secrets) as registries,
     ):
         topics = _topics(resource, store, found, arguments.topic)
-        compared = ComparedTables(resource, store, secrets) if arguments.deep else Objects()
+        writing_of = _writing_of(resource, store, registries)
+        compared = ComparedTables(resource, store, secrets, reader, writing_of) if arguments.deep else Objects()
         verification = Verification(
             VerifiedGroup(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
             offsets,
             reader,
             lambda topic: compared.objects(topic, _stored(store, topic)),
             list(list_losses(store, resource.group_id)),
-            _deep(resource, store, reader, registries) if arguments.deep else None,
+            DeepVerification(reader, _reader_of(store), writing_of) if arguments.deep else None,
             lambda topic: list_replays(store, resource.group_id, topic),
             store.prefix,
             lambda topic: leaves_out(resource.spec.for_topic(topic).types),
@@ -82,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.timeout,
                 lambda topic=topic, partitions=partitions: verification.topic(topic, partitions),  # type: ignore[misc]
             )
-            result.findings += compared.findings(topic)
+            compared.compare(result)
             results.append(result)
     if arguments.json:
         sys.stdout.write(json.dumps(document(resource, results)) + "\n")
@@ -133,9 +134,11 @@ def _stored(store: ObjectStore, topic: str) -> Iterator[StoredObject]:
     return counted(with_facts(store, store.inventory(topic)), f"objects of {printable(topic)} read")
 
 
-def _deep(
-    resource: LogPersister, store: ObjectStore, reader: KafkaReader, registries: registry.Registries
-) -> DeepVerification:
+def _writing_of(
+    resource: LogPersister, store: ObjectStore, registries: registry.Registries
+) -> Callable[[str], Writing | str]:
+    """Return what says how a revision has written records, or why that is not known."""
+
     @lru_cache
     def writing_of(revision: str) -> Writing | str:
         snapshot = get_revision(store, resource.group_id, revision)
@@ -152,6 +155,12 @@ def _deep(
         except (RevisionError, ManifestError) as error:
             return f"its revision {revision} cannot be read ({error})"
 
+    return writing_of
+
+
+def _reader_of(store: ObjectStore) -> Callable[[str], Generator[bytes, None, None]]:
+    """Return what reads objects."""
+
     def read_object(key: str) -> Generator[bytes, None, None]:
         try:
             yield from store.read(key)
@@ -160,7 +169,7 @@ def _deep(
                 raise
             raise ContentError("it was deleted after it had been listed") from None
 
-    return DeepVerification(reader, read_object, writing_of)
+    return read_object
 
 
 def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document:
@@ -174,7 +183,8 @@ def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document
         "complete": not any(result.errors for result in results),
         "topics": [
             {"topic": result.topic, "partitions": result.partitions, "objects": result.objects, "bytes": result.bytes,
-             "records": result.records, "compared": result.compared, "problems": result.problems, "notes": result.notes}
+             "records": result.records, "compared": result.compared, "tableRows": result.table_rows,
+             "problems": result.problems, "notes": result.notes}
             for result in results
         ],
         "findings": [_finding_document(finding) for result in results for finding in result.findings],
@@ -199,7 +209,9 @@ def _finding_document(finding: Finding) -> Document:
 def show(group_id: str, results: Sequence[TopicResult], out: TextIO) -> None:
     """Write the table of topics, then the findings, problems first, and the verdict."""
     deep = any(result.compared is not None for result in results)
-    numbers = ("PARTITIONS", "OBJECTS", "BYTES", "RECORDS", *(["COMPARED"] if deep else []), "NOTES", "PROBLEMS")
+    in_tables = any(result.table_rows is not None for result in results)
+    more = [name for name, is_shown in (("COMPARED", deep), ("TABLE ROWS", in_tables)) if is_shown]
+    numbers = ("PARTITIONS", "OBJECTS", "BYTES", "RECORDS", *more, "NOTES", "PROBLEMS")
     table(
         [Column("TOPIC"), *(Column(name, right=True) for name in numbers)],
         [
@@ -210,6 +222,7 @@ def show(group_id: str, results: Sequence[TopicResult], out: TextIO) -> None:
                 size(result.bytes),
                 number(result.records),
                 *([number(result.compared or 0)] if deep else []),
+                *([number(result.table_rows or 0)] if in_tables else []),
                 number(result.notes),
                 number(result.problems),
             ]

@@ -39,6 +39,7 @@ from logpersister.storage.receipts import NO_TYPE, TableFile
 from logpersister.tables.access import catalog_login
 from logpersister.tables.columns import TableColumns
 from logpersister.tables.errors import TableError
+from logpersister.tables.live_rows import LiveRows
 from logpersister.tables.offsets import ACCEPTED, GAPS, LAST, SUMMARY, Ancestor, Held, TableView, held_text, last_text
 from logpersister.tables.single_commit import commit_once
 
@@ -222,6 +223,11 @@ class LoadedTable:
                 {SUMMARY: held_text(held)},
                 lambda snapshot: {LAST: last_text(held, snapshot.snapshot_id, snapshot.sequence_number or 0)},
             )
+
+    @property
+    def rows(self) -> LiveRows:
+        """Its rows, as readers see them."""
+        return LiveRows(self._table)
 
     def live_files(self) -> Iterator[tuple[str, int]]:
         """Yield address and rows of each live file, one that is there twice twice; deletes beside files are refused."""
