@@ -95,16 +95,13 @@ def table(catalog: Catalog) -> Table:
     """With wider columns than the files of our revision, and some that it does not have."""
     made = catalog.create_table("lake.clicks", COLUMNS.schema)
     with made.update_schema() as change:
-        change.union_by_name(
-            pa.schema(
-                [
-                    pa.field("new", pa.string()),
-                    pa.field("id", pa.int64()),
-                    pa.field("geo", pa.struct([pa.field("city", pa.string()), pa.field("lat", pa.float64())])),
-                ]
-            )
-        )
+        others: dict[str, Any] = {"new": pa.string(), "id": pa.int64()}
+        change.union_by_name(pa.schema(others | {"geo": struct(city=pa.string(), lat=pa.float64())}))
     return catalog.load_table("lake.clicks")
+
+
+def struct(**members: Any) -> Any:
+    return pa.struct([pa.field(name, type_) for name, type_ in members.items()])
 
 
 def append(table: Table, rows: list[dict[str, Any]]) -> None:
@@ -230,8 +227,8 @@ def test_values_are_the_same_in_wider_types() -> None:
             [[("a", 1.5)], None, [], [("b", None)]],
         ),
         (
-            pa.struct({"b": pa.list_(pa.struct({"c": pa.int64(), "d": pa.string()})), "a": pa.int64()}),
-            pa.struct({"b": pa.list_(pa.struct({"c": pa.int8()}))}),
+            struct(b=pa.list_(struct(c=pa.int64(), d=pa.string())), a=pa.int64()),
+            struct(b=pa.list_(struct(c=pa.int8()))),
             [{"b": [{"c": 1}, None]}, None, {"b": None}],
         ),
     ]
@@ -240,6 +237,6 @@ def test_values_are_the_same_in_wider_types() -> None:
         assert adapted(array.slice(1), narrow).to_pylist() == values
         assert adapted(array.slice(1), narrow).type == narrow
     with pytest.raises(KeyError):
-        adapted(pa.array([{"a": 1}]), pa.struct({"b": pa.int64()}))
+        adapted(pa.array([{"a": 1}]), struct(b=pa.int64()))
     with pytest.raises(pa.ArrowException):
         adapted(pa.array([1 << 40]), pa.int32())
