@@ -203,21 +203,21 @@ class DutyThread:
 
     def _perform(self, topic: str, state: _Topic, *, last: bool = False) -> None:
         started = self._clock()
-        failure: str | None = None
+        failure, partly = None, False
         try:
             pause = self._duty.perform(topic, last=last) * self._jitter()
         except PartlyFailedError as error:
-            failure, pause = str(error), error.seconds * self._jitter()
+            failure, pause, partly = str(error), error.seconds * self._jitter(), True
         except Exception as error:
             failure = str(error) or type(error).__name__
             pause = _BACKOFF.pause(state.failures + 1)
         with self._lock:
-            self._take_in(topic, state, failure, pause)
+            self._take_in(topic, state, failure, pause, partly=partly)
         self._listener.performed(self._duty.name, self._clock() - started, failed=failure is not None)
 
-    def _take_in(self, topic: str, state: _Topic, failure: str | None, pause: float) -> None:
+    def _take_in(self, topic: str, state: _Topic, failure: str | None, pause: float, *, partly: bool) -> None:
         if failure is not None:
-            is_news = failure != state.message or (state.failures + 1).bit_count() == 1
+            is_news = not partly or failure != state.message or (state.failures + 1).bit_count() == 1
             state.failures, state.message = state.failures + 1, failure
             state.failing_since = state.failing_since or self._now()
             if is_news:  # what fails in part is tried as often as what works

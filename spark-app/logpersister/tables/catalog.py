@@ -150,14 +150,15 @@ class IcebergTable:
 
     def _check(self, table: Table) -> None:
         """Raise unless it is a table of ours, or of nobody yet, in the version of the format that is known here."""
-        for name, own in self._owner.items():
-            other = table.properties.get(name, own)
-            if other != own:
-                raise TableError(
-                    "other-owner",
-                    f"table {self.name} is that of {name.rpartition('.')[2]} {other!r}, not of {own!r}; name another "
-                    "one in spec.table.name",
-                )
+        owner: dict[str, str] = {
+            name: table.properties[name] for name in (_GROUP, _TOPIC, _TYPE) if name in table.properties
+        }
+        if owner and owner != self._owner:
+            raise TableError(
+                "other-owner",
+                f"table {self.name} is that of {_people(owner)}, not of {_people(self._owner)}; name another one in "
+                "spec.table.name",
+            )
         if table.metadata.format_version != _FORMAT_VERSION:
             raise TableError(
                 "format-version",
@@ -365,3 +366,8 @@ def _told(table: str) -> Iterator[None]:
 
 def _short(error: Exception) -> str:
     return " ".join(str(error).split())[:_MOST_SAID]
+
+
+def _people(owner: Mapping[str, str]) -> str:
+    """Return an owner for people."""
+    return ", ".join(f"{name.rpartition('.')[2]} {value!r}" for name, value in owner.items())

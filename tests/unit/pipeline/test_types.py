@@ -5,8 +5,9 @@ import json
 import pickle
 import struct
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -84,9 +85,14 @@ def value_of(number: int, name: str | None, kind: int) -> bytes | None:
     return None if kind == 3 else json.dumps(document).encode() if kind < 2 else b'{"kind": '
 
 
-def written(spec: Spec, batches: Sequence[pa.RecordBatch], room: Room) -> tuple[FakeBucket, RangeWriter]:
+def written(
+    spec: Spec,
+    batches: Sequence[pa.RecordBatch],
+    room: Room,
+    of_types: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
+) -> tuple[FakeBucket, RangeWriter]:
     bucket = FakeBucket()
-    layout, file_format = layout_for(spec, lambda _: None), format_of(spec)
+    layout, file_format = layout_for(spec, lambda _: None), format_of(spec, of_types=of_types)
     writer = RangeWriter(work(0, 10_000), layout, file_format, bucket.open_upload, room)
     while True:
         for batch in batches:
@@ -344,6 +350,26 @@ def test_names_of_folders_are_escaped_and_tell_the_format() -> None:
     extensions = {key: format_at(file_format, key.rpartition("/")[0]).extension for key in bucket.objects}
     assert set(extensions.values()) == {".txt", ".parquet"}
     assert extensions["type=%2E/0"] == ".txt"
+
+
+def test_the_columns_of_each_type_have_the_numbers_of_its_table() -> None:
+    spec = spec_of({"key": True})
+    of_types = {
+        name: {"id": first, "kind": first + 1, "kafka_offset": first + 2}
+        for name, first in (("click", 1), ("container", 11))
+    }
+    records = [(0, name, b'{"id": 1}') for name in ("click", "view", "1001")]
+    bucket, _ = written(spec, [batch_of(records, {"key": True})], Room(10**9, 10**9), of_types)
+    found = {
+        key.partition("/")[0]: [(field.metadata or {}).get(b"PARQUET:field_id") for field in schema]
+        for key, content in bucket.objects.items()
+        for schema in [pq.read_schema(io.BytesIO(content), memory_map=False)]
+    }
+    assert found == {
+        "type=click": [b"1", b"2", b"3"],
+        "type=container": [b"11", b"12", b"13"],
+        "type=view": [None, None, None],  # its table refused the columns
+    }
 
 
 def test_a_type_that_nobody_names_never_gets_the_folder_of_an_entry() -> None:

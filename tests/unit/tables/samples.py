@@ -8,7 +8,7 @@ from pyiceberg.catalog import Catalog, load_catalog
 
 from logpersister.manifest import LogPersister, parse
 from logpersister.ranges import Range, TopicPartition
-from logpersister.storage.receipts import TableFile
+from logpersister.storage.receipts import NO_TYPE, TableFile
 from logpersister.tables.appends import Portion
 from logpersister.tables.catalog import IcebergTable
 from logpersister.tables.columns import TableColumns, table_columns
@@ -60,10 +60,12 @@ def catalog_in(folder: Path) -> Catalog:
     return load_catalog("t", type="sql", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}/warehouse")
 
 
-def table_in(catalog: Catalog, *, topic: str = "clicks", group: str = GROUP, **table: Any) -> IcebergTable:
+def table_in(
+    catalog: Catalog, *, topic: str = "clicks", group: str = GROUP, type_: str = NO_TYPE, **table: Any
+) -> IcebergTable:
     spec = manifest(table=table).spec.table
     assert spec is not None
-    return IcebergTable(catalog, spec, topic, 1, group, "logs")
+    return IcebergTable(catalog, spec, topic, 1, group, "logs", type_)
 
 
 def table_file(start: int, end: int, partition: int = 0) -> TableFile:

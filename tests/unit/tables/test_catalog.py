@@ -91,9 +91,20 @@ def test_a_table_that_must_be_there_is_not_created(catalog: Catalog) -> None:
     assert not catalog.namespace_exists("lake")
 
 
-@pytest.mark.parametrize("other", [{"topic": "orders"}, {"group": "others"}])
-def test_a_table_is_of_one_topic_of_one_group(catalog: Catalog, other: dict[str, str]) -> None:
-    table_in(catalog, name="lake.clicks").ensure(columns())
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ({}, {"topic": "orders"}),
+        ({}, {"group": "others"}),
+        ({}, {"type_": "order"}),
+        ({"type_": "order"}, {}),
+        ({"type_": "order"}, {"type_": "refund"}),
+    ],
+)
+def test_a_table_is_of_one_topic_or_type_of_one_group(
+    catalog: Catalog, own: dict[str, str], other: dict[str, str]
+) -> None:
+    table_in(catalog, name="lake.clicks", **own).ensure(columns())
     with pytest.raises(TableError, match="name another one") as error:
         table_in(catalog, name="lake.clicks", **other).ensure(columns())
     assert reason(error) == "other-owner"
