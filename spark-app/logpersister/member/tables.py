@@ -106,8 +106,11 @@ def table_opener(resource: LogPersister, spec: TableSpec, secrets: Secrets) -> "
         from logpersister.tables.catalog import IcebergTable  # noqa: PLC0415
 
         if (type_ == NO_TYPE) != (resource.spec.types is None):
-            told = f"receipts of topic {topic} are of a manifest with spec.types, or without it, unlike this one"
-            raise TableError("other-table", f"{told}; raise spec.generation with such a change (docs/tables.md#limits)")
+            raise TableError(
+                "other-table",
+                f"receipts of topic {topic} are of a manifest with spec.types, or without it, unlike this one; raise "
+                "spec.generation with such a change (docs/tables.md#tables-of-types)",
+            )
         group, bucket = resource.group_id, storage.bucket
         return IcebergTable(catalog(), _of_type(spec, type_), topic, generation, group, bucket, type_)
 
