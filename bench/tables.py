@@ -41,6 +41,8 @@ BUCKET = "warehouse"
 COLUMNS = 20
 RECORDS = 10_000
 """Of each range."""
+MOST_NAMES = 100
+"""Of one entry of a manifest."""
 WIDTH = 100
 
 
@@ -100,6 +102,8 @@ class Scene:
 def manifest(types: int, catalog: str, s3: str) -> LogPersister:
     """Return one of so many types."""
     fields = [{"name": f"field_{number}", "type": "int64"} for number in range(COLUMNS)]
+    names = [f"type_{number:03}" for number in range(types)]
+    entries = [{"names": names[at : at + MOST_NAMES]} for at in range(0, types, MOST_NAMES)]
     return parse(
         {
             "apiVersion": "logpersister.dev/v1alpha1",
@@ -111,7 +115,7 @@ def manifest(types: int, catalog: str, s3: str) -> LogPersister:
                 "parser": {"type": "json"},
                 "schema": {"fields": fields},
                 "output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
-                "types": {"header": "type", "entries": [{"names": [f"type_{number:03}" for number in range(types)]}]},
+                "types": {"header": "type", "entries": entries},
                 "table": {
                     "format": "iceberg",
                     "name": f"lake{types}.{{topic}}_{{type}}",

@@ -125,6 +125,15 @@ def parts() -> dict[str, Part]:
             tools=_JARS,
         ),
         Part(
+            "hive",
+            "a Hive metastore and Hadoop's S3A, 30 MB of jars",
+            "test",
+            CACHE / "hive" / ".stamp",
+            _hive,
+            [STACK / "hive.pom.xml"],
+            tools=_JARS,
+        ),
+        Part(
             "flink",
             "Flink SQL, a peer that benches measure, 200 MB",
             "bench",
@@ -324,6 +333,10 @@ def _spark_kafka() -> None:
 
 def _iceberg() -> None:
     _runtime_jars("iceberg", CACHE / "iceberg", STACK / "iceberg.pom.xml")
+
+
+def _hive() -> None:
+    _runtime_jars("hive", CACHE / "hive", STACK / "hive.pom.xml")
 
 
 def _flink() -> None:

@@ -135,6 +135,8 @@ class Stored:
     records: int = 0
     quarantined: int = 0
     """Records among those that the parser refused."""
+    late: int = 0
+    """Records among those that came when their folder was finished."""
     failures: int = 0
     failures_last_hour: int = 0
 

@@ -13,7 +13,7 @@ import pytest
 from logpersister.kafka_client import sockets
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, run_verify
-from tests.stack import IcebergCatalog, Kafka, KafkaBroker, MinioServer, SchemaRegistry
+from tests.stack import HiveMetastore, IcebergCatalog, Kafka, KafkaBroker, MinioServer, SchemaRegistry
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import create_topic
 
@@ -73,6 +73,13 @@ def iceberg(tmp_path_factory: pytest.TempPathFactory, minio: MinioServer, s3: "S
     """The session's catalog of tables, whose metadata is in the bucket ``warehouse``."""
     s3.create_bucket(Bucket="warehouse")
     with IcebergCatalog(tmp_path_factory.mktemp("iceberg"), minio) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def metastore(tmp_path_factory: pytest.TempPathFactory, minio: MinioServer) -> Iterator[HiveMetastore]:
+    """The session's Hive metastore. Killed, it would forget everything."""
+    with HiveMetastore(tmp_path_factory.mktemp("hive"), minio) as server:
         yield server
 
 

@@ -10,10 +10,12 @@ import pytest
 
 from examples import finished_folders
 from logpersister.cli import main
+from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.stack import MinioServer
+from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import add_partitions, read_all
 from tests.stack.webhooks import Receiver, receiving
 
@@ -43,10 +45,13 @@ class Finishing:
         self._s3 = s3
         self.bucket = bucket
 
-    def manifest(self, idle_after: str = "1h", **finish: Any) -> Path:
+    def manifest(self, idle_after: str = "1h", storage: Mapping[str, str] | None = None, **finish: Any) -> Path:
         settings = {"policy": FILES, "allowedLateness": "10m", "idleAfter": idle_after}
         return self.scene.manifest(
-            kafka={"topics": [self.topic]}, output={"partitionBy": BY_HOUR}, finish=settings | finish
+            kafka={"topics": [self.topic]},
+            storage=storage or {},
+            output={"partitionBy": BY_HOUR},
+            finish=settings | finish,
         )
 
     def write(self, partition: int, hours: float, count: int = 1) -> None:
@@ -66,13 +71,18 @@ class Finishing:
 
     def content(self, folder: str) -> Mapping[str, Any]:
         """Return the manifest of a folder, after it was compared with what is there."""
-        key = f"raw/{self.topic}/{folder}/_manifest.json"
-        document: dict[str, Any] = json.loads(self._s3.get_object(Bucket=self.bucket, Key=key)["Body"].read())
+        document = self.document(folder)
         there = [one for one in self.scene.bucket.objects(self.topic) if one.path == folder]
         assert {one["name"]: (one["records"], one["bytes"]) for one in document["objects"]} == {
             one.key.rpartition("/")[2]: (len(one.values), one.size) for one in there
         }
         assert document["records"] == sum(len(one.values) for one in there)
+        return document
+
+    def document(self, folder: str) -> Mapping[str, Any]:
+        """Return the manifest of a folder, in which an object may be missing that has just come."""
+        key = f"raw/{self.topic}/{folder}/_manifest.json"
+        document: dict[str, Any] = json.loads(self._s3.get_object(Bucket=self.bucket, Key=key)["Body"].read())
         return document
 
     def arrivals(self) -> list[list[str]]:
@@ -260,6 +270,98 @@ def test_by_hand(finishing: Finishing, scene: Scene, capsys: pytest.CaptureFixtu
     assert finish("--from", "2026-03-28T00:00:00Z")[1:] == ("finished", {})
     assert main(["finish", "-f", str(manifest)]) == 0
     assert capsys.readouterr().out == "0 folders finished\n"
+
+
+@pytest.mark.parametrize("late", ["folder", "quarantine"])
+def test_late_records_stand_apart(
+    finishing: Finishing,
+    scene: Scene,
+    s3_proxy: FaultProxy,
+    verify: Verify,
+    capsys: pytest.CaptureFixture[str],
+    late: str,
+) -> None:
+    """A folder is finished between the promise of a range with its records and the writing: the promise decides."""
+    manifest = finishing.manifest(late=late, storage={"endpoint": s3_proxy.endpoint})
+    finishing.write(0, 0.5, count=10)
+    finishing.write(1, 0.5, count=5)
+    finishing.write(0, 2.5)
+    finishing.write(1, 1 + 10 / 60)
+    first = scene.member(manifest)
+    first.wait("the first hour is finished", lambda: finishing.keys().keys() == {hour(0)})
+    first.kill()
+    first.wait_gone()
+
+    fault = stalled_puts("/hr=01/1_0_")
+    s3_proxy.inject(fault)
+    finishing.write(0, 0.75, count=3)
+    finishing.write(0, 1.5, count=2)
+    second = scene.member(manifest)
+    second.wait("the second hour is on its way", lambda: fault.met)
+    promised = scene.group.pending(finishing.topic)
+    finishing.write(1, 2.5)
+    second.wait("the second hour is finished", lambda: "_SUCCESS" in finishing.keys().get(hour(1), ()))
+    assert finishing.content(hour(1))["records"] == 1
+    second.kill()
+    second.wait_gone()
+    assert scene.group.pending(finishing.topic)[0] == promised[0] == (16,)
+
+    s3_proxy.clear()
+    third = scene.member(manifest)
+    third.wait("the second hour has its records", lambda: finishing.document(hour(1))["number"] == 2)
+    finishing.write(0, 1.75, count=4)
+    scene.group.wait_current(finishing.topic, explain=third.tail)
+    third.wait("all that came late is counted", lambda: third.status()["uploads"]["late"] == 2 + 3 + 4)
+    assert third.status()["finish"]["lateRecords"] == 2
+    metric = f'logpersister_late_records_total{{to="{{}}",topic="{finishing.topic}"}}'
+    metrics = third.metrics()
+    assert (metrics[metric.format(late)], metrics[metric.format("append")]) == (3 + 4, 2)
+    apart = [(one["records"], one["to"]) for one in third.events("records.late")]
+    assert apart == [(3, late), (4, late)]
+    third.terminate()
+    assert third.wait_end() == 0
+
+    assert [finishing.content(hour(it))["number"] for it in (0, 1)] == [1, 2]
+    assert finishing.content(hour(1))["lateRecords"] == 2, "they were promised before it was finished"
+    objects = scene.assert_stored(finishing.topic)
+    places = [f"_late/{hour(it)}" if late == "folder" else "_quarantine" for it in (0, 1)]
+    assert [(one.start, one.path, len(one.values)) for one in objects if one.path[0] == "_"] == [
+        (11, places[0], 3),
+        (16, places[1], 4),
+    ]
+    assert [one.metadata["horizon"] for one in objects if one.start in (11, 16)] == [
+        *[str(MIDNIGHT_MS + HOUR_MS)] * 2,
+        str(MIDNIGHT_MS + 2 * HOUR_MS),
+    ]
+    assert all(set(folders).isdisjoint([hour(0), *places]) for folders in finishing.arrivals())
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    if late == "quarantine":
+        assert_replayed_into_their_folders(finishing, verify, capsys)
+
+
+def assert_replayed_into_their_folders(
+    finishing: Finishing, verify: Verify, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What came late leaves quarantine when the manifest says that late records are appended."""
+
+    def run(*arguments: str) -> Mapping[str, Any]:
+        capsys.readouterr()
+        assert main([*arguments, "--json"]) == 0
+        document: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return document
+
+    as_before, appending = finishing.manifest(late="quarantine"), finishing.manifest()
+    (reason,) = run("quarantine", "ls", "-f", str(as_before))["reasons"]
+    assert (reason["reason"], reason["records"]) == ("late", 7)
+    replay = ("quarantine", "replay", "-f")
+    assert run(*replay, str(as_before))["totals"] == {"objects": 2, "records": 7, "accepted": 0, "refused": 7}
+    assert run(*replay, str(appending))["totals"] == {"objects": 2, "records": 7, "accepted": 7, "refused": 0}
+    run("finish", "-f", str(appending))
+    told = [finishing.content(hour(it)) for it in (0, 1)]
+    assert [(one["number"], one["records"], one["lateRecords"]) for one in told] == [(2, 18, 3), (3, 7, 6)]
+    document = verify(appending, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
 
 
 def test_members_come_and_go_while_hours_pass(finishing: Finishing, scene: Scene) -> None:

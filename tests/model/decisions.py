@@ -21,9 +21,12 @@ class Fault(StrEnum):
     PUT_ANSWER_LOST = "a put is done and its answer gets lost"
     BUCKET_SILENT = "another request to the bucket gets lost"
     REGISTRY_SILENT = "a question to the schema registry gets lost"
+    NOTE_IS_OLD = "an old note is read of what is finished"
+    NOTE_IS_GONE = "no note is read of what is finished"
 
 
 OF_THE_BUCKET = frozenset({Fault.PUT_LOST, Fault.PUT_ANSWER_LOST, Fault.BUCKET_SILENT})
+OF_THE_NOTE = frozenset({Fault.NOTE_IS_OLD, Fault.NOTE_IS_GONE})
 
 
 class Place(StrEnum):
@@ -78,6 +81,8 @@ class Chances:
     def fails(self, fault: Fault) -> bool:
         if fault is Fault.FORMER_ANSWERS:
             return self.happens(self.staleness)
+        if fault in OF_THE_NOTE:
+            return self.happens(0.3)
         return self.happens(self.failing if fault in OF_THE_BUCKET else self.unreliability)
 
     def stands_still(self, where: Place) -> bool:

@@ -29,6 +29,7 @@ MOODS = (
     "failing over",
     "growing",
     "evolving",
+    "finishing",
 )
 """What happens often in a history: rare things meet only where they are not drowned by the others."""
 TOPICS = {"clicks": 2, "orders": 1}
@@ -70,6 +71,7 @@ class History(SimulatedWorld):
                 start_from=some(("earliest", "latest")) if mood in ("growing", "losing") else "earliest",
                 own_keys=mood == "moving" and some((False, True)),
                 registry=mood == "evolving",
+                late=mood == "finishing" or (mood == "moving" and seed % 4 == 0),
                 by_override=seed % 2 == 1,
             ),
             grace_seconds=GRACE_SECONDS,
@@ -165,10 +167,14 @@ class History(SimulatedWorld):
             actions |= {self.start_another: 1.0, self.retain_some: 0.0, self.forget: 0.0, self.reset_one: 0.0}
         if self.mood == "evolving":
             actions |= {self.evolve_one: 1.0, self.crash_one: 0.4, self.start_another: 1.0}
+        if self.mood == "finishing":
+            actions |= {self.crash_one: 0.4, self.start_another: 1.0, self.forget: 0.1, self.raise_generation: 0.05}
         if self.mood == "moving":  # what is stored twice because a user wants it so would hide the rest
             seldom = (self.reset_one, self.forget, self.recreate_one, self.retain_some, self.fall_back_somewhat)
             actions = {action: weight for action, weight in actions.items() if action not in seldom}
             actions |= {self.move: 0.5, self.refuse_one: 0.2, self.crash_one: 0.4, self.start_another: 1.5}
+        if self.manifest.late:
+            actions |= {self.finish_one: 1.0}
         likely = {action: weight for action, weight in actions.items() if weight}
         return list(likely), list(likely.values())
 
@@ -245,6 +251,11 @@ class History(SimulatedWorld):
     def evolve_one(self) -> None:
         """Old and new writers go on side by side."""
         self.evolve(self._some_partition())
+
+    def finish_one(self) -> None:
+        """Folders of a topic are finished; what comes for them from now on is late."""
+        topic = self.random.choice(sorted(TOPICS))
+        self.finished.finish(topic, self.finished.to(topic) + self.random.randint(1, 3))
 
     def retain_some(self) -> None:
         self.retain(self._some_partition(), self.random.randint(1, 12))

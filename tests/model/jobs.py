@@ -11,7 +11,7 @@ from tests.model.bucket import Bucket
 from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions
 from tests.model.kafka import Kafka
-from tests.model.ledger import Identity, ObjectKey, StoredObject, event_time
+from tests.model.ledger import Identity, ObjectKey, StoredObject, event_time, is_late
 from tests.model.registry import Registry
 from tests.model.rules import Rules
 
@@ -94,11 +94,12 @@ class Job:
         # Who was promised no schema can only take the latest.
         schema = self._registry.latest(item.range.partition.topic) if pinned is None else pinned.version
         self.history.append(schema)
-        for path, part in _by_path(of, records):
+        horizon = item.horizon if _tells_late(of) else None
+        for path, part in _by_path(of, records, horizon):
             yield  # the process may stand still here, with all records in its memory
             clock = 0.0 if self._rules.names_without_clock else self._chronicle.time
             key = ObjectKey(item.range.partition, item.generation, item.range.start, path, storage["prefix"], clock)
-            stored = StoredObject(item.range.end, of.revision, item.topic_id or "", part, schema)
+            stored = StoredObject(item.range.end, of.revision, item.topic_id or "", part, schema, horizon)
             try:
                 self._bucket.put(self.name, key, stored, keys=storage.get("secretName"), if_absent=item.partly_lost)
             except StorageError as error:
@@ -138,8 +139,18 @@ def _newest(records: Records) -> NewestEvent | None:
     return NewestEvent("0" * 8, max(times)) if times else None
 
 
-def _by_path(of: RevisionWork, records: Records) -> list[tuple[str, Records]]:
+def _tells_late(of: RevisionWork) -> bool:
+    return "finish" in of.document["spec"]
+
+
+def _by_path(of: RevisionWork, records: Records, horizon: int | None) -> list[tuple[str, Records]]:
     """Spread records over the partition paths that the revision of the intent asks for."""
+    if _tells_late(of):
+        folders_by_time: dict[str, set[tuple[str, Offset]]] = {}
+        for topic_id, offset in records:
+            path = f"{'_late/' if is_late(offset, horizon) else ''}t={event_time(offset)}"
+            folders_by_time.setdefault(path, set()).add((topic_id, offset))
+        return [(path, frozenset(some)) for path, some in sorted(folders_by_time.items())]
     if not of.document["spec"].get("output", {}).get("partitionBy"):
         return [("", records)] if records else []
     folders = {offset // OFFSETS_PER_FOLDER * OFFSETS_PER_FOLDER for _, offset in records}

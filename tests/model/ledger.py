@@ -11,11 +11,14 @@
 7. The rows of a range are made by one schema, whoever makes them, and it is as new as that of each record.
 8. The newest event that a committed offset names is one before the offset, and none that is older than what was named
    before; it may be missing only where somebody else has set the offset.
+9. The late records of a range are told apart by one horizon, whoever stores it, and each record stands where that says.
+   No promise names a horizon above what is finished.
 
 Records are told apart by topic id, partition and offset: a topic that is made again has other records.
 """
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -53,6 +56,8 @@ class StoredObject:
     records: frozenset[tuple[str, Offset]]
     schema: int = 1
     """Version of the schema by which its rows are made."""
+    horizon: int | None = None
+    """By which late records are told apart; None: none is late."""
 
 
 @dataclass
@@ -86,12 +91,19 @@ def event_time(offset: Offset) -> int:
     return offset * 7 % 11
 
 
+def is_late(offset: Offset, horizon: int | None) -> bool:
+    """Whether a record came when its folder was finished: each folder holds one unit of time."""
+    return horizon is not None and event_time(offset) + 1 <= horizon
+
+
 class Ledger:
     """Looks at every put and every commit."""
 
     def __init__(self, chronicle: Chronicle, logs: dict[Identity, Log]) -> None:
         self.start_from = "earliest"
         """Where the group begins."""
+        self.finished_to: Callable[[str], int] = lambda _topic: -1
+        """Returns up to when the folders of a topic are finished."""
         self._chronicle = chronicle
         self._logs = logs
         self._holders: dict[tuple[Identity, int, Offset], set[ObjectKey]] = defaultdict(set)
@@ -102,6 +114,8 @@ class Ledger:
         self._losses: dict[Identity, list[tuple[Offset, Offset]]] = defaultdict(list)
         self._schemas: dict[tuple[ObjectKey, str], int] = {}
         """By range."""
+        self._horizons: dict[tuple[ObjectKey, str], int | None] = {}
+        """The same."""
         self._refusing: set[str] = set()
         self._replayed: set[Identity] = set()
         """Of which an offset went back: a higher generation may store them again."""
@@ -114,6 +128,7 @@ class Ledger:
         if taken:
             self._chronicle.violated(f"{key} held {sorted(taken)}, which are gone from it now (2)")
         self._check_schema(key, now)
+        self._check_horizon(key, now)
         for topic_id, offset in now.records:
             holders = self._holders[Identity(key.partition, topic_id), key.generation, offset]
             holders.add(key)
@@ -132,6 +147,15 @@ class Ledger:
                 self._chronicle.violated(
                     f"{key.partition}@{offset} is written by schema {of_record}, and its row made by {now.schema} (7)"
                 )
+
+    def _check_horizon(self, key: ObjectKey, now: StoredObject) -> None:
+        range_ = key._replace(path="", clock=0.0)
+        before = self._horizons.setdefault((range_, now.topic_id), now.horizon)
+        if before != now.horizon:
+            self._chronicle.violated(f"{key} is written by horizon {now.horizon}, and before by {before} (9)")
+        for _, offset in now.records:
+            if is_late(offset, now.horizon) != key.path.startswith("_late/"):
+                self._chronicle.violated(f"{key.partition}@{offset} is in {key.path}, by horizon {now.horizon} (9)")
 
     def _check_generations(self, identity: Identity, generation: int, offset: Offset) -> None:
         if identity in self._replayed or self._refusing:
@@ -173,6 +197,9 @@ class Ledger:
         self._check_stored(identity, since, offset, account.floor)
         account.committed, account.forgotten, account.generation = offset, False, parsed.generation
         self._check_newest(identity, offset, None if parsed.seen is None else parsed.seen.time)
+        finished = self.finished_to(partition.topic)
+        if parsed.horizon is not None and parsed.horizon > finished:
+            self._chronicle.violated(f"{partition} is promised by horizon {parsed.horizon}; {finished} is finished (9)")
 
     def _check_newest(self, identity: Identity, offset: Offset, newest: int | None) -> None:
         times = [event_time(it) for it in self._logs[identity].offsets if it < offset]
@@ -277,4 +304,5 @@ class Ledger:
     def opinion(self) -> tuple[object, ...]:
         """Return what its judgement of all that comes depends on, besides Kafka and the bucket."""
         sets = self._refusing, self._replayed, self._late
-        return self._accounts, self._reset, self._set_forward, self._losses, self._schemas, sets
+        of_ranges = self._schemas, self._horizons
+        return self._accounts, self._reset, self._set_forward, self._losses, of_ranges, sets

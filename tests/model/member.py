@@ -20,7 +20,16 @@ from tests.model.chronicle import Violation
 from tests.model.client import Client
 from tests.model.decisions import Place
 from tests.model.jobs import OFFSETS_PER_FOLDER
-from tests.model.ports import GroupPort, JobsPort, OffsetsPort, RegisterPort, Sampler, SchemasPort, StateStorePort
+from tests.model.ports import (
+    GroupPort,
+    HorizonsPort,
+    JobsPort,
+    OffsetsPort,
+    RegisterPort,
+    Sampler,
+    SchemasPort,
+    StateStorePort,
+)
 from tests.model.processes import Process
 from tests.model.surroundings import Surroundings
 
@@ -42,17 +51,23 @@ class Manifest:
     """Keys that are for this prefix only; else they are for every prefix."""
     registry: bool = False
     """Rows are made by the latest schema of a registry."""
+    late: bool = False
+    """Folders by time are finished, and what comes late is put into others."""
     by_override: bool = False
     """What is said of folders is said by an entry of the overrides, for all topics, and the group has the opposite."""
 
     def __str__(self) -> str:
         layout = "folders" if self.folders else "no folders"
         told = f"generation {self.generation}, {layout}, onDataLoss: {self.on_data_loss}, prefix: {self.prefix}"
-        return f"{told}, with a registry" if self.registry else told
+        told += ", with a registry" if self.registry else ""
+        return f"{told}, late records apart" if self.late else told
 
     @lru_cache(maxsize=64)  # noqa: B019 - a handful of frozen manifests
     def resource(self) -> tuple[LogPersister, Revision]:
         layouts = [{"partitionBy": []}, {"partitionBy": [{"offset": {"every": OFFSETS_PER_FOLDER}}]}]
+        finish = {"finish": {"late": "folder"}} if self.late else {}
+        if self.late:
+            layouts = [{"partitionBy": [{"date": {"granularity": "hour"}}]}] * 2
         overrides = [{"topics": sorted(self.topics), "output": layouts[self.folders]}] if self.by_override else []
         keys = {"secretName": self.prefix} if self.own_keys else {}
         resource = parse(
@@ -73,7 +88,8 @@ class Manifest:
                     "overrides": overrides,
                     "upload": {"maxBytes": "64Ki", "maxAge": "2s"},
                     "cycleInterval": "1s",
-                },
+                }
+                | finish,
             }
         )
         return resource, revision_of(resource, "1.0")
@@ -97,6 +113,7 @@ class Member:
             JobsPort(name, self, around),
             Sampler(name, around),
             SchemasPort(self, around) if manifest.registry else None,
+            horizons=HorizonsPort(self, around) if manifest.late else ports.NoHorizons(),
         )
         now = self._now
         self.cycle = Cycle(resource, revision, dependencies, clock=now, now=now)

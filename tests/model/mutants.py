@@ -14,15 +14,18 @@ from logpersister.group.ownership import Ownership
 from logpersister.manifest.revision import OutputSchema, Revision
 from logpersister.member import end_offsets, output_revisions, resolver
 from logpersister.member.cycle import Cycle
+from logpersister.member.execution import Execution
 from logpersister.member.output_revisions import OutputRevisions
 from logpersister.member.resolver import Resolver
 from logpersister.member.revision_snapshots import RecoveryAction, RevisionSnapshots
 from logpersister.member.start_offsets import StartOffsets
 from logpersister.member.topic_bindings import TopicBindings
 from logpersister.member.writes import Writer
+from logpersister.pipeline.work import RangeWork
 from logpersister.plan import events, protocol, recovery
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset, Intent, OffsetMetadata, stored
+from logpersister.plan.packing import Work
 from logpersister.plan.partitions import Commit, PartitionStates
 from logpersister.plan.protocol import Idle, Pending, Protocol, State, Unresolved
 from logpersister.ranges import NewestEvent, Offset, Range, TopicPartition
@@ -249,6 +252,54 @@ def _tell_events_that_are_not_committed() -> list[Any]:
     return [patch.object(Pending, "seen", seen)]
 
 
+# late records
+
+
+def _leave_horizons_out_of_intents() -> list[Any]:
+    original = OffsetMetadata.text
+
+    def text(self: OffsetMetadata, offset: Offset) -> str:
+        return original(replace(self, horizon=None), offset)
+
+    return [patch.object(OffsetMetadata, "text", text)]
+
+
+def _read_horizons_at_execution() -> list[Any]:
+    original = Execution._work
+
+    def work(self: Execution, item: Work) -> tuple[str, RangeWork]:
+        revision, found = original(self, item)
+        noted = self._jobs._around.finished.noted  # type: ignore[attr-defined]
+        topic = item.range.partition.topic
+        return revision, replace(found, horizon=noted[topic][-1] if topic in noted else None)
+
+    return [patch.object(Execution, "_work", work)]
+
+
+def _promise_by_higher_horizons() -> list[Any]:
+    original = Cycle._with_first_record
+
+    def with_first_record(self: Cycle, planned: Any) -> list[Intent]:
+        return [replace(one, horizon=(one.horizon or 0) + 1) for one in original(self, planned)]
+
+    return [patch.object(Cycle, "_with_first_record", with_first_record)]
+
+
+def _repair_without_horizons() -> list[Any]:
+    original = recovery._repair
+
+    def repair(*arguments: Any) -> CommittedOffset:
+        value = original(*arguments)
+        assert value.metadata is not None
+        return replace(value, metadata=replace(value.metadata, horizon=None))
+
+    return [patch.object(recovery, "_repair", repair)]
+
+
+def _repair_by_the_last_horizon() -> list[Any]:
+    return [patch.object(recovery, "_begun_alike", lambda one, other: one.revision == other.revision)]
+
+
 # positions that we did not leave
 
 
@@ -416,6 +467,36 @@ MUTANTS = [
         "events of ranges that are not committed are told",
         patches=_tell_events_that_are_not_committed,
         scene="two revisions",
+    ),
+    Mutant(
+        "horizons are not in intents",
+        patches=_leave_horizons_out_of_intents,
+        mood="finishing",
+        scene="folders are finished",
+    ),
+    Mutant(
+        "horizons are read when a range is executed",
+        patches=_read_horizons_at_execution,
+        mood="finishing",
+        scene="folders are finished",
+    ),
+    Mutant(
+        "horizons above what is finished",
+        patches=_promise_by_higher_horizons,
+        mood="finishing",
+        scene="folders are finished",
+    ),
+    Mutant(
+        "forgotten offsets: ranges in doubt are executed without their horizon",
+        patches=_repair_without_horizons,
+        mood="finishing",
+        scene="Kafka forgets while folders are finished",
+    ),
+    Mutant(
+        "forgotten offsets: ranges of another horizon are in doubt, too",
+        patches=_repair_by_the_last_horizon,
+        mood="finishing",
+        scene="Kafka forgets while folders are finished",
     ),
     Mutant("intents that fail are planned anew", patches=_forget_intents_that_fail, scene="two revisions"),
     Mutant(

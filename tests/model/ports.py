@@ -3,7 +3,7 @@
 Whatever an answer tells the cycle is noted (`Turn.saw`): within a turn, the cycle's state follows from that.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
@@ -192,7 +192,9 @@ class StateStorePort:
             found: dict[int, dict[Offset, StoredRange]] = {}
             for key, it in self._around.bucket.objects.items():
                 if (key.partition, key.prefix) == (partition, self._prefix) and key.generation <= generation:
-                    stored = StoredRange(key.start, it.end, GROUP, it.revision, it.topic_id, whole=not key.path)
+                    stored = StoredRange(
+                        key.start, it.end, GROUP, it.revision, it.topic_id, whole=not key.path, horizon=it.horizon
+                    )
                     found.setdefault(key.generation, {})[key.start] = stored
             last, *before = [*sorted(found, reverse=True), generation]
             ranges = [found[last][start] for start in sorted(found.get(last, ()))]
@@ -289,6 +291,16 @@ class SchemasPort:
 
     def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
         return None
+
+
+class HorizonsPort:
+    """`member.horizons.BucketHorizons`, of which all has been read that is asked for."""
+
+    def __init__(self, turn: Turn, around: Surroundings) -> None:
+        self._turn, self._around = turn, around
+
+    def now(self, topics: Collection[str]) -> Mapping[str, int | None]:
+        return self._turn.saw({topic: self._around.finished.read(topic) for topic in sorted(topics)})
 
 
 class JobsPort:

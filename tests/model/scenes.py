@@ -40,6 +40,8 @@ class Incident(StrEnum):
     GROWTH = "growth"
     FORGET = "forget"
     RECREATION = "recreation"
+    FINISH = "finish"
+    """More folders are finished, and a record comes."""
     EVOLUTION = "evolution"
     """A record comes that is written by a new version of the schema."""
     REFUSAL = "refusal"
@@ -71,6 +73,8 @@ class Scene:
     faults: frozenset[Fault] = REQUESTS
     log: tuple[bool, ...] = (True, True, True)
     """Offsets of the partition, with a record or without."""
+    finished: int | None = None
+    """Up to when folders are finished in the beginning."""
     late: bool = False
     """Whether the second member comes when the first one is at work."""
     pauses: frozenset[Kind] = frozenset({Kind.TURN, Kind.CLIENT, Kind.JOB})
@@ -94,6 +98,7 @@ def _manifest(
     prefix: str = "raw",
     own_keys: bool = False,
     registry: bool = False,
+    late: bool = False,
     by_override: bool = False,
 ) -> Manifest:
     return Manifest(
@@ -105,6 +110,7 @@ def _manifest(
         prefix=prefix,
         own_keys=own_keys,
         registry=registry,
+        late=late,
         by_override=by_override,
     )
 
@@ -178,6 +184,20 @@ SCENES = {
             log=(True, True),
             bounds=(Bounds(faults=2, pauses=0), Bounds(faults=1, pauses=1)),
         ),
+        Scene(
+            "folders are finished",
+            (_manifest(late=True), _manifest(late=True)),
+            frozenset({Incident.CRASH, Incident.FINISH}),
+            faults=REQUESTS | {Fault.NOTE_IS_OLD, Fault.NOTE_IS_GONE},
+            finished=4,
+        ),
+        Scene(
+            "Kafka forgets while folders are finished",
+            (_manifest(late=True),),
+            frozenset({Incident.CRASH, Incident.FORGET, Incident.FINISH}),
+            faults=frozenset({Fault.PUT_ANSWER_LOST, Fault.NOTE_IS_GONE}),
+            finished=4,
+        ),
         Scene("a user resets offsets", (_manifest(),), frozenset({Incident.CRASH, Incident.RESET, Incident.COPY})),
         Scene(
             "a former coordinator answers",
@@ -226,7 +246,7 @@ SCENES = {
         Scene(
             "everything",  # of which the tests leave most to the other scenes
             (_manifest(), _manifest(folders=True)),
-            frozenset(Incident) - {Incident.REFUSAL, Incident.GROWTH, Incident.EVOLUTION},
+            frozenset(Incident) - {Incident.REFUSAL, Incident.GROWTH, Incident.EVOLUTION, Incident.FINISH},
             frozenset(Fault),
             bounds=(Bounds(faults=1, pauses=0), Bounds(faults=0, pauses=1)),
         ),

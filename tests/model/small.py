@@ -18,6 +18,8 @@ from tests.model.world import SimulatedWorld
 PACE = 1000.0
 """Seconds from turn to turn: whatever production waits for is due by then."""
 MOST_TURNS_IN_VAIN = 20
+MOST_FINISHED = 8
+"""Of the times of the first three records (0, 7 and 3), two are finished in the beginning of a scene, and then all."""
 
 
 class AtRest(Exception):  # noqa: N818 - it is the normal end
@@ -57,6 +59,8 @@ class Small(SimulatedWorld):
         )
         path.turns_go_on = not scene.late
         self.kafka.produce(PARTITION, scene.log)
+        if scene.finished is not None:
+            self.finished.finish(TOPIC, scene.finished)
         for self.manifest in scene.manifests[:1] if scene.late else scene.manifests:
             self.start()
 
@@ -231,6 +235,8 @@ class Small(SimulatedWorld):
         happens, log = self.scene.incidents, self.kafka.log(PARTITION)
         if Incident.EVOLUTION in happens and not self.registry.versions:
             yield self._incident("the schema evolves", self.evolve, PARTITION)
+        if Incident.FINISH in happens and self.finished.to(TOPIC) < MOST_FINISHED:
+            yield self._incident("more folders are finished", self._finish)
         if Incident.RETENTION in happens:
             for count in range(1, log.end - log.start + 1):
                 yield self._incident(f"Kafka deletes {count} offsets", self.retain, PARTITION, count)
@@ -290,6 +296,11 @@ class Small(SimulatedWorld):
         added = TopicPartition(TOPIC, 1)
         self.kafka.produce(added, [True])
         self.see_all()
+
+    def _finish(self) -> None:
+        """Another one comes to be late, and a record comes."""
+        self.finished.finish(TOPIC, MOST_FINISHED)
+        self.kafka.produce(PARTITION, [True])
 
     def _recreate(self, forgets: bool) -> None:
         self.kafka.recreate(TOPIC, lambda: forgets)

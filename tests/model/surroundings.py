@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from tests.model.bucket import Bucket
 from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions
+from tests.model.finished import Finished
 from tests.model.jobs import Spark
 from tests.model.kafka import Coordinator, Kafka
 from tests.model.registry import Registry
@@ -20,6 +21,7 @@ class Surroundings:
     bucket: Bucket
     registry: Registry
     spark: Spark
+    finished: Finished
     chronicle: Chronicle
     rules: Rules
     decisions: Decisions

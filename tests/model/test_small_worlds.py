@@ -28,6 +28,8 @@ LEAST_SCHEDULES = {
     "records get lost": 2000,
     "records get lost beside a zombie": 12000,
     "a schema evolves": 1500,
+    "folders are finished": 3000,
+    "Kafka forgets while folders are finished": 1200,
     "a user resets offsets": 6000,
     "a former coordinator answers": 5000,
     "Kafka shows older commits": 3000,

@@ -7,6 +7,7 @@ from logpersister.ranges import TopicPartition
 from tests.model.bucket import Bucket
 from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions
+from tests.model.finished import Finished
 from tests.model.jobs import Spark
 from tests.model.kafka import Commits, Coordinator, Kafka, Wish
 from tests.model.member import Manifest, Member
@@ -36,6 +37,8 @@ class SimulatedWorld:
         self.coordinator = Coordinator(chronicle, wish)
         self.bucket = Bucket(chronicle, self.kafka.ledger, rules, decisions)
         self.registry = Registry(chronicle)
+        self.finished = Finished(chronicle, decisions)
+        self.kafka.ledger.finished_to = self.finished.to
         self.spark = Spark(self.kafka, self.bucket, self.registry, chronicle, rules, decisions)
         self.around = Surroundings(
             self.kafka,
@@ -43,6 +46,7 @@ class SimulatedWorld:
             self.bucket,
             self.registry,
             self.spark,
+            self.finished,
             chronicle,
             rules,
             decisions,

@@ -156,14 +156,15 @@ def documents(chosen: Sequence[Column]) -> list[bytes]:
 
 def plain_rows(chosen: Sequence[Column], leaf: Callable[[str, Any], Any] = lambda _, value: value) -> list[Any]:
     """Return the rows as readers must give them; `leaf`: what a reader has for a value of a type."""
-    return [{one.name: _mapped(one.value(row)[1], one, leaf) for one in chosen} for row in range(ROWS)]
+    return [{one.name: mapped(one.value(row)[1], one, leaf) for one in chosen} for row in range(ROWS)]
 
 
-def _mapped(value: Any, column: Column, leaf: Callable[[str, Any], Any]) -> Any:
+def mapped(value: Any, column: Column, leaf: Callable[[str, Any], Any]) -> Any:
+    """Return a value of a column with other leaves."""
     if isinstance(value, dict):
-        return {name: _mapped(one, column, leaf) for name, one in value.items()}
+        return {name: mapped(one, column, leaf) for name, one in value.items()}
     if isinstance(value, list):
-        return [_mapped(one, column, leaf) for one in value]
+        return [mapped(one, column, leaf) for one in value]
     return None if value is None else leaf(column.leaf, value)
 
 

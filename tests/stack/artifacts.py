@@ -1,6 +1,7 @@
 """Where ``make setup`` has put what the servers run."""
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,6 +64,22 @@ def flink_classpath() -> str:
 def iceberg_classpath() -> str:
     """Class path of Iceberg's REST catalog, as Java's wildcard."""
     return str(_existing(CACHE / "iceberg") / "*")
+
+
+def s3a_jars() -> list[Path]:
+    """What Spark needs beside its own jars to read Hive tables from S3 (for ``spark.jars``)."""
+    names = ("hadoop-aws", "hive-hcatalog-core", "s3-transfer-manager")
+    own = (next(_existing(CACHE / "hive").glob(f"{name}-*.jar")) for name in names)
+    return [*own, next(_existing(CACHE / "iceberg").glob("iceberg-aws-bundle-*.jar"))]
+
+
+def hive_classpath() -> str:
+    """Class path of a Hive metastore that reads and writes S3."""
+    spec = find_spec("pyspark")
+    if spec is None or spec.submodule_search_locations is None:
+        raise MissingArtifactError("pyspark is not installed")
+    hadoop = Path(spec.submodule_search_locations[0], "jars").glob("hadoop-client-*.jar")
+    return ":".join([f"{_existing(CACHE / 'hive')}/*", *map(str, [*sorted(hadoop), s3a_jars()[-1]])])
 
 
 def registry() -> tuple[Path, Path]:

@@ -145,6 +145,9 @@ class Uploads(Model):
     records: Count | None = None
     """Records in the objects."""
 
+    late: Count | None = None
+    """Those that came when their folder was finished; not set when there are none."""
+
     last: datetime | None = None
     """When an object was stored last."""
 

@@ -16,13 +16,14 @@ class _Counts:
     bytes: int = 0
     records: int = 0
     failures: int = 0
+    late: int = 0
     quarantined: int = 0
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
         """Return what the report of a member says, or the status of a resource: here they are alike."""
         uploads, quarantine = (document.get(name) or {} for name in ("uploads", "quarantine"))
-        counts = [uploads.get(name) for name in ("objects", "bytes", "records", "failures")]
+        counts = [uploads.get(name) for name in ("objects", "bytes", "records", "failures", "late")]
         return cls(*(int(count or 0) for count in (*counts, quarantine.get("records"))))
 
     def plus(self, other: "_Counts") -> "_Counts":
@@ -101,4 +102,6 @@ class UploadTally:
         self._failed_before_end = [one for one in self._failed_before_end if now - one[0] < HOUR]
         recent = [count for _, count in self._failed_before_end]
         recent += [process.failures_last_hour for process in self._processes.values()]
-        return Stored(total.objects, total.bytes, total.records, total.quarantined, total.failures, sum(recent))
+        return Stored(
+            total.objects, total.bytes, total.records, total.quarantined, total.late, total.failures, sum(recent)
+        )

@@ -26,11 +26,13 @@ from logpersister.manifest.hiding_key import check_keys
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
+from logpersister.member.hive_tables import topic_opener
 from logpersister.pipeline.rules import rules_of
 from logpersister.records.protobuf_rows import misfit
 from logpersister.registry import RegistryError, TopicSchemas
 from logpersister.report import logs
 from logpersister.report.human import plural
+from logpersister.tables.errors import TableError
 
 log = structlog.get_logger(__name__)
 
@@ -117,15 +119,16 @@ def findings_of(
 ) -> Iterator[Finding]:
     """Yield the findings as they come; `fail` is told the error of each that is a failure.
 
-    `told`: look at those, too, who are told of finished folders. No member waits for them with its start.
+    `told`: look at those, too, who are told of folders. No member waits for them with its start.
     """
     revision = revision_of(resource, __version__, rules_of(resource)).hash
     generation = resource.spec.generation
     yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
     yield from _messages(resource.spec)
+    yield from _table(resource.spec)
     for name in check_keys((one.row_schema for one in resource.spec.variants()), secrets):
         yield Finding("schema", "ok", f"Secret {name}: has the key of hashed fields")
-    tellers = [("webhook", _webhook), ("told", _told_topic)] if told else []
+    tellers = [("table", _metastore), ("webhook", _webhook), ("told", _told_topic)] if told else []
     for subject, look in (("kafka", _kafka), ("bucket", _bucket), ("registry", _registry), *tellers):
         try:
             yield from look(resource, secrets, seconds)
@@ -145,6 +148,35 @@ def _messages(spec: Spec) -> Iterator[Finding]:
                 f"spec.schema.fields: {problem}; all records would go into quarantine; correct the field or the message"
             )
             yield Finding("schema", "warning", told)
+
+
+def _table(spec: Spec) -> Iterator[Finding]:
+    """Say what a table cannot promise."""
+    if spec.table is not None and spec.table.format == "iceberg" and spec.table.catalog.type == "hive":
+        told = (
+            "spec.table.catalog.type: rows may be missing or twice in an Iceberg table of a Hive metastore, because a "
+            "lock there is no compare-and-set; take a REST catalog where each must be there once (docs/tables.md)"
+        )
+        yield Finding("table", "warning", told)
+
+
+def _metastore(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Finding]:
+    """Say which Hive tables are there."""
+    spec = resource.spec.table
+    if spec is None or spec.format != "hive":
+        return
+    try:
+        open_topic = topic_opener(resource, spec, secrets)
+        for topic in (resource.spec.kafka.topics or ())[:_MOST_TOPICS]:
+            table = open_topic(topic).table
+            there = table.find()
+            if there is None and not spec.create:
+                raise CommandError(f"spec.table: {table.name} is not in the metastore; create it", Exit.INVALID)
+            yield Finding("table", "ok", f"{table.name}: " + ("is there" if there else "is made by the first member"))
+    except TableError as error:
+        raise UnreachableError(f"spec.table: {error}", may_pass=error.retriable) from None
+    except ManifestError as error:
+        raise context.invalid(error) from None
 
 
 def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.table_binding import TableBinding, table_of, tables_of
 from logpersister.member.tables import table_opener
 from logpersister.ranges import TopicPartition
-from logpersister.records.escaping import QUARANTINE
+from logpersister.records.escaping import QUARANTINE, own_path
 from logpersister.records.type_names import TypeNames
 from logpersister.storage.receipts import NO_TYPE, list_receipts
 from logpersister.storage.revisions import get_revision
@@ -177,7 +177,9 @@ class ComparedTables(Objects):
             if not says_places:
                 without += sum(records.values())
                 continue
-            inner = {path: path.partition("/")[2] if seen.type != NO_TYPE else path for path in records}
+            inner = {path: own_path(path) for path in records}
+            if seen.type != NO_TYPE:
+                inner = {path: own.partition("/")[2] for path, own in inner.items()}
             values = {path: folder_values(below) for path, below in inner.items()}
             found.append(StoredRange(range_, generation, records, values, writing, columns))
         return found, without

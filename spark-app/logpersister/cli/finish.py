@@ -19,6 +19,7 @@ from logpersister.finish.telling import NotTakenError, Teller, Telling
 from logpersister.finish.watermark import at
 from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest.table_rules import registration
 from logpersister.member.telling import tellers
 from logpersister.records.type_folders import folders_by_time
 from logpersister.report import logs
@@ -112,7 +113,15 @@ def _judged(
     if spec.finish is None or layout is None:
         return []
     folders = TopicFolders(
-        topic, layout, spec.finish, offsets, store, resource.group_id, assume_idle=arguments.assume_idle
+        topic,
+        layout,
+        spec.finish,
+        offsets,
+        store,
+        resource.group_id,
+        generation=spec.generation,
+        assume_idle=arguments.assume_idle,
+        registers=registration(spec) == "onFinish",
     )
 
     def ask() -> Sequence[Judged]:

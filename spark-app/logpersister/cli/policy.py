@@ -12,6 +12,7 @@ from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.storage import StorageSpec
+from logpersister.manifest.table import GENERATION, GLUE_ID, TOPIC
 from logpersister.storage import names
 
 Document = dict[str, Any]
@@ -33,13 +34,12 @@ def write(resource: LogPersister, secrets: Secrets, *, as_json: bool) -> str:
 
 def bucket_arn(storage: StorageSpec) -> str:
     """Return the name of the bucket in policies."""
-    return f"arn:{_aws_partition(storage)}:s3:::{storage.bucket}"
+    return f"arn:{_aws_partition(storage.region)}:s3:::{storage.bucket}"
 
 
-def _aws_partition(storage: StorageSpec) -> str:
+def _aws_partition(region: str | None) -> str:
     """Return the name of the part of AWS that a region is in; names of resources begin with it."""
-    region = storage.region or ""
-    return next((name for prefix, name in _AWS_PARTITIONS.items() if region.startswith(prefix)), "aws")
+    return next((name for prefix, name in _AWS_PARTITIONS.items() if (region or "").startswith(prefix)), "aws")
 
 
 def iam_policy(resource: LogPersister) -> Document:
@@ -70,7 +70,7 @@ def iam_policy(resource: LogPersister) -> Document:
             "Resource": [f"{bucket}/{names.groups_prefix(prefix)}*" for prefix in prefixes],
         },
     ]
-    return {"Version": "2012-10-17", "Statement": [*statements, *_key_statements(storage)]}
+    return {"Version": "2012-10-17", "Statement": [*statements, *_key_statements(storage), *_glue_statements(resource)]}
 
 
 def _key_statements(storage: StorageSpec) -> Iterator[Document]:
@@ -78,7 +78,7 @@ def _key_statements(storage: StorageSpec) -> Iterator[Document]:
     key = storage.encryption.key_id if storage.encryption is not None else None
     if key is None:
         return
-    keys = f"arn:{_aws_partition(storage)}:kms:{storage.region or '*'}:*:key"
+    keys = f"arn:{_aws_partition(storage.region)}:kms:{storage.region or '*'}:*:key"
     statement: Document = {
         "Sid": "Encrypt",
         "Effect": "Allow",
@@ -89,6 +89,39 @@ def _key_statements(storage: StorageSpec) -> Iterator[Document]:
         statement["Resource"] = [f"{keys}/*"]
         statement["Condition"] = {"ForAnyValue:StringEquals": {"kms:ResourceAliases": key}}
     yield statement
+
+
+def _glue_statements(resource: LogPersister) -> Iterator[Document]:
+    """Yield the rights in Glue, and those to the metadata of Iceberg tables there."""
+    spec, storage = resource.spec.table, resource.spec.storage
+    if spec is None or spec.catalog.type != "glue":
+        return
+    region, account = spec.catalog.region or storage.region, spec.catalog.properties.get(GLUE_ID, "*")
+    database, name = (_wildcard(part) for part in spec.name.lower().split("."))
+    glue = f"arn:{_aws_partition(region)}:glue:{region or '*'}:{account}"
+    actions = ["GetTable", "UpdateTable", "GetDatabase"]
+    actions += ["CreateTable", "CreateDatabase"] if spec.create else []
+    actions += ["BatchCreatePartition", "GetPartitions"] if spec.format == "hive" else []
+    yield {
+        "Sid": "Tables",
+        "Effect": "Allow",
+        "Action": [f"glue:{action}" for action in actions],
+        "Resource": [f"{glue}:catalog", f"{glue}:database/{database}", f"{glue}:table/{database}/{name}"],
+    }
+    if spec.format == "iceberg" and spec.catalog.warehouse is not None:
+        bucket, _, folder = spec.catalog.warehouse.partition("://")[2].partition("/")
+        metadata = f"{names.head(folder)}{database}.db/{name}/*"
+        yield {
+            "Sid": "TableMetadata",
+            "Effect": "Allow",
+            "Action": ["s3:GetObject", "s3:PutObject"],
+            "Resource": [f"arn:{_aws_partition(storage.region)}:s3:::{bucket}/{metadata}"],
+        }
+
+
+def _wildcard(part: str) -> str:
+    """Return a part of the name of a table as policies have it."""
+    return part.replace(TOPIC, "*").replace(GENERATION, "*")
 
 
 def kafka_acls(resource: LogPersister, secrets: Secrets) -> list[Sequence[str]]:

@@ -24,6 +24,7 @@ from logpersister.manifest import LogPersister
 from logpersister.records.escaping import QUARANTINE
 from logpersister.report import logs
 from logpersister.report.human import number, plural, size
+from logpersister.storage.finished import horizon_of
 from logpersister.storage.store import ObjectStore
 
 Document = dict[str, Any]
@@ -49,7 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
         @lru_cache
         def judging(topic: str) -> Judge:
             found = resource_of(topic)
-            return judge_of(found.spec, registry.writers_of(found, registries))
+            spec, horizon = found.spec, None
+            if spec.quarantines_late:
+                horizon = horizon_of(store, resource.group_id, topic, spec.generation)
+            return judge_of(spec, registry.writers_of(found, registries), horizon)
 
         walk = Walk(resource, store, arguments.topic, judging)
         if arguments.action == "ls":

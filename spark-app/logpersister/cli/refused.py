@@ -15,9 +15,10 @@ from logpersister.cli.stored import Entry
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
 from logpersister.ranges import Offset
+from logpersister.records.late import lateness_of
 from logpersister.records.quarantine import make_parser
 from logpersister.records.schema import FIELD, REASON, RECORDS_WITH_HEADERS
-from logpersister.records.typed import WritersOf, layout_for
+from logpersister.records.typed import WritersOf, layout_for, with_lateness
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.store import ObjectStore
 from logpersister.verify.streams import ContentError
@@ -38,12 +39,17 @@ Judge = Callable[[pa.RecordBatch], Refusals]
 """Returns what of a batch, whose offsets are the numbers of rows, is refused now."""
 
 
-def judge_of(spec: Spec, writers_of: WritersOf) -> Judge:
-    """Return what the manifest says of records: their types, and the parser that applies to each."""
-    layout = layout_for(spec, writers_of) if spec.types is not None else None
+def judge_of(spec: Spec, writers_of: WritersOf, horizon: int | None = None) -> Judge:
+    """Return what the manifest says of records: their types, the parser that applies to each, and what came late.
+
+    `horizon`: up to when folders are finished.
+    """
+    lateness = lateness_of(spec, horizon) if spec.quarantines_late else None
+    by_layout = spec.types is not None or lateness is not None
+    layout = with_lateness(layout_for(spec, writers_of), lateness) if by_layout else None
     parser = None if layout is not None else make_parser(spec.parser, spec.row_schema, writers_of(spec))
 
-    def by_types(batch: pa.RecordBatch) -> Refusals:
+    def by_side(batch: pa.RecordBatch) -> Refusals:
         assert layout is not None
         found: dict[int, tuple[str, str | None]] = dict.fromkeys(range(batch.num_rows), (DROPPED, None))
         for side in sides(batch, layout):
@@ -62,7 +68,7 @@ def judge_of(spec: Spec, writers_of: WritersOf) -> Judge:
         reasons = zip(refused.reasons.to_pylist(), refused.fields.to_pylist(), strict=True)
         return {int(row): (reason or "", field) for row, (reason, field) in zip(refused.rows, reasons, strict=True)}
 
-    return by_parser if layout is None else by_types
+    return by_parser if layout is None else by_side
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from logpersister.replay.source import SourceError
 from logpersister.report import logs
 from logpersister.report.human import number, plural
 from logpersister.storage.errors import StorageError
+from logpersister.storage.finished import horizon_of
 from logpersister.storage.replays import Replay
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
@@ -83,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Replay, or judge, and show what came out; objects that cannot be replayed make the command fail."""
     logs.configure(level="error")
     resource = context.manifest(arguments.file)
-    if resource.spec.table is not None and not arguments.dry_run:
+    table = resource.spec.table
+    if table is not None and table.format == "iceberg" and not arguments.dry_run:
         raise CommandError(
             "spec.table: the objects of a replay would not be in the table; replay by a manifest without it where "
             "objects are enough, or store the records again by a higher generation (docs/tables.md#limits)",
@@ -100,7 +102,9 @@ def run(arguments: argparse.Namespace) -> int:
         if found and not arguments.without_kafka:
             commits = _commits(resource, secrets, arguments.timeout, {one.name.topic_partition for one in found})
         outputs = Outputs(resource, store, registries, resource_with_columns)
-        replayer = Replayer(store, resource.group_id, outputs.now, outputs.under, outputs.put)
+        replayer = Replayer(
+            store, resource.group_id, outputs.now, outputs.under, outputs.put, lru_cache(outputs.horizon)
+        )
         told = list(_told(replayer, found, commits, dry_run=arguments.dry_run))
     if arguments.json:
         print(json.dumps(document(resource, told, dry_run=arguments.dry_run)))
@@ -132,6 +136,10 @@ class Outputs:
     def put(self, revision: str, document: Mapping[str, Any]) -> None:
         """Store the snapshot of a revision."""
         put_revision(self._store, self._resource.group_id, revision, document)
+
+    def horizon(self, topic: str, generation: int) -> int | None:
+        """Return up to when the folders of a topic are finished, for what a generation has stored."""
+        return horizon_of(self._store, self._resource.group_id, topic, generation)
 
     def _now(self, topic: str) -> TopicOutput:
         resource: LogPersister = self._with_columns(topic)

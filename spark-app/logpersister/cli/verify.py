@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from logpersister import __version__
 from logpersister.cli import brokers, bucket, context, registry
-from logpersister.cli.compared_tables import ComparedTables, Objects
+from logpersister.cli.compared_partitions import compared_tables
 from logpersister.cli.exits import Exit, UnreachableError
 from logpersister.cli.progress import counted
 from logpersister.cli.tables import Column, printable, table
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         topics = _topics(resource, store, found, arguments.topic)
         writing_of = _writing_of(resource, store, registries)
-        compared = ComparedTables(resource, store, secrets, reader, writing_of) if arguments.deep else Objects()
+        compared = compared_tables(resource, store, secrets, reader, writing_of, deep=arguments.deep)
         verification = Verification(
             VerifiedGroup(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
             offsets,

@@ -55,7 +55,8 @@ def judge(
 
     Raises StorageError, ForeignObjectError, OvertakenError, NotKnownError, KafkaError.
     """
-    done, over = folders.finished_to(), folders.over_to()
+    before, over = folders.finished_to(), folders.over_to()
+    done = None if before is None else before.end
     after = done if since is None else since
     positions = folders.positions()
     found = existing_folders(folders.store, folders.topic, folders.layout, after=after, until=until or 1 << 62)
@@ -64,7 +65,7 @@ def judge(
     judged = [_judged(folders, folder, positions, done, over, waits, dry_run=dry_run) for folder in found]
     finished = [one.folder.end for one in judged if one.state is State.NOW]
     if finished and not dry_run and (since is None or since <= (done if done is not None else -1)):
-        folders.finish_to(max(finished))
+        folders.finish_to(max(finished), positions)
     return judged
 
 

@@ -22,7 +22,7 @@ from logpersister.manifest.finish import FinishSpec
 from logpersister.ranges import TopicPartition
 from logpersister.records.time_folders import TimeFolder
 from logpersister.records.type_folders import AnyFolders, TypeFolders
-from logpersister.storage.finished import Arrival, finish_to, finished_to, read_arrivals
+from logpersister.storage.finished import Arrival, FinishedTo, finish_to, finished_to, read_arrivals
 from logpersister.storage.store import ObjectStore
 
 MOST_FOLDERS: Final = 100
@@ -71,9 +71,11 @@ class TopicFolders:
         store: ObjectStore,
         group: str,
         *,
+        generation: int,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         assume_idle: bool = False,
+        registers: bool = False,
     ) -> None:
         """Begin without having seen anything of the topic.
 
@@ -84,9 +86,11 @@ class TopicFolders:
             kafka: what is asked.
             store: where the objects are.
             group: whose objects they are.
+            generation: that of the manifest.
             clock: monotonic seconds.
             now: seconds since the epoch.
             assume_idle: take partitions for idle as soon as everything that Kafka has of them is stored.
+            registers: whether folders become partitions of a Hive table when they are finished.
         """
         self.topic = topic
         self.layout = layout
@@ -94,8 +98,9 @@ class TopicFolders:
         self._kafka = kafka
         self.store = store
         self._group = group
+        self._generation = generation
         self._assume_idle = assume_idle
-        self._publisher = Publisher(store, group, spec)
+        self._publisher = Publisher(store, group, spec, registers)
         self._quiet = QuietWatch()
         self._stored = StoredWatch()
         self._events = EventWatch()
@@ -117,13 +122,21 @@ class TopicFolders:
         """Return up to when folders may be finished by the clock, with the lateness that is allowed: the last end."""
         return self.layout.last_end(int(self._now() * 1000) - self.lateness_ms)
 
-    def finished_to(self) -> int | None:
+    def finished_to(self) -> FinishedTo | None:
         """Return up to when folders are finished; None: none is. Raises StorageError."""
         return finished_to(self.store, self._group, self.topic)
 
-    def finish_to(self, end: int) -> None:
-        """Note that folders are finished up to the end of one. Raises StorageError."""
-        finish_to(self.store, self._group, self.topic, end)
+    def finish_to(self, end: int, positions: Positions) -> bool:
+        """Note that folders are finished up to the end of one, which all partitions have passed.
+
+        Return whether members of our generation can tell late records by this. Raises StorageError.
+        """
+        found = FinishedTo(end, positions.generation(self._generation))
+        finish_to(self.store, self._group, self.topic, found)
+        return self._is_ours(found)
+
+    def _is_ours(self, found: FinishedTo | None) -> bool:
+        return found is None or self.spec.late == "append" or found.generation >= self._generation
 
     def positions(self) -> Positions:
         """Ask Kafka how far the partitions are. Raises NotKnownError, KafkaError."""
@@ -141,9 +154,10 @@ class TopicFolders:
 
         Raises StorageError, ForeignObjectError, OvertakenError, NotKnownError, KafkaError.
         """
-        done, over = self.finished_to(), self.over_to()
-        of_types = isinstance(self.layout, TypeFolders)
-        found_by_one = not arrivals and not of_types
+        before, over = self.finished_to(), self.over_to()
+        done = None if before is None else before.end
+        ours, of_types = self._is_ours(before), isinstance(self.layout, TypeFolders)
+        found_by_one = not arrivals and ours and not of_types
         if found_by_one and not has_folders(self.store, self.topic, self.layout, after=done, until=over):
             return Look(settled_to=over)
         look, positions, until = Look(), self.positions(), self._clock() + MOST_SECONDS
@@ -165,10 +179,12 @@ class TopicFolders:
             look.finished.append(self._publish(folder, positions, late=False))
         if look.finished:
             done = look.finished[-1].folder.end
-            self.finish_to(done)
+            ours = self.finish_to(done, positions)
+        elif done is not None and not ours and not self.waits(positions, done):
+            ours = self.finish_to(done, positions)  # once more, by what our generation has stored
         left = folders[len(look.finished) :]
         if not left and len(folders) <= MOST_FOLDERS:
-            look.settled_to = over
+            look.settled_to = over if ours else None
         elif not left:
             look.more = True  # perhaps not all were listed
         elif not look.more:

@@ -56,6 +56,18 @@ class Positions:
         """Return that of all partitions where it is known."""
         return {partition: found.offset for partition, found in self.registered.items()}
 
+    def generation(self, most: int) -> int:
+        """Return in which generation, or in higher ones, all partitions are as far as they are; at most one of ours.
+
+        One of which everything is stored is in any: a higher generation stores no record of it again.
+        """
+        found = [self.registered[number].metadata for number, end in self.ends.items() if self._is_behind(number, end)]
+        return min([most, *(metadata.generation for metadata in found if metadata is not None)])
+
+    def _is_behind(self, partition: int, end: Offset) -> bool:
+        stored_to = self.stored_to(partition)
+        return stored_to is not None and stored_to < end
+
     def newest(self, field: str) -> dict[int, int | None]:
         """Return the newest event of each partition, by a field; None where none of this field is known."""
         return {partition: self._newest(partition, field) for partition in self.ends}

@@ -31,7 +31,7 @@ from logpersister.storage.finished import (
     put_folder_content,
 )
 from logpersister.storage.store import ObjectStore
-from logpersister.storage.untold import Untold, put_untold
+from logpersister.storage.untold import TABLE, Untold, put_untold
 
 log = structlog.get_logger(__name__)
 
@@ -63,6 +63,8 @@ class Publisher:
     store: ObjectStore
     group: str
     spec: FinishSpec
+    registers: bool = False
+    """Whether finished folders become partitions of a Hive table, which is told as others are."""
 
     def publish(self, topic: str, folder: TimeFolder, positions: Positions, *, late: bool) -> Published:
         """Make known what a folder has in it now.
@@ -100,7 +102,8 @@ class Publisher:
         if outdated and not self.store.replace_json(copy_key, content.document(), None if copy is None else copy[1]):
             raise self._overtaken(topic, folder)
         self._put_markers(topic, folder, positions)
-        for policy in sorted(TELLING.intersection(self.spec.policy)):
+        told = [*sorted(TELLING.intersection(self.spec.policy)), *([TABLE] if self.registers else [])]
+        for policy in told:
             if content.told.get(policy, 0) < content.number:
                 put_untold(self.store, self.group, policy, topic, Untold(folder.path, content.number))
         came = set(found.final) - set(before) if late else set()

@@ -40,17 +40,24 @@ def make_format(
     parser: ParserSpec = _ANY_BYTES,
     schema: SchemaSpec | None = None,
     field_ids: Mapping[str, int] | None = None,
+    *,
+    quarantines_late: bool = False,
 ) -> Format:
     """Return the configured format. The manifest has been validated: what it allows exists here (a test holds that).
 
-    `field_ids`: by which a table knows the columns, with format ``parquet``.
+    Args:
+        output: what objects are like.
+        parser: what it refuses may have a format of its own.
+        schema: of rows.
+        field_ids: by which a table knows the columns, with format ``parquet``.
+        quarantines_late: whether quarantine keeps all of a record because late ones go there, null values, too.
     """
     configured = _FACTORIES[output.format](output, parser, schema)
     if field_ids is not None and isinstance(configured, ParquetFormat):
         configured = ParquetFormat(replace(configured.options, field_ids=field_ids))
-    if not parser.keeps_all_in_quarantine:
+    if not (parser.keeps_all_in_quarantine or quarantines_late):
         return configured
-    refuses_tombstones = schema is not None and schema.key is not None  # which may have a bad key
+    refuses_tombstones = quarantines_late or (schema is not None and schema.key is not None)  # which may be bad
     return WithQuarantine(
         configured, ParquetFormat(replace(_ALL_OF_A_RECORD.options, refuses_tombstones=refuses_tombstones))
     )
@@ -69,7 +76,8 @@ def format_of(
         of_types: the same of types with tables, by the values of their folders.
     """
     if spec.types is None:
-        return make_format(spec.output, spec.parser, spec.row_schema, field_ids)
+        late = spec.quarantines_late
+        return make_format(spec.output, spec.parser, spec.row_schema, field_ids, quarantines_late=late)
     names, specs = TypeNames(spec.types), spec.of_types()
     formats = [make_format(one.output, one.parser, one.row_schema) for one in specs]
     quarantine = replace(_ALL_OF_A_RECORD.options, refuses_tombstones=True)  # they may have no type

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logpersister.formats.base import Encoder, Format, ObjectIdentity
+from logpersister.records.escaping import own_path
 from logpersister.records.type_names import TypeNames
 
 
@@ -45,7 +46,7 @@ class TypedFormat:
 
     def at(self, path: str) -> Format:
         """Return the format of the objects of a path."""
-        in_table = self.in_tables.get(path.partition("/")[0])
+        in_table = self.in_tables.get(own_path(path).partition("/")[0])
         if in_table is not None:
             return in_table
         rule = self.names.rule_at(path)

@@ -15,6 +15,7 @@ Policy = Literal["successFile", "manifest", "done", "webhook", "kafka"]
 TELLING: Final[frozenset[Policy]] = frozenset({"webhook", "kafka"})
 """Those that tell somebody else; the others write files into the folder."""
 Trigger = Literal["partition-time", "record-time", "process-time"]
+Late = Literal["append", "folder", "quarantine"]
 HiddenName = Annotated[
     str,
     Text(
@@ -58,6 +59,11 @@ class FinishSpec(Model):
     idle_after: Annotated[timedelta, Duration("1s", "30d")] = timedelta(hours=1)
     """How long folders wait for a partition without new records. Shorter: folders of quiet topics are finished
     earlier. Longer: fewer late records after a producer's pause."""
+
+    late: Late = "append"
+    """Where a record goes that comes when its folder is finished. `append`: into its folder, whose manifest then has
+    a higher number. `folder`: into the same folder below `_late`, which query engines pass over. `quarantine`: into
+    `_quarantine`, as Parquet with everything that a record has. Each is counted (docs/finish.md)."""
 
     store_at_end: bool = False
     """Whether the rest of a folder is stored as soon as its end and `allowedLateness` have passed, whatever

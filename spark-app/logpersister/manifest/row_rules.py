@@ -28,7 +28,7 @@ class Rows(Protocol):
     def output(self) -> OutputSpec: ...
 
 
-_HIDES_NOTHING = (
+HIDES_NOTHING = (
     "!has(self.schema) || !has(self.schema.hash) && (!has(self.schema.mask) || self.schema.mask.size() == 0)"
     " && (!has(self.schema.drop) || self.schema.drop.size() == 0)"
 )
@@ -288,7 +288,7 @@ class RowRules(Model):
         return [one for index, level in found for one in folder_findings(level, index, self.row_schema)]
 
     @rule(
-        f"{_HIDES_NOTHING} || $output.format in {cel_literal(COLUMNAR)}",
+        f"{HIDES_NOTHING} || $output.format in {cel_literal(COLUMNAR)}",
         "stores values unchanged, but spec.schema hides fields of them",
         "set it to parquet, avro or jsonl, or remove hash, mask and drop from spec.schema",
         *("output", "format"),
@@ -297,7 +297,7 @@ class RowRules(Model):
         return self.row_schema is None or not self.row_schema.hidden or self.output.format in COLUMNAR
 
     @rule(
-        f"{_HIDES_NOTHING} || has(self.parser) && has(self.parser.quarantine) && (has(self.parser.quarantine.keepValue)"
+        f"{HIDES_NOTHING} || has(self.parser) && has(self.parser.quarantine) && (has(self.parser.quarantine.keepValue)"
         " || has(self.parser.quarantine.holdAbove) && self.parser.quarantine.holdAbove.matches('^0+%$'))",
         "would store refused values unchanged, but spec.schema hides fields of them",
         "set keepValue to false and format to parquet; or keepValue to true if readers of quarantine may see the"

@@ -155,13 +155,15 @@ class StorageCredentials:
 
 def storage_credentials(storage: StorageSpec, secrets: Secrets) -> StorageCredentials | None:
     """Return the credentials that ``spec.storage.secretName`` names; None: the SDK's own chain is wanted."""
-    if storage.secret_name is None:
-        return None
-    path = "spec.storage.secretName"
+    return None if storage.secret_name is None else keys_in(storage.secret_name, secrets, "spec.storage.secretName")
+
+
+def keys_in(name: str, secrets: Secrets, path: str) -> StorageCredentials:
+    """Return the keys of AWS that a Secret has; `path` is the field that names it. Raises ManifestError."""
     return StorageCredentials(
-        access_key_id=secrets.require(storage.secret_name, "AWS_ACCESS_KEY_ID", path),
-        secret_access_key=secrets.require(storage.secret_name, "AWS_SECRET_ACCESS_KEY", path),
-        session_token=secrets.get(storage.secret_name, "AWS_SESSION_TOKEN"),
+        access_key_id=secrets.require(name, "AWS_ACCESS_KEY_ID", path),
+        secret_access_key=secrets.require(name, "AWS_SECRET_ACCESS_KEY", path),
+        session_token=secrets.get(name, "AWS_SESSION_TOKEN"),
     )
 
 

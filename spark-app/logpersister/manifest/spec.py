@@ -12,7 +12,8 @@ from logpersister.manifest.accounts import ServiceAccountSpec
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.constraint import Duration, Text, Whole, compiled, milliseconds
 from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.finish import FinishSpec, date_levels, has_time_folders
+from logpersister.manifest.finish import FinishSpec, Late, date_levels
+from logpersister.manifest.finish_rules import FinishRules
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.overrides import MOST_OVERRIDES, Override
@@ -29,7 +30,7 @@ from logpersister.manifest.storage import MAX_PARTS, StorageSpec
 from logpersister.manifest.table import TableSpec
 from logpersister.manifest.table_rules import TableRules
 from logpersister.manifest.type_rules import TypeRules
-from logpersister.manifest.type_specs import specs_of_types, stored_specs
+from logpersister.manifest.type_specs import specs_of_types
 from logpersister.manifest.type_tables import TypeTableRules, tables_of_types
 from logpersister.manifest.upload import Limits, UploadSpec
 
@@ -71,7 +72,7 @@ def _over_every_age(target: str) -> str:
     )
 
 
-class Spec(TypeRules, TypeTableRules, TableRules):
+class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
     """What the user wants."""
 
     generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
@@ -188,12 +189,22 @@ class Spec(TypeRules, TypeTableRules, TableRules):
     @property
     def has_quarantine(self) -> bool:
         """Whether records may go to quarantine."""
-        return self.types is not None or self.parser.has_quarantine
+        return self.types is not None or self.quarantines_late or self.parser.has_quarantine
 
     @property
     def keeps_all_in_quarantine(self) -> bool:
-        """Whether quarantine is Parquet with all of a record; where there are types it always is."""
-        return self.types is not None or self.parser.keeps_all_in_quarantine
+        """Whether quarantine is Parquet with all of a record; where there are types or late records, it always is."""
+        return self.types is not None or self.quarantines_late or self.parser.keeps_all_in_quarantine
+
+    @property
+    def late(self) -> Late:
+        """Where records go that come when their folder is finished."""
+        return "append" if self.finish is None else self.finish.late
+
+    @property
+    def quarantines_late(self) -> bool:
+        """Whether they go to quarantine."""
+        return self.late == "quarantine"
 
     def shapes(self) -> "Iterator[Spec]":
         """Yield each way in which records are written: of all topics, and of all types."""
@@ -292,27 +303,6 @@ class Spec(TypeRules, TypeTableRules, TableRules):
             for finding in findings
             if finding not in own
         ]
-
-    @rule(
-        NotInCel("each level would have to be compared with its neighbours, and with those of overrides"),
-        "needs folders by time, but the levels by date of partitionBy name none",
-        "let levels by date follow each other from day to minute, with one timezone and one field, or remove it",
-        "finish",
-    )
-    def _finished_folders_are_by_time(self) -> bool:
-        outputs = [one.output for variant in self.variants() for one in stored_specs(variant)]
-        by_date = [output.partition_by for output in outputs if date_levels(output.partition_by)]
-        return self.finish is None or (bool(by_date) and all(map(has_time_folders, by_date)))
-
-    @rule(
-        NotInCel("the API server cannot say whether a pattern in Python's syntax selects a topic"),
-        "is a topic that the group stores, so that it would tell of itself",
-        "name a topic that spec.kafka does not select",
-        *("finish", "kafka", "topic"),
-    )
-    def _folders_are_told_to_another_topic(self) -> bool:
-        told = None if self.finish is None else self.finish.kafka
-        return told is None or not self.kafka.selects(told.topic)
 
     @rule(
         NotInCel("the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"),

@@ -8,10 +8,13 @@ from pydantic import Field
 
 from logpersister.manifest.constraint import Duration, Flag, Model, SecretName, Text, never
 from logpersister.manifest.rule import NotInCel, rule
+from logpersister.manifest.storage import Region
 
 TOPIC: Final = "{topic}"
 GENERATION: Final = "{generation}"
 TYPE: Final = "{type}"
+GLUE_ID: Final = "glue.id"
+"""Property of a catalog, as pyiceberg has it: the account whose catalog of Glue it is."""
 OWN_PROPERTIES: Final = "logpersister."
 """How the names of properties begin that are ours."""
 _PART: Final = r"([A-Za-z0-9_]|\{topic\}|\{generation\}|\{type\})"
@@ -30,9 +33,9 @@ TableName = Annotated[
 CatalogUri = Annotated[
     str,
     Text(
-        r"^(https?|postgresql\+psycopg2|sqlite)://[^\s]+$",
+        r"^(https?|postgresql\+psycopg2|sqlite|thrift)://[^\s]+$",
         "is not the address of a catalog",
-        "write for example https://catalog.example.com, or postgresql+psycopg2://db.example.com/catalog",
+        "write for example https://catalog.example.com, or thrift://metastore.example.com:9083",
         2000,
         before=(never("^[^/]*//[^/]*:[^/]*@", "has a password in it", "put it in the Secret that secretName names"),),
     ),
@@ -43,47 +46,95 @@ Warehouse = Annotated[
     str,
     Text(r"^[^\s]+$", "is not the name of a warehouse", "write it as the catalog has it, without spaces", 1000),
 ]
+Registration = Literal["onFirstObject", "onFinish"]
 Property = Annotated[str, Text(r"^[^\r\n]*$", "has a line break", "write it in one line", 1000)]
 
 
 class CatalogSpec(Model):
     """Where the table is known."""
 
-    type: Literal["rest", "sql"]
+    type: Literal["rest", "sql", "glue", "hive"]
     """`rest`: Iceberg's REST protocol, as Polaris, Nessie, Lakekeeper, Unity and others speak it. `sql`: a PostgreSQL
-    database, in the layout of pyiceberg's `SqlCatalog`."""
+    database, in the layout of pyiceberg's `SqlCatalog`. `glue`: AWS Glue. `hive`: a Hive metastore."""
 
-    uri: CatalogUri
-    """Address: an `http` or `https` URL for `rest`, `postgresql+psycopg2://HOST:PORT/DATABASE` for `sql`.
-    `sqlite:///FILE` is for trials with a single member."""
+    uri: CatalogUri | None = None
+    """Address: an `http` or `https` URL for `rest`, `postgresql+psycopg2://HOST:PORT/DATABASE` for `sql`
+    (`sqlite:///FILE` is for trials with a single member), `thrift://HOST:9083` for `hive` (several with commas). For
+    `glue` only where its endpoint is not that of the region."""
+
+    region: Region | None = None
+    """AWS region of `glue`. Default: `spec.storage.region`."""
 
     warehouse: Warehouse | None = None
-    """Name of the warehouse in the catalog. With `sql`: folder of the tables' metadata, for example
-    `s3://lake/warehouse`; required unless the table exists."""
+    """Name of the warehouse in the catalog. With `sql`, `glue` and `hive`: folder of the metadata of Iceberg tables,
+    for example `s3://lake/warehouse`; required unless the table exists."""
 
     secret_name: SecretName | None = None
-    """Secret with `token` or `credential` (`rest`: a bearer token, or `ID:SECRET` of OAuth), or with `username` and
-    `password` (`sql`). Default: the catalog requires no login."""
+    """Secret with `token` or `credential` (`rest`: a bearer token, or `ID:SECRET` of OAuth), with `username` and
+    `password` (`sql`), or with the keys of `spec.storage.secretName` (`glue`; default: that Secret). Default: the
+    catalog requires no login."""
 
     properties: Annotated[dict[str, Property], Field(max_length=50)] = Field(default_factory=dict)
     """Further properties of pyiceberg's client, for example `scope` or `oauth2-server-uri`. Never secrets: the manifest
     shows them."""
 
+    @property
+    def address(self) -> str:
+        """What messages call it."""
+        return self.uri or self.type
+
+    @property
+    def is_metastore(self) -> bool:
+        """Whether it knows databases of tables, with names in lower case."""
+        return self.type in ("glue", "hive")
+
     @rule(
-        "self.type == 'rest' ? self.uri.startsWith('http') : !self.uri.startsWith('http')",
+        "has(self.uri) || self.type == 'glue'",
+        "is missing",
+        "write the address of the catalog",
+        "uri",
+    )
+    def _there_is_an_address(self) -> bool:
+        return self.uri is not None or self.type == "glue"
+
+    @rule(
+        "!has(self.uri) || self.uri.startsWith('http') == (self.type in ['rest', 'glue'])"
+        " && self.uri.startsWith('thrift') == (self.type == 'hive')",
         "does not go together with the type of the catalog",
-        "write an http or https URL with rest, postgresql+psycopg2://… with sql",
+        "write an http or https URL with rest and glue, postgresql+psycopg2://… with sql, thrift://… with hive",
         "uri",
     )
     def _the_address_is_of_the_type(self) -> bool:
-        return self.uri.startswith("http") == (self.type == "rest")
+        if self.uri is None:
+            return True
+        is_http, is_thrift = self.uri.startswith("http"), self.uri.startswith("thrift")
+        return is_http == (self.type in ("rest", "glue")) and is_thrift == (self.type == "hive")
+
+    @rule(
+        "!has(self.region) || self.type == 'glue'",
+        "is for type glue only",
+        "remove it",
+        "region",
+    )
+    def _regions_are_those_of_glue(self) -> bool:
+        return self.region is None or self.type == "glue"
+
+    @rule(
+        "!has(self.secretName) || self.type != 'hive'",
+        "is for other types of catalogs: members log in to no metastore",
+        "remove it",
+        "secretName",
+    )
+    def _metastores_know_no_login(self) -> bool:
+        return self.secret_name is None or self.type != "hive"
 
 
 class TableSpec(Model):
-    """A table that has each row of the stored objects exactly once (docs/tables.md)."""
+    """A table that has each row of the stored objects (docs/tables.md)."""
 
-    format: Literal["iceberg"]
-    """Format of the table."""
+    format: Literal["iceberg", "hive"]
+    """Format of the table. `iceberg`: each row exactly once, in snapshots. `hive`: an external table over the folders;
+    its partitions are registered in a Hive metastore or Glue."""
 
     catalog: CatalogSpec
     """Catalog that knows the table."""
@@ -98,20 +149,51 @@ class TableSpec(Model):
     the table."""
 
     properties: Annotated[dict[str, Property], Field(max_length=50)] = Field(default_factory=dict)
-    """Iceberg's properties of a table that members create, for example `history.expire.max-snapshot-age-ms`."""
+    """Properties of a table that members create, for example Iceberg's `history.expire.max-snapshot-age-ms`."""
+
+    partitions: Registration = "onFirstObject"
+    """When a folder becomes a partition of a `hive` table. `onFirstObject`: when it has its first object. `onFinish`:
+    when `spec.finish` finishes it, so that queries see whole folders only."""
 
     commit_interval: Annotated[timedelta, Duration("5s", "1d")] = timedelta(minutes=1)
-    """Time between two snapshots of a table. Shorter: rows are visible sooner. Longer: fewer snapshots and manifests,
-    which slow down queries a little until they are rewritten."""
+    """Time between two snapshots of a table, or between two looks for new folders (`hive`). Shorter: rows are visible
+    sooner. Longer: fewer snapshots and manifests, which slow down queries a little until they are rewritten."""
 
     def identifier(self, topic: str, generation: int) -> tuple[str, ...]:
         """Return namespace and name of the table of a topic."""
         named = self.name.replace(TOPIC, _NO_IDENTIFIER.sub("_", topic)).replace(GENERATION, str(generation))
-        return tuple(named.split("."))
+        return tuple((named.lower() if self.catalog.is_metastore else named).split("."))
 
     def full_name(self, topic: str, generation: int) -> str:
         """Return the same as people write it."""
         return ".".join(self.identifier(topic, generation))
+
+    @rule(
+        "self.format != 'hive' || self.catalog.type in ['glue', 'hive']",
+        "has no Hive tables",
+        "set it to hive or glue, or set format to iceberg",
+        *("catalog", "type"),
+    )
+    def _hive_tables_are_in_metastores(self) -> bool:
+        return self.format != "hive" or self.catalog.is_metastore
+
+    @rule(
+        "!(self.catalog.type in ['glue', 'hive']) || self.name.split('.').size() == 2",
+        "is not database and table, as metastores and Glue have them",
+        "write it with one dot, for example lake.clicks",
+        "name",
+    )
+    def _metastores_have_databases(self) -> bool:
+        return not self.catalog.is_metastore or self.name.count(".") == 1
+
+    @rule(
+        "self.format == 'hive' || $partitions == 'onFirstObject'",
+        "is for format hive only: rows of an Iceberg table come with its snapshots",
+        "remove it",
+        "partitions",
+    )
+    def _partitions_are_those_of_hive(self) -> bool:
+        return self.format == "hive" or self.partitions == "onFirstObject"
 
     def for_type(self, type_: str) -> Self:
         """Return the table of a type, by the value of its folder."""

@@ -21,6 +21,7 @@ class TableBinding:
     table: str
     """Namespace and name, with dots between them."""
     uuid: str
+    """Empty: files say nothing of their table (Hive)."""
     schema_id: int
     spec_id: int
     """Of the partition spec, which is the default of the table."""
@@ -53,7 +54,9 @@ def parse_binding(document: Mapping[str, Any]) -> TableBinding:
 
 
 def with_table(document: Mapping[str, Any], binding: TableBinding) -> Revision:
-    """Return the revision of a document whose ranges become files of a table."""
+    """Return the revision of a document whose ranges become files of a table; the same where files do not say so."""
+    if not binding.uuid:
+        return revision_of_document(document)
     return revision_of_document({**document, _KEY: binding.document()})
 
 

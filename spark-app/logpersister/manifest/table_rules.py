@@ -7,17 +7,18 @@ from typing import Final, Protocol
 from logpersister.manifest.constraint import Model
 from logpersister.manifest.declared_columns import Column
 from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.format_settings import ParquetSpec
+from logpersister.manifest.finish import FinishSpec, has_time_folders
+from logpersister.manifest.hive_types import hive_refusal, kafka_columns
 from logpersister.manifest.kafka import KafkaSpec
-from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.output import Format, OutputSpec
 from logpersister.manifest.problems import Finding
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.storage import StorageSpec
-from logpersister.manifest.table import TOPIC, TYPE, TableSpec
+from logpersister.manifest.table import TOPIC, TYPE, Registration, TableSpec
 from logpersister.manifest.types import ListOf, MapOf, Struct, Time, Timestamp, Type
 
-NOT_IN_TABLE: Final = "cannot be a column of an Iceberg table"
+NOT_IN_TABLE: Final = "cannot be a column of the table"
 """How every refusal of a column begins."""
 _COLUMN: Final = re.compile(r"[A-Za-z0-9_-]+=", re.ASCII)
 
@@ -43,18 +44,62 @@ class _Table(Protocol):
     @property
     def types(self) -> TypesSpec | None: ...
 
+    @property
+    def finish(self) -> FinishSpec | None: ...
+
 
 class TableRules(Model):
     """The rules, for a spec that has these fields."""
 
     @rule(
-        "!has(self.table) || has(self.types) || $output.format == 'parquet'",
+        "!has(self.table) || self.table.format == 'hive' || has(self.types) || $output.format == 'parquet'",
         "needs Parquet files",
         "set spec.output.format to parquet",
         "table",
     )
-    def _files_of_a_table_are_parquet(self: _Table) -> bool:
-        return self.table is None or self.types is not None or self.output.format == "parquet"
+    def _files_of_an_iceberg_table_are_parquet(self: _Table) -> bool:
+        if self.table is None or self.table.format == "hive" or self.types is not None:
+            return True  # of each type it is told apart (`type_tables`)
+        return self.output.format == "parquet"
+
+    @rule(
+        "!has(self.table) || self.table.format != 'hive' || !has(self.types)",
+        "cannot be hive with spec.types, whose types have columns of their own",
+        "remove spec.table; types have no Hive tables yet",
+        *("table", "format"),
+    )
+    def _types_have_no_hive_tables(self: _Table) -> bool:
+        return self.table is None or self.table.format != "hive" or self.types is None
+
+    @rule(
+        "!has(self.table) || self.table.format != 'hive' || $output.format != 'jsonl' || has(self.schema)",
+        "needs columns, which JSON lines have by a schema only",
+        "declare them in spec.schema, or set spec.output.format to parquet",
+        "table",
+    )
+    def _lines_of_a_hive_table_have_columns(self: _Table) -> bool:
+        is_jsonl = self.table is not None and self.table.format == "hive" and self.output.format == "jsonl"
+        return not is_jsonl or self.row_schema is not None
+
+    @rule(
+        "!has(self.table) || self.table.format != 'hive' || $output.format != 'text' || !has(self.output)"
+        r" || !has(self.output.text) || !has(self.output.text.delimiter) || self.output.text.delimiter == '\n'",
+        "must be a line feed, which is what Hive tables of text are split at",
+        "remove it, or remove spec.table",
+        *("output", "text", "delimiter"),
+    )
+    def _lines_of_a_hive_table_end_with_a_line_feed(self: _Table) -> bool:
+        of_hive = self.table is not None and self.table.format == "hive"
+        return not of_hive or self.output.text is None or self.output.text.delimiter == "\n"
+
+    @rule(
+        "!has(self.table) || !has(self.table.partitions) || self.table.partitions != 'onFinish' || has(self.finish)",
+        "waits for finished folders, and spec.finish finishes none",
+        "set spec.finish, or set it to onFirstObject",
+        *("table", "partitions"),
+    )
+    def _folders_are_finished(self: _Table) -> bool:
+        return self.table is None or self.table.partitions != "onFinish" or self.finish is not None
 
     @rule(
         f"!has(self.table) || self.table.name.contains('{TOPIC}')"
@@ -67,22 +112,25 @@ class TableRules(Model):
         return self.table is None or TOPIC in self.table.name or len(self.kafka.topics or ()) == 1
 
     @rule(
-        f"!has(self.table) || self.table.name.contains('{TYPE}') == has(self.types)",
+        f"!has(self.table) || self.table.name.contains('{TYPE}') == has(self.types)"
+        " || self.table.format == 'hive' && has(self.types)",
         "has the placeholder of types without spec.types, or spec.types without it",
         "put it into the name where there are types, and leave it out elsewhere (docs/tables.md#tables-of-types)",
         *("table", "name"),
     )
     def _each_type_has_its_table(self: _Table) -> bool:
-        return self.table is None or (TYPE in self.table.name) == (self.types is not None)
+        if self.table is None or (self.table.format == "hive" and self.types is not None):
+            return True  # they have no tables, whatever the name
+        return (TYPE in self.table.name) == (self.types is not None)
 
     @rule(
-        "!has(self.table) || !has(self.storage.caSecretName)",
-        "cannot be combined with spec.table: the library that writes the table's metadata cannot be given a CA",
+        "!has(self.table) || self.table.format == 'hive' || !has(self.storage.caSecretName)",
+        "cannot be combined with an Iceberg table: the library that writes its metadata cannot be given a CA",
         "remove it if a public authority signed the certificate, or remove spec.table",
         *("storage", "caSecretName"),
     )
     def _the_bucket_has_a_public_authority(self: _Table) -> bool:
-        return self.table is None or self.storage.ca_secret_name is None
+        return self.table is None or self.table.format == "hive" or self.storage.ca_secret_name is None
 
     @rule(
         NotInCel("the default of a folder's prefix depends on its granularity"),
@@ -111,8 +159,9 @@ class TableRules(Model):
         if self.table is None or self.types is not None:
             return []
         told: list[Finding] = []
-        taken = set() if self.row_schema is not None else {"value"}
-        taken |= {f"kafka_{name}" for name in (self.output.parquet or ParquetSpec()).kafka_columns}
+        has_schema = self.row_schema is not None
+        taken = set() if has_schema else {"value"}
+        taken |= {f"kafka_{name}" for name in kafka_columns(self.output, has_schema=has_schema)}
         for place, level in enumerate(self.output.partition_by):
             column = level.folder_prefix.removesuffix("=").lower()
             if column in taken:
@@ -131,12 +180,24 @@ class TableRules(Model):
         has_columns = self.types is None and self.row_schema is not None
         if self.table is None or not has_columns or self.row_schema is None or self.row_schema.asks_registry:
             return []  # told when the registry has said what the fields are
-        told = ((one, reason) for one in self.row_schema.columns if (reason := refusal(one)) is not None)
-        return [Finding(f"{NOT_IN_TABLE}: {reason}", "give the field another type", ("schema",)) for _, reason in told]
+        refused = [
+            one for column in self.row_schema.columns if (one := refusal(column, self.table, self.output.format))
+        ]
+        return [Finding(f"{NOT_IN_TABLE}: {reason}", "give the field another type", ("schema",)) for reason in refused]
 
 
-def refusal(column: Column) -> str | None:
-    """Return why a column cannot be one of an Iceberg table; None: it can."""
+def registration(spec: _Table) -> Registration | None:
+    """Return when folders become partitions of a Hive table; None: there is none, or it has no partitions."""
+    table, levels = spec.table, spec.output.partition_by
+    if table is None or table.format != "hive" or not levels:
+        return None
+    return table.partitions if has_time_folders(levels) else "onFirstObject"
+
+
+def refusal(column: Column, table: TableSpec, file_format: Format) -> str | None:
+    """Return why a column cannot be one of a table; None: it can."""
+    if table.format == "hive":
+        return hive_refusal(column, file_format)
     return next(_refusals(column.name, column.type), None)
 
 

@@ -51,7 +51,7 @@ class TypeTableRules(Model):
         "types",
     )
     def _types_can_have_tables(self: Typed) -> Sequence[Finding]:
-        if self.types is None or self.table is None:
+        if self.types is None or self.table is None or self.table.format == "hive":
             return []
         tables = tables_of_types(self)
         nameless = list(_without_names(self, self.types))

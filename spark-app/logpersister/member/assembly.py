@@ -17,6 +17,7 @@ from logpersister.member.cycle import Cycle
 from logpersister.member.duties import Duty
 from logpersister.member.execution import MOST_JOBS
 from logpersister.member.finishing import FinishDuty
+from logpersister.member.horizons import BucketHorizons
 from logpersister.member.listener import Listener
 from logpersister.member.ports import Dependencies
 from logpersister.member.sampling import FormatSampler
@@ -99,6 +100,8 @@ def assemble(
         stack.callback(group.stop)
         tables = open_tables(resource, config, store, secrets)
         stack.callback(tables.close)
+        horizons = BucketHorizons(resource, store)
+        stack.callback(horizons.close)
         dependencies = Dependencies(
             group=group,
             register=group.register,
@@ -117,6 +120,7 @@ def assemble(
             ),
             schemas=schemas,
             tables=tables.bindings,
+            horizons=horizons,
         )
         cycle = Cycle(resource, revision, dependencies, listener=listener, wake=wake)
         duties = _duties(resource, config, secrets, store, folders or FolderListener(), stack)

@@ -301,13 +301,16 @@ class Cycle:
         idle, spec = self.states.idle(), self._resource.spec
         log_starts = self._dependencies.offsets.log_starts(planned).values
         revisions = self._revisions(planned)
+        topics = {partition.topic for partition in revisions}
+        horizons = self._dependencies.horizons.now(topics)
+        self._refresh_soon |= len(horizons) < len(topics)
         # Asked after the log starts: a topic that was made again may begin later, too, and that is no loss.
         made_again = self.end_offsets.recreated([p for p, log_start in log_starts.items() if log_start > idle[p]])
         intents: list[Intent] = []
         for partition, log_start in log_starts.items():
             position, ends, unstored = idle[partition], planned[partition], None
             revision = revisions.get(partition)
-            if revision is None:
+            if revision is None or partition.topic not in horizons:
                 continue
             if partition in made_again:
                 self.states.hold(partition, made_again[partition])
@@ -317,8 +320,10 @@ class Cycle:
                     continue
                 ends, unstored = (log_start,), UnstoredPrefix(log_start, "lost")
             topic_id = self.states.topic_id(partition)
-            place = spec.storage.place
-            intents.append(Intent(partition, topic_id, position, ends, revision, spec.generation, place, unstored))
+            place, horizon = spec.storage.place, horizons[partition.topic]
+            intents.append(
+                Intent(partition, topic_id, position, ends, revision, spec.generation, place, unstored, horizon)
+            )
         return intents
 
     def _revisions(self, planned: Mapping[TopicPartition, tuple[Offset, ...]]) -> dict[TopicPartition, str]:

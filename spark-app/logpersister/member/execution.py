@@ -136,6 +136,7 @@ class Execution:
             promise.read_from(work.range),
             again,
             self._spec.hold_above(work.range.partition.topic),
+            intent.horizon,
         )
 
     def _note_end(self, running: _Running, future: "Future[list[RangeOutcome]]") -> None:

@@ -11,6 +11,7 @@ import structlog
 from logpersister.finish.look import Finished, Look, TopicFolders
 from logpersister.finish.positions import Kafka
 from logpersister.manifest import LogPersister
+from logpersister.manifest.table_rules import registration
 from logpersister.records.type_folders import folders_by_time
 from logpersister.report.finish import FinishReport, WaitingFolder
 from logpersister.storage.finished import list_arrivals
@@ -96,9 +97,17 @@ class FinishDuty:
         layout = None if spec.finish is None else folders_by_time(spec)
         if spec.finish is None or layout is None:
             return None
-        group = self._resource.group_id
         return TopicFolders(
-            topic, layout, spec.finish, self._kafka, self._store, group, clock=self._clock, now=self._now
+            topic,
+            layout,
+            spec.finish,
+            self._kafka,
+            self._store,
+            self._resource.group_id,
+            generation=spec.generation,
+            clock=self._clock,
+            now=self._now,
+            registers=registration(spec) == "onFinish",
         )
 
     def _arrivals_of(self, topic: str) -> Sequence[str]:

@@ -1,8 +1,8 @@
 """What the decisions of a member depend on, as ports: Kafka, S3 and Spark. The model has its own (tests/model)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
@@ -133,6 +133,20 @@ class Tables(Protocol):
         """Topics whose table waits for a person."""
 
 
+class Horizons(Protocol):
+    """Up to when the folders of topics are finished, where their late records go elsewhere."""
+
+    def now(self, topics: Collection[str]) -> Mapping[str, int | None]:
+        """Return what is known now, at most the truth (`Intent.horizon`); topics are missing that have to wait."""
+
+
+class NoHorizons:
+    """Late records of all topics stand where others do."""
+
+    def now(self, topics: Collection[str]) -> Mapping[str, int | None]:
+        return dict.fromkeys(topics)
+
+
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """All ports of a member."""
@@ -147,3 +161,4 @@ class Dependencies:
     """None: no registry declares columns."""
     tables: Tables | None = None
     """None: topics have no tables."""
+    horizons: Horizons = field(default_factory=NoHorizons)

@@ -19,6 +19,7 @@ from logpersister.report.facts import (
     BucketFailed,
     DataLoss,
     HeldPartition,
+    LateRecords,
     PendingIntent,
     Quarantined,
     RangeFailed,
@@ -78,6 +79,12 @@ class Reports(Listener, DutyListener, FolderListener):
             )
         refused = [_quarantined(one.range, one.quarantined) for one in outcomes if one.quarantined is not None]
         log_each(log, "records.quarantined", refused, level="warning")
+        late = [
+            {**_where(one.range), "records": one.late.records, "to": one.late.to}
+            for one in outcomes
+            if one.late is not None
+        ]
+        log_each(log, "records.late", late, level="warning")
         silent = [{**_where(one.range), "offsets": one.unexplained} for one in outcomes if one.unexplained]
         log_each(log, "range.unexplained", silent)
 
@@ -93,6 +100,7 @@ class Reports(Listener, DutyListener, FolderListener):
             unexplained=outcome.unexplained,
             dropped=outcome.dropped,
             types=outcome.types,
+            late=outcome.late,
         )
         self._metrics.range_written(written)
         self._board.range_written(written)
@@ -143,7 +151,8 @@ class Reports(Listener, DutyListener, FolderListener):
         self._metrics.folder_finished(topic)
 
     def late(self, topic: str, records: int) -> None:
-        self._metrics.late(topic, records)
+        self._metrics.late(topic, LateRecords(records, "append"))
+        self._board.late(records)
 
     def telling(self, report: TellingReport) -> None:
         self._metrics.telling(report)

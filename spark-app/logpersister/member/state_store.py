@@ -92,7 +92,8 @@ class BucketStateStore:
                 f"object {key!r} says that it holds {facts.range}; somebody has copied or renamed it"
             )
         whole = not name.path and facts.parser == ANY_BYTES
-        return StoredRange(facts.range.start, facts.range.end, facts.group, facts.revision, facts.topic_id, whole)
+        of = facts.range
+        return StoredRange(of.start, of.end, facts.group, facts.revision, facts.topic_id, whole, facts.horizon)
 
     def ahead(
         self, positions: Mapping[TopicPartition, Offset], generation: int

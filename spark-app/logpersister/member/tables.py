@@ -14,14 +14,16 @@ from logpersister.manifest.problems import ManifestError, Problem
 from logpersister.manifest.secrets import Secrets, storage_credentials
 from logpersister.manifest.table import TableSpec
 from logpersister.member.duties import Duty
+from logpersister.member.hive_tables import hive_tables
 from logpersister.member.ports import Tables
 from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import TopicPartition
 from logpersister.storage.receipts import NO_TYPE
 from logpersister.storage.store import ObjectStore
-from logpersister.tables.access import catalog_login
+from logpersister.tables.access import catalog_login, glue_credentials
 from logpersister.tables.appends import CommittedPosition
 from logpersister.tables.bindings import Bindings
+from logpersister.tables.columns import table_columns
 from logpersister.tables.duty import TableDuty
 from logpersister.tables.errors import TableError
 from logpersister.tables.type_bindings import TypeBindings
@@ -49,11 +51,17 @@ def open_tables(
     spec, group = resource.spec.table, resource.group_id
     if spec is None:
         return MemberTables()
-    if find_spec("pyiceberg") is None:
-        told = "needs the library pyiceberg, which is not installed"
-        raise ManifestError([Problem("spec.table", told, "install logpersister[tables], or remove it")])
+    for library in ("pyiceberg", *(["thrift"] if spec.catalog.type == "hive" else [])):
+        if find_spec(library) is None:
+            told = f"needs the library {library}, which is not installed"
+            raise ManifestError([Problem("spec.table", told, "install logpersister[tables], or remove it")])
     catalog_login(spec.catalog, secrets)
+    glue_credentials(spec.catalog, resource.spec.storage, secrets)
     stack = ExitStack()
+    if spec.format == "hive":
+        of_hive, duty_of_hive = hive_tables(resource, spec, store, secrets)
+        stack.callback(of_hive.close)
+        return MemberTables(of_hive, [duty_of_hive], stack)
     open_table = table_opener(resource, spec, secrets)
     reader = OffsetReader(client_config, group, read_committed=False)
     stack.callback(reader.close)
@@ -68,7 +76,9 @@ def open_tables(
         generation=resource.spec.generation,
     )
     if resource.spec.types is None:
-        bindings = Bindings(store, group, spec.full_name, lambda topic, number: open_table(topic, number, NO_TYPE))
+        bindings = Bindings(
+            store, group, spec.full_name, lambda topic, number: open_table(topic, number, NO_TYPE), table_columns
+        )
         stack.callback(bindings.close)
         return MemberTables(bindings, [duty()], stack)
     of_types = TypeBindings(
@@ -96,7 +106,8 @@ def table_opener(resource: LogPersister, spec: TableSpec, secrets: Secrets) -> "
     def catalog() -> Any:
         from logpersister.tables.catalog import open_catalog  # noqa: PLC0415 - takes a second, and memory
 
-        login = catalog_login(spec.catalog, secrets), storage_credentials(storage, secrets)
+        own = glue_credentials(spec.catalog, storage, secrets)
+        login = catalog_login(spec.catalog, secrets), storage_credentials(storage, secrets), own
         with one_at_a_time:
             if not known or known[0][0] != login:
                 known[:] = [(login, open_catalog(spec.catalog, storage, secrets))]

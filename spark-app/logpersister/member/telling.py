@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from logpersister.finish.telling import Teller, Telling, Told
@@ -15,7 +15,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.member.finishing import FinishListener
 from logpersister.report.telling import RefusedFolder, TellingReport
 from logpersister.storage.store import ObjectStore
-from logpersister.storage.untold import Untold, list_untold
+from logpersister.storage.untold import UntoldListing
 
 LONGEST_SECONDS: Final = 15.0
 """Between two looks for what is to be told."""
@@ -36,14 +36,6 @@ class FolderListener(FinishListener, TellingListener):
     """What is told of folders; from any thread."""
 
 
-@dataclass(slots=True)
-class _Listing:
-    """What is to be told, of all topics: they share the listing."""
-
-    at: float
-    topics: Mapping[str, Sequence[Untold]]
-
-
 class TellDuty:
     """Tells one teller. Thread-safe."""
 
@@ -61,13 +53,11 @@ class TellDuty:
         """Take monotonic seconds as `clock`."""
         self.name = teller.policy
         self._resource = resource
-        self._store = store
         self._listener = listener
-        self._clock = clock
         self._seconds = min(LONGEST_SECONDS, resource.spec.cycle_interval.total_seconds())
         self._telling = Telling(store, resource.group_id, teller, clock)
         self._lock = threading.Lock()
-        self._listing = _Listing(float("-inf"), {})
+        self._listing = UntoldListing(store, resource.group_id, self.name, self._seconds, clock)
         self._untold: dict[str, int] = {}
         self._report = TellingReport(self.name)
 
@@ -75,25 +65,17 @@ class TellDuty:
         return self._resource.spec.for_topic(topic).finish is not None
 
     def perform(self, topic: str, *, last: bool = False) -> float:
-        untold = self._untold_of(topic, anew=last)
+        untold = self._listing.of(topic, anew=last)
         self._show(topic, len(untold), Told())
         if not untold:
             return self._seconds
         told = self._telling.tell(topic, untold)
-        with self._lock:
-            self._listing.at = float("-inf")  # some are deleted now
+        self._listing.forget()
         self._show(topic, 0 if not told.more else len(untold), told)
         return 0.0 if told.more else self._seconds
 
     def forget(self, topic: str) -> None:
         self._show(topic, 0, Told())
-
-    def _untold_of(self, topic: str, *, anew: bool) -> Sequence[Untold]:
-        with self._lock:
-            if anew or self._clock() - self._listing.at >= self._seconds:
-                listed = list_untold(self._store, self._resource.group_id, self.name)
-                self._listing = _Listing(self._clock(), listed)
-            return self._listing.topics.get(topic, ())
 
     def _show(self, topic: str, untold: int, told: Told) -> None:
         with self._lock:

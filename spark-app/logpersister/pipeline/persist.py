@@ -29,7 +29,7 @@ from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.ranges import NewestEvent, Offset
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.typed import AnyLayout
-from logpersister.report.facts import Quarantined, TypeCounts
+from logpersister.report.facts import LateRecords, Quarantined, TypeCounts
 from logpersister.storage.object_requests import StoredObject
 
 
@@ -142,6 +142,8 @@ class RangeWriter:
         self.payload_bytes = 0
         self.unexplained = self.dropped = 0
         """See `RangeOutcome`."""
+        self.late: LateRecords | None = None
+        """The same."""
         self.newest: NewestEvent | None = None
         """See `RangeOutcome`."""
 
@@ -160,11 +162,15 @@ class RangeWriter:
             self._make_room()
 
     def _count(self, side: Side) -> None:
-        if side.refused is not None and self._first_refused is None:
-            self._first_refused = side.rows.column("offset")[0].as_py(), side.refused
+        rows, late = side.rows.num_rows, 0 if self.work.horizon is None else side.late
+        if side.refused is not None and self._first_refused is None and late < rows:
+            self._first_refused = side.first_refused, side.refused
         if self._first_pass:
-            self.dropped -= side.rows.num_rows
-            self._refused += side.rows.num_rows if side.refused is not None else 0
+            self.dropped -= rows
+            self._refused += rows - late if side.refused is not None else 0
+            if late:
+                before = 0 if self.late is None else self.late.records
+                self.late = LateRecords(before + late, "folder" if side.refused is None else "quarantine")
             if self._event_times is not None and side.refused is None:
                 newest = self._event_times.newest(side.rows, side.rule)
                 self.newest = newest if self.newest is None else self.newest.followed_by(newest)
@@ -313,7 +319,8 @@ class RangeWriter:
         if finishing is None or self._first_refused is None:  # compaction may take a record between two passes
             return None
         stored = finishing.result()
-        return Quarantined(stored.key, stored.records, *self._first_refused)
+        records = stored.records if self.late is None else self._refused  # late ones may be in it, too
+        return Quarantined(stored.key, records, *self._first_refused)
 
     @property
     def types(self) -> Mapping[str, TypeCounts]:

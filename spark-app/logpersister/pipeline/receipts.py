@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from logpersister.formats.parquet_statistics import column_statistics, split_offsets
 from logpersister.manifest.table_binding import TableBinding
 from logpersister.pipeline.persist import RangeWriter
+from logpersister.records.escaping import own_path
 from logpersister.records.field_paths import NULL
 from logpersister.records.type_names import TypeNames
 from logpersister.storage.errors import StorageError
@@ -67,7 +68,7 @@ class Receipts:
     def _type_of(self, path: str) -> tuple[str, str]:
         """Return the type of a path, and the path below its folder."""
         type_ = None if self.names is None else self.names.value_of(path)
-        return (NO_TYPE, path) if type_ is None else (type_, path.partition("/")[2])
+        return (NO_TYPE, path) if type_ is None else (type_, own_path(path).partition("/")[2])
 
     def _file(self, path: str, stored: StoredObject, facts: Mapping[str, Any]) -> TableFile:
         return TableFile(
@@ -90,8 +91,11 @@ class Receipts:
 
 
 def partition_values(path: str) -> tuple[str | None, ...]:
-    """Return the values of the folders of a partition path, outermost first; None where a folder stands for null."""
-    values = (segment.partition("=")[2] for segment in path.split("/")) if path else ()
+    """Return the values of the folders of a partition path, outermost first; None where a folder stands for null.
+
+    A late record is a row of the partition that its own folder stands for.
+    """
+    values = (segment.partition("=")[2] for segment in own_path(path).split("/")) if path else ()
     return tuple(None if value == NULL else unquote(value) for value in values)  # the text itself is escaped
 
 

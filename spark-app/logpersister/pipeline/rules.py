@@ -24,6 +24,7 @@ from logpersister.records import (
     field_paths,
     hiding,
     keyed_rows,
+    late,
     line_rows,
     messagepack_rows,
     parsers,
@@ -62,6 +63,8 @@ def rules_of(resource: LogPersister) -> Rules:
     rules: dict[str, int | str] = {"names": names.RULES}
     if resource.spec.types is not None:
         rules["types"] = type_names.RULES
+    if resource.spec.late != "append":
+        rules["late"] = late.RULES
     if resource.spec.keeps_all_in_quarantine:
         rules["format:parquet"] = registry.RULES["parquet"]
     for spec in resource.spec.of_types():

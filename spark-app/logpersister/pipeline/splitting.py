@@ -5,15 +5,21 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from logpersister.formats import binary
 from logpersister.pipeline.type_tally import TypeTally
-from logpersister.records.escaping import QUARANTINE
+from logpersister.ranges import Offset
+from logpersister.records.escaping import QUARANTINE, own_path
+from logpersister.records.late import CAME_LATE
 from logpersister.records.paths import Assignment, Indices
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
 from logpersister.records.type_names import DROPPED, REFUSED
 from logpersister.records.typed import AnyLayout, TypedLayout, in_folders_of_types
+
+Marks = npt.NDArray[np.bool_]
 
 MOST_BYTES: Final = 4 << 20
 """Keys and values that are made rows of at once, with 64 bytes for each record: in columns a value can take 64 times
@@ -30,7 +36,7 @@ class Side:
     indices: Indices
     """Row ``i`` belongs to ``paths[indices[i]]``."""
     refused: str | None = None
-    """Why the first of them was refused; None: the parser has accepted them."""
+    """Why the parser has refused the first of them, or that all came late; None: it has accepted them."""
     rule: int = 0
     """Of accepted records with types: which rule is theirs. Each rule has columns of its own, too."""
     is_of_type: bool = False
@@ -49,6 +55,20 @@ class Side:
     def columns(self) -> int:
         """Sides of one range have the same columns if this number is the same."""
         return REFUSED if self.refused is not None else self.rule
+
+    @property
+    def late(self) -> int:
+        """How many of the records came late."""
+        if self.refused is not None:
+            return int(_came_late(self.rows).sum())
+        late = np.array([path != own_path(path) for path in self.paths], np.bool_)
+        return int(late[self.indices].sum()) if late.any() else 0
+
+    @property
+    def first_refused(self) -> Offset:
+        """The offset of the first record that the parser has refused, of which there is one."""
+        offset: Offset = self.rows.column("offset")[int(np.argmin(_came_late(self.rows)))].as_py()
+        return offset
 
 
 def sides(
@@ -109,12 +129,15 @@ def _of_types(
         for piece in pieces(records, layout.rules[rule].most_rows):
             end = begin + piece.num_rows
             inner, of_piece = layout.rules[rule].layout.assign(piece), of_types[begin:end]
-            for side in _of(piece, in_folders_of_types(inner, folders, of_piece)):
+            placed = in_folders_of_types(inner, folders, of_piece)
+            if layout.lateness is not None:
+                placed = layout.lateness.place(placed)
+            for side in _of(piece, placed):
                 if side.refused is not None:
                     refused.append(side.rows)
                     continue
                 if tally is not None:
-                    of_rows = of_piece if inner.refused is None else np.delete(of_piece, inner.refused.rows)
+                    of_rows = of_piece if placed.refused is None else np.delete(of_piece, placed.refused.rows)
                     tally.accepted(found, of_rows, layout.rules[rule].times.milliseconds(side.rows))
                 yield replace(side, rule=rule, is_of_type=True)
             if tally is not None and inner.refused is not None:
@@ -147,9 +170,15 @@ def _told(records: pa.RecordBatch, reasons: pa.StringArray, fields: pa.StringArr
     return records.append_column(REASON, reasons).append_column(FIELD, fields)
 
 
+def _came_late(told: pa.RecordBatch) -> Marks:
+    found: Any = pc.equal(told.column(REASON), pa.scalar(CAME_LATE))
+    return cast("Marks", found.to_numpy(zero_copy_only=False))
+
+
 def _refused(told: pa.RecordBatch, reason: str | None = None) -> Side:
     if reason is None:
-        word, field = told.column(REASON)[0], told.column(FIELD)[0]
+        first = int(np.argmin(_came_late(told)))
+        word, field = told.column(REASON)[first], told.column(FIELD)[first]
         reason = f"{word} in {field}" if field.is_valid else str(word)
     return Side(told, [QUARANTINE], np.zeros(told.num_rows, np.int32), reason)
 

@@ -21,7 +21,8 @@ from logpersister.pipeline.room import Room
 from logpersister.pipeline.splitting import joined, pieces
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
-from logpersister.records.typed import AnyLayout, TypedLayout
+from logpersister.records.late import Lateness
+from logpersister.records.typed import AnyLayout, TypedLayout, with_lateness
 from logpersister.registry.errors import RegistryError
 from logpersister.storage.errors import StorageError
 
@@ -48,6 +49,7 @@ class TaskResources:
 
     reader: Reading
     layout: AnyLayout
+    """Of records that are not late."""
     file_format: Format
     open_upload: OpenUpload
     room: Room
@@ -60,9 +62,15 @@ class TaskResources:
     note_arrivals: NoteArrivals | None = None
     """None: the revision finishes no folders."""
     leave_receipt: Callable[[RangeWriter], None] | None = None
-    """Puts the receipt of a range once its objects are there; None: the revision has no table."""
+    """Puts the receipt of a range, or notes of its folders, once its objects are there; None: no table needs them."""
     event_times: EventTimes | None = None
     """None: the revision finishes no folders by the times of a field."""
+    lateness: Callable[[int | None], Lateness | None] = lambda _: None
+    """Returns what becomes of late records of a range with a horizon."""
+
+    def layout_of(self, work: RangeWork) -> AnyLayout:
+        """Return that of a range."""
+        return with_lateness(self.layout, self.lateness(work.horizon))
 
 
 _LEAVING: Final = ThreadPoolExecutor(RECEIPTS_AT_ONCE, thread_name_prefix="receipt")
@@ -101,6 +109,7 @@ class _Unfinished:
             unexplained=writer.unexplained,
             dropped=writer.dropped,
             types=writer.types,
+            late=writer.late,
             newest=writer.newest,
         )
 
@@ -138,7 +147,9 @@ class Task:
 
     def _writer(self, item: RangeWork) -> RangeWriter:
         of = self._resources
-        return RangeWriter(item, of.layout, of.file_format, of.open_upload, of.room, item.hold_above, of.event_times)
+        return RangeWriter(
+            item, of.layout_of(item), of.file_format, of.open_upload, of.room, item.hold_above, of.event_times
+        )
 
     def _one_pass(
         self, read: RangeRead, writer: RangeWriter, again: dict[Range, RangeWriter]

@@ -17,6 +17,7 @@ from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.connections import begin_task, connections, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.event_times import EventTimes
+from logpersister.pipeline.folder_notes import folder_notes
 from logpersister.pipeline.persist import RangeWriter, Upload
 from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.room import Room
@@ -25,8 +26,9 @@ from logpersister.pipeline.task import Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
+from logpersister.records.late import Lateness, lateness_of
 from logpersister.records.type_names import TypeNames
-from logpersister.records.typed import AnyLayout, layout_for, most_rows_of
+from logpersister.records.typed import AnyLayout, layout_for, most_rows_of, with_lateness
 from logpersister.report import logs
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.names import object_key
@@ -85,17 +87,21 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         dry_runs,
         most_rows_of(spec),
         arrival_notes(store, group, spec),
-        _leave_receipt(store, group, objects.original, spec, of_types if binding is None else {NO_TYPE: binding}),
+        _leaving(store, group, objects.original, spec, of_types if binding is None else {NO_TYPE: binding}),
         EventTimes.of(spec),
+        objects.lateness,
     )
 
 
-def _leave_receipt(
+def _leaving(
     store: ObjectStore, group: str, revision: str, spec: Spec, bindings: Mapping[str, TableBinding]
 ) -> Callable[[RangeWriter], None] | None:
-    """Return what puts the receipt of a range; None: there is no table."""
-    names = None if spec.types is None else TypeNames(spec.types)
-    return Receipts(store, group, revision, bindings, names, spec.tables_of_types()).leave if bindings else None
+    """Return what leaves a word for the tables of a topic; None: there is none that needs it."""
+    if bindings:
+        names = None if spec.types is None else TypeNames(spec.types)
+        return Receipts(store, group, revision, bindings, names, spec.tables_of_types()).leave
+    notes = folder_notes(store, group, spec)
+    return None if notes is None else notes.leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,9 @@ class _Objects:
         prefix = self.store.prefix
         return object_key(prefix, of.topic, path, work.generation, of.partition, work.range.start, extension)
 
+    def lateness(self, horizon: int | None) -> Lateness | None:
+        return lateness_of(self.resource.spec, horizon)
+
     def begin(self, work: RangeWork, path: str) -> Upload:
         metadata = {
             "group": self.group,
@@ -129,8 +138,12 @@ class _Objects:
         }
         if self.original != self.revision:
             metadata["rules"] = self.revision
-        if self.resource.spec.has_quarantine:
-            metadata["parser"] = "types" if self.resource.spec.types is not None else self.resource.spec.parser.type
+        if self.resource.spec.types is not None:
+            metadata["parser"] = "types"
+        elif self.resource.spec.parser.has_quarantine:
+            metadata["parser"] = self.resource.spec.parser.type
+        if self.lateness(work.horizon) is not None:
+            metadata["horizon"] = str(work.horizon)
         if work.partly_lost:
             metadata["read-from"] = str(work.read_from)
         if path == QUARANTINE and not self.resource.spec.keeps_refused_values:
@@ -149,7 +162,9 @@ class _Objects:
         """Return a dry run for each range of which something is stored, perhaps by others."""
         sought = {SoughtRange(work.range.partition, work.generation, work.range.start): work for work in works}
         paths = None if self.resource.spec.has_folders else ("", QUARANTINE)
-        return {
-            sought[one].range: DryRun(sought[one], self.group, self.layout, self.key, stored, others)
-            for one, stored in objects_of(self.store, sought, paths).items()
-        }
+        found: dict[Range, DryRun] = {}
+        for one, stored in objects_of(self.store, sought, paths).items():
+            work = sought[one]
+            layout = with_lateness(self.layout, self.lateness(work.horizon))
+            found[work.range] = DryRun(work, self.group, layout, self.key, stored, others)
+        return found

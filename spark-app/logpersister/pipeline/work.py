@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from logpersister.ranges import NewestEvent, Offset, Range
-from logpersister.report.facts import Quarantined, TypeCounts
+from logpersister.report.facts import LateRecords, Quarantined, TypeCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class RangeWork:
     hold_above: int | None = None
     """The percentage of its records that may go to quarantine; None: any. That of the topic in the manifest of who
     executes it, not of the revision: it says whether the range is stored, never how, so raising it releases a hold."""
+    horizon: int | None = None
+    """Up to when folders were finished, by its promise (`Intent.horizon`): their records came late."""
 
     @property
     def partly_lost(self) -> bool:
@@ -101,6 +103,8 @@ class RangeOutcome:
     """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
     types: Mapping[str, TypeCounts] = field(default_factory=dict)
     """What there was of each type, by `TypesSpec.labels`; empty without ``spec.types``."""
+    late: LateRecords | None = None
+    """Those of its records that came when their folder was finished, and stand elsewhere for that; None: none did."""
     newest: NewestEvent | None = None
     """Of its records, where folders are finished by the times of a field; None also where no record has such a time."""
 

@@ -12,6 +12,8 @@ entry in it (docs/design/intents.md)::
            one: such metadata says nothing about the new offset.
 ``since``  Where the generation began in this partition; nothing that is written depends on it.
 ``at``     Bucket and prefix of the revision, so that a member that stores elsewhere finds its snapshot.
+``horizon`` Records of folders that ended at this instant or before it (ms since the epoch) came late; without it none
+           did. It is at most what was finished when the promise was made (docs/design/finish.md).
 ``lost``   Up to this offset Kafka has lost the records of the intent; the loss is recorded before the offset moves.
 ``skip``   The same, for offsets that somebody has skipped.
 ``seen``   The newest event time before the offset, as far as it is known, and of which field: at most the true one.
@@ -74,6 +76,9 @@ class Intent:
     """Bucket and prefix of the revision; None in promises of releases that did not note it."""
     unstored: UnstoredPrefix | None = None
     """What is given up of the first ranges; at most all of them."""
+    horizon: int | None = None
+    """Up to when the folders of the topic are finished (milliseconds since the epoch), as far as who promised this
+    knew: whoever executes it takes records of these folders for late, whatever is finished by then. None: no record."""
 
     def __post_init__(self) -> None:
         boundaries = (self.start, *self.ends)
@@ -84,6 +89,8 @@ class Intent:
             raise ValueError(
                 f"an intent of {self.partition} over {boundaries} cannot give up what is before {self.unstored}"
             )
+        if self.horizon is not None and self.horizon < 0:
+            raise ValueError(f"an intent of {self.partition} cannot have the horizon {self.horizon}")
 
     @property
     def end(self) -> Offset:
@@ -120,6 +127,8 @@ class OffsetMetadata:
     """Of the intent that stands here."""
     seen: NewestEvent | None = None
     """Of records before the offset; there may be newer ones. None: not known, and always where no field is watched."""
+    horizon: int | None = None
+    """Of the intent that stands here."""
 
     def text(self, offset: Offset) -> str:
         """Return the metadata to commit beside ``offset``."""
@@ -132,6 +141,8 @@ class OffsetMetadata:
             fields.append(f"seen={self.seen.field}:{self.seen.time}")
         if self.ends and self.place is not None:
             fields.append(f"at={self.place}")
+        if self.ends and self.horizon is not None:
+            fields.append(f"horizon={self.horizon}")
         if self.unstored is not None:
             fields.append(self.unstored.field)
         if self.ends:
@@ -165,6 +176,7 @@ class CommittedOffset:
             metadata.generation,
             metadata.place,
             metadata.unstored,
+            metadata.horizon,
         )
 
 
@@ -182,7 +194,15 @@ def promised(intent: Intent, since: Offset | None = None, seen: NewestEvent | No
         seen: of records before it.
     """
     metadata = OffsetMetadata(
-        intent.topic_id, intent.generation, intent.revision, intent.ends, since, intent.place, intent.unstored, seen
+        intent.topic_id,
+        intent.generation,
+        intent.revision,
+        intent.ends,
+        since,
+        intent.place,
+        intent.unstored,
+        seen,
+        intent.horizon,
     )
     return CommittedOffset(intent.start, metadata)
 
@@ -239,6 +259,7 @@ def _metadata(fields: Mapping[str, str]) -> OffsetMetadata:
         place=fields.get("at") if ends else None,
         unstored=unstored[0] if unstored else None,
         seen=_seen(fields.get("seen", "")),
+        horizon=int(fields["horizon"]) if ends and "horizon" in fields else None,
     )
 
 

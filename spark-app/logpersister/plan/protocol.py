@@ -22,7 +22,8 @@ bucket, and the register moves on only over what has taken effect::
 2. From then on its boundaries stand in the register until the offset has passed them. A promise is only ever replaced
    by one with the same boundaries: under another revision for another place, or with an unstored prefix.
 3. So whoever executes a range, now, later, or as a zombie, executes the same range. Name and content of its objects
-   follow from the range, the records and the revision: a repeated execution replaces an object by itself.
+   follow from the range, the records, the revision and the horizon, which stays with the boundaries: a repeated
+   execution replaces an object by itself.
 4. The offset moves from boundary to boundary, over settled ranges only. So before the offset every record is in an
    object, or recorded as lost or skipped, and behind it only objects of the one pending promise can be.
 5. What a fenced read cannot exclude is that Kafka itself shows an older value than it has acknowledged: an unclean
@@ -367,6 +368,7 @@ def _check_write(partition: TopicPartition, before: CommittedOffset, settled: Of
     else:
         legal = after.offset in (old.start, *(end for end in old.ends if end <= settled))
         legal = legal and tuple(end for end in old.ends if end > after.offset) == (new.ends if new else ())
+        legal = legal and (new is None or new.place != old.place or new.horizon == old.horizon)
     if not legal:
         raise ProtocolError(f"{partition}: {after} must not replace {before}, which is settled up to {settled}")
 
@@ -412,10 +414,8 @@ def _since(value: CommittedOffset, intent: Intent) -> Offset | None:
 
 def _continues(before: Intent, now: Intent) -> bool:
     """Whether ``now`` is what is left of ``before``: what was stored of one is stored of the other."""
-    return (before.topic_id, before.revision, before.generation, before.place, before.end) == (
-        now.topic_id,
-        now.revision,
-        now.generation,
-        now.place,
-        now.end,
-    )
+    return _identity(before) == _identity(now)
+
+
+def _identity(intent: Intent) -> tuple[object, ...]:
+    return intent.topic_id, intent.revision, intent.generation, intent.place, intent.horizon, intent.end

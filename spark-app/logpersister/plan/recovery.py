@@ -34,6 +34,8 @@ class StoredRange:
     whole: bool
     """Whether the range is one object by its layout (no partition paths, no parser that refuses anything), so that the
     object's presence proves it."""
+    horizon: int | None = None
+    """By which its late records were told apart (`Intent.horizon`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,25 @@ class PartitionContext:
     place: str
     """Bucket and prefix."""
 
-    def intent(self, start: Offset, ends: tuple[Offset, ...], unstored: UnstoredPrefix | None = None) -> Intent:
+    def intent(
+        self,
+        start: Offset,
+        ends: tuple[Offset, ...],
+        unstored: UnstoredPrefix | None = None,
+        horizon: int | None = None,
+    ) -> Intent:
         """Return a promise under our own revision."""
-        return Intent(self.partition, self.topic_id, start, ends, self.revision, self.generation, self.place, unstored)
+        return Intent(
+            self.partition,
+            self.topic_id,
+            start,
+            ends,
+            self.revision,
+            self.generation,
+            self.place,
+            unstored,
+            horizon,
+        )
 
     def at(self, offset: Offset, since: Offset | None = None, seen: NewestEvent | None = None) -> CommittedOffset:
         """Return the value that says that everything before an offset is settled."""
@@ -107,14 +125,13 @@ def from_another_place(
     since = committed.metadata.since if intent.generation == context.generation else intent.start
     seen = committed.metadata.seen
     begun = [range_ for range_ in of_ours if range_.end > intent.start]
-    ours = context.intent(intent.start, intent.ends, intent.unstored)
+    ours = context.intent(intent.start, intent.ends, intent.unstored, intent.horizon)
     if not begun:
         return promised(ours, since, seen)
-    revision = begun[-1].revision
     ranges = {(range_.start, range_.end) for range_ in intent.ranges()}
-    as_promised = all((it.start, it.end) in ranges and it.revision == revision for it in begun)
+    as_promised = all((it.start, it.end) in ranges and _begun_alike(it, begun[-1]) for it in begun)
     if as_promised and intent.generation <= context.generation:  # a higher one may be replaying what ours has
-        return promised(replace(ours, revision=revision), since, seen)
+        return promised(replace(ours, revision=begun[-1].revision, horizon=begun[-1].horizon), since, seen)
     stored_end = max(range_.end for range_ in begun)
     return holds.replay_elsewhere(context.partition, intent.place, stored_end, context.generation)
 
@@ -174,8 +191,8 @@ def _unfinished(context: PartitionContext, committed: CommittedOffset | None) ->
 def _repair(context: PartitionContext, tail: StoredTail, beginning: Offset, log_start: Offset) -> CommittedOffset:
     """Go on when Kafka has forgotten the committed offset, and any intent with it: after the stored ranges.
 
-    The last intent may have been half written, and an intent has one revision, so only the last ranges of one
-    revision are in doubt. They are executed again with the boundaries that the stored objects have, under the
+    The last intent may have been half written, and an intent has one revision and one horizon, so only the last ranges
+    of one of each are in doubt. They are executed again with the boundaries that the stored objects have, under the
     generation that they are of: same names, same content. A hole between them may have been a range without records
     (those make no object); it is executed too. A range that Kafka no longer has at all cannot be in doubt any more: it
     counts as stored. Of one that it has in part, objects may be missing: it is executed again, as a range of which
@@ -185,8 +202,8 @@ def _repair(context: PartitionContext, tail: StoredTail, beginning: Offset, log_
         beginning: where the partition would begin without any trace. When the whole history is in the tail, the hole
             before its first range reaches back to there, or to what the generation before has stored.
     """
-    revision = tail.ranges[-1].revision
-    in_doubt = takewhile(lambda it: it.revision == revision and it.end > log_start, reversed(tail.ranges))
+    last = tail.ranges[-1]
+    in_doubt = takewhile(lambda it: _begun_alike(it, last) and it.end > log_start, reversed(tail.ranges))
     doubtful = list(in_doubt)[::-1]
     if tail.before is not None and _conflict(context, [tail.before]) is None:
         beginning = max(beginning, tail.before.end)
@@ -204,5 +221,10 @@ def _repair(context: PartitionContext, tail: StoredTail, beginning: Offset, log_
         return stored(tail.end, context.topic_id, tail.generation)
     start = end_before(doubtful[0])
     boundaries = {boundary for it in doubtful for boundary in (it.start, it.end) if boundary > start}
-    again = replace(context, revision=revision, generation=tail.generation)
-    return promised(again.intent(start, tuple(sorted(boundaries))))
+    again = replace(context, revision=last.revision, generation=tail.generation)
+    return promised(again.intent(start, tuple(sorted(boundaries)), horizon=last.horizon))
+
+
+def _begun_alike(one: StoredRange, other: StoredRange) -> bool:
+    """Whether two ranges can be of one intent."""
+    return (one.revision, one.horizon) == (other.revision, other.horizon)

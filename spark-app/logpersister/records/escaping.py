@@ -12,6 +12,10 @@ QUARANTINE = "_quarantine"
 """The partition path of records that the parser refused. No rule of ``partitionBy`` makes a segment that begins with
 ``_``, a topic of this name is escaped, and query engines pass over such folders."""
 
+LATE = "_late"
+"""The folder of records that came when their own folder was finished (``spec.finish.late: folder``): their own folders
+stand below it, so a partition path begins with it. The same is true of this name."""
+
 MAX_SEGMENT_BYTES = 255
 """S3 has no limit for one segment, but S3 servers that keep objects as files have that of the file system."""
 
@@ -34,6 +38,21 @@ def unescape(segment: str) -> str | None:
         return text if text and escape(text) == segment else None
     except UnicodeDecodeError:
         return None
+
+
+def is_aside(path: str) -> bool:
+    """Whether a partition path, or the first folder of one, is none that ``partitionBy`` makes: quarantine, or late."""
+    return path.split("/", 1)[0] in (QUARANTINE, LATE)
+
+
+def late_path(path: str) -> str:
+    """Return where the records of a partition path stand when they came late."""
+    return f"{LATE}/{path}"
+
+
+def own_path(path: str) -> str:
+    """Return a partition path as ``partitionBy`` makes it, also where the records came late."""
+    return path.removeprefix(f"{LATE}/")
 
 
 def is_safe_path(path: str) -> bool:

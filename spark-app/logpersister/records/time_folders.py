@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from logpersister.manifest.partition_rule import PartitionRule
-from logpersister.records.escaping import QUARANTINE
+from logpersister.records.escaping import is_aside
 from logpersister.records.paths import DateStep, Granularity, make_layout
 from logpersister.records.zones import SECONDS_PER_DAY, day_offsets
 
@@ -64,10 +64,10 @@ class TimeFolders:
     def folder_of(self, path: str) -> TimeFolder | None:
         """Return the folder that a partition path, or its first `depth` segments, stands for; None: none by time.
 
-        Quarantine is none, and so is the folder of records without a usable time.
+        Quarantine is none, nor are folders of late records, nor is that of records without a usable time.
         """
         segments = path.split("/")[: self.depth]
-        if len(segments) < self.depth or segments[0] == QUARANTINE:
+        if len(segments) < self.depth or is_aside(path):
             return None
         found = [level.fullmatch(segment) for level, segment in zip(self.levels, segments[self.above :], strict=True)]
         components: list[str] = []
@@ -83,7 +83,7 @@ class TimeFolders:
     def may_hold(self, path: str, after: int | None, until: int) -> bool:
         """Whether a folder that ends in ``(after, until]`` may be in a folder or be the folder itself, by its date."""
         segments = path.split("/")
-        if segments[0] == QUARANTINE:
+        if is_aside(path):
             return False
         if len(segments) <= self.above:
             return True

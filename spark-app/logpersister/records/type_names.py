@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from logpersister.manifest.event_types import MOST_NAME_BYTES, OTHER_TYPES, RuleFinder, TypesSpec
-from logpersister.records.escaping import escape, unescape
+from logpersister.records.escaping import escape, own_path, unescape
 
 RULES: Final = 1
 """Raise it when a record gets another type, or a type another folder, than before."""
@@ -90,8 +90,8 @@ class TypeNames:
         return self.types.prefix + escape(value)
 
     def value_of(self, path: str) -> str | None:
-        """Return the value of the outermost folder of a path, unescaped; None: it is no folder of a type."""
-        segment = path.split("/", 1)[0]
+        """Return the type of a partition path, by the value of its folder; None: no folder of a type is in the path."""
+        segment = own_path(path).split("/", 1)[0]
         return unescape(segment.removeprefix(self.types.prefix)) if segment.startswith(self.types.prefix) else None
 
     def rule_at(self, path: str) -> int | None:

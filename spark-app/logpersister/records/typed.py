@@ -15,6 +15,7 @@ from logpersister.records.columns import most_rows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Indices, TypeFinder
 from logpersister.records.frames import FrameBodies
+from logpersister.records.late import LateLayout, Places
 from logpersister.records.message_types import MessageTypes
 from logpersister.records.parsers import Parser
 from logpersister.records.paths import Assignment, Layout
@@ -47,6 +48,8 @@ class TypedLayout:
     finder: FindTypes
     rules: Sequence[RuleLayout]
     """By `Place.rule`."""
+    lateness: Places | None = None
+    """What becomes of late records, by their folders with that of their type; None: none is late."""
 
 
 AnyLayout = Layout | TypedLayout
@@ -83,6 +86,15 @@ def layout_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
         times = RecordTimes.of(one.output.partition_by, spec.types)
         rules.append(RuleLayout(layout if bodies is None else BodyLayout(bodies, layout), rows, times))
     return TypedLayout(finder, rules)
+
+
+def with_lateness(layout: AnyLayout, lateness: Places | None) -> AnyLayout:
+    """Return a layout for a range whose late records go elsewhere; None: none is late, or they stand with others."""
+    if lateness is None:
+        return layout
+    if isinstance(layout, TypedLayout):
+        return replace(layout, lateness=lateness)
+    return LateLayout(layout, lateness)
 
 
 def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Parser | None:

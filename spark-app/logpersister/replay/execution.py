@@ -8,6 +8,7 @@ from typing import Any, Final
 from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
 from logpersister.pipeline.arrivals import arrival_notes
+from logpersister.pipeline.folder_notes import folder_notes
 from logpersister.pipeline.persist import RangeWriter, Upload
 from logpersister.pipeline.splitting import sides
 from logpersister.pipeline.work import RangeWork
@@ -18,12 +19,12 @@ from logpersister.replay.protocol import Step, may_be_written, next_step
 from logpersister.replay.source import SourceError, SourceRecords, keeps_all
 from logpersister.storage import names
 from logpersister.storage.errors import REFUSALS, StorageError
-from logpersister.storage.facts import LEFT_OUT, VALUES, ForeignObjectError, ObjectFacts
+from logpersister.storage.facts import LEFT_OUT, RANGE_KEYS, VALUES, ForeignObjectError, ObjectFacts
 from logpersister.storage.names import ObjectName
 from logpersister.storage.replays import Replay, Source, begin_replay, get_replay, settle_replay
 from logpersister.storage.store import ObjectStore
 
-_AS_ITS_SOURCE: Final = ("group", "generation", "revision", "topic", "topic-id", "partition", "start", "end", "parser")
+_AS_ITS_SOURCE: Final = (*RANGE_KEYS, "parser", "horizon")
 """What an object of a replay says as its source does: it is one of the range, which that revision had promised."""
 _ORIGIN: Final = "replay-of"
 """The same, of its source: the extension, by which alone their names differ when both are in quarantine."""
@@ -69,6 +70,7 @@ class Replayer:
         output_of: Callable[[str], TopicOutput],
         output_under: Callable[[str], TopicOutput],
         put_revision: Callable[[str, Mapping[str, Any]], None],
+        horizon_of: Callable[[str, int], int | None] = lambda _topic, _generation: None,
     ) -> None:
         """Begin.
 
@@ -78,12 +80,14 @@ class Replayer:
             output_of: how the manifest writes a topic now.
             output_under: how a revision does that has begun a replay. Raises SourceError.
             put_revision: stores the snapshot of a revision, before the first note names it.
+            horizon_of: returns up to when the folders of a topic are finished now, for what a generation stores.
         """
         self._store = store
         self._group = group
         self._output_of = output_of
         self._output_under = output_under
         self._put_revision = put_revision
+        self._horizon_of = horizon_of
         self._stored: set[str] = set()
         """Replays whose objects this process has written."""
 
@@ -99,7 +103,10 @@ class Replayer:
     def judge(self, key: str, name: ObjectName) -> Judgement:
         """Return what the manifest says of an object; writes nothing. Raises SourceError, StorageError."""
         source, _ = self._look(key, name)
-        return Judgement() if source is None else self._judged(key, source, self._output_of(name.topic))
+        if source is None:
+            return Judgement()
+        output = self._output_of(name.topic)
+        return self._judged(key, source, output, self._horizon(name, output))
 
     def replay(self, key: str, name: ObjectName) -> Result:
         """Replay an object, if any of its records is good now. Raises SourceError, StorageError."""
@@ -135,12 +142,17 @@ class Replayer:
         elif source is not None:
             output = self._output_of(name.topic)
             self._check_values(key, output)
-            judgement = self._judged(key, source, output)
+            horizon = self._horizon(name, output)
+            judgement = self._judged(key, source, output, horizon)
             if not judgement.accepted:
                 return judgement
             self._put_revision(output.revision, output.document)
-            begin_replay(self._store, self._group, Replay(source, output.revision))
+            begin_replay(self._store, self._group, Replay(source, output.revision, horizon=horizon))
         return None
+
+    def _horizon(self, name: ObjectName, output: TopicOutput) -> int | None:
+        """Return up to when folders are finished now; None also where late records stand with the others."""
+        return None if output.spec.late == "append" else self._horizon_of(name.topic, name.generation)
 
     def _check_stands(self, source: str, note: Replay) -> None:
         """Raise SourceError where an object of a settled replay has gone, so that the source may be all there is.
@@ -233,11 +245,11 @@ class Replayer:
                 )
             yield records
 
-    def _judged(self, key: str, source: Source, output: TopicOutput) -> Judgement:
-        judgement = Judgement()
+    def _judged(self, key: str, source: Source, output: TopicOutput, horizon: int | None) -> Judgement:
+        judgement, layout = Judgement(), output.layout_at(horizon)
         with self._reading(key, source, output) as records:
             for batch in records.batches():
-                found = [(side.rows.num_rows, side.refused is not None) for side in sides(batch, output.layout)]
+                found = [(side.rows.num_rows, side.refused is not None) for side in sides(batch, layout)]
                 if sum(count for count, _ in found) < batch.num_rows:
                     raise SourceError(
                         "spec.types leaves some of its records out now, and a replay leaves out none; set their action "
@@ -251,12 +263,13 @@ class Replayer:
         """Write all objects of a replay; return it settled."""
         output = self._output_under(note.revision)
         source = note.source
-        work = RangeWork(source.range, source.topic_id, name.generation, 0, source.range.start, again=True)
+        of = source.range
+        work = RangeWork(of, source.topic_id, name.generation, 0, of.start, again=True, horizon=note.horizon)
         facts, metadata = self._facts(key), self._store.metadata(key)
         if facts is None or metadata is None:
             raise SourceError("it was deleted meanwhile, perhaps by another replay; replay again")
         objects = _Objects(self._store, metadata, name, note, output.file_format)
-        writer = RangeWriter(work, output.layout, output.file_format, objects.open, output.room)
+        writer = RangeWriter(work, output.layout_at(note.horizon), output.file_format, objects.open, output.room)
         try:
             with self._reading(key, source, output) as records:
                 while True:
@@ -268,6 +281,9 @@ class Replayer:
             note_arrivals = arrival_notes(self._store, self._group, output.spec)
             if note_arrivals is not None:
                 note_arrivals(work, written)
+            notes = folder_notes(self._store, self._group, output.spec)
+            if notes is not None:
+                notes.note(written)
         except BaseException:
             writer.abort()
             raise
@@ -297,7 +313,7 @@ class _Objects:
 
     def open(self, work: RangeWork, path: str) -> Upload:
         of, file_format = work.range.partition, format_at(self.file_format, path)
-        metadata = {key: self.of_source[key] for key in _AS_ITS_SOURCE}
+        metadata = {key: self.of_source[key] for key in _AS_ITS_SOURCE if key in self.of_source}
         metadata |= {"rules": self.note.revision, _ORIGIN: self.name.extension}
         return self.store.writer(
             names.object_key(

@@ -10,7 +10,8 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.room import Room
-from logpersister.records.typed import AnyLayout, WritersOf, layout_for, most_rows_of
+from logpersister.records.late import lateness_of
+from logpersister.records.typed import AnyLayout, WritersOf, layout_for, most_rows_of, with_lateness
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,17 @@ class TopicOutput:
     document: Mapping[str, Any]
     """Its snapshot."""
     layout: AnyLayout
+    """Of records that are not late."""
     file_format: Format
     most_rows: int | None
     """How many records are parsed at once; None: any number."""
     room: Room
     spec: Spec
     """Of the topic."""
+
+    def layout_at(self, horizon: int | None) -> AnyLayout:
+        """Return the layout of records of which those came late whose folders were finished by then."""
+        return with_lateness(self.layout, lateness_of(self.spec, horizon))
 
     @classmethod
     def of(cls, revision: Revision, resource: LogPersister, writers_of: WritersOf) -> Self:

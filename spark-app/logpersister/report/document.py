@@ -129,6 +129,7 @@ def _uploads(status: Status) -> Document:
         "records": status.totals.records,
         "ranges": status.totals.ranges,
         "dropped": status.totals.dropped,
+        "late": status.totals.late,
         "last": rfc3339(status.last_upload),
         "failures": status.totals.upload_failures,
         "failuresLastHour": status.upload_failures_last_hour,

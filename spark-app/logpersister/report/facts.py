@@ -6,6 +6,7 @@ The pipeline fills these in once, so that a counter and the status document can 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from logpersister.ranges import Offset, Range, TopicPartition
 
@@ -44,6 +45,18 @@ class Quarantined:
     """Why the first one was refused; never has anything of its value."""
 
 
+LateTo = Literal["append", "folder", "quarantine"]
+"""Where late records went, in the words of ``spec.finish.late``."""
+
+
+@dataclass(frozen=True, slots=True)
+class LateRecords:
+    """Records that came when their folder was finished."""
+
+    records: int
+    to: LateTo
+
+
 @dataclass(frozen=True, slots=True)
 class TypeCounts:
     """What there was of one type (``spec.types``)."""
@@ -53,7 +66,7 @@ class TypeCounts:
     bytes: int = 0
     """Their keys and values, decompressed."""
     quarantined: int = 0
-    """Those of them that are in quarantine."""
+    """Those of them that are in quarantine; late ones do not count."""
     dropped: int = 0
     """Records that are left out."""
     newest: int | None = None
@@ -90,6 +103,8 @@ class RangeWritten:
     """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
     types: Mapping[str, TypeCounts] = field(default_factory=dict)
     """By type, as they are told; empty without ``spec.types``."""
+    late: LateRecords | None = None
+    """Those that came when their folder was finished, and stand elsewhere for that; None: there are none."""
 
     @property
     def records(self) -> int:

@@ -21,6 +21,7 @@ from logpersister.report.facts import (
     DataLoss,
     HeldPartition,
     Identity,
+    LateRecords,
     RangeFailed,
     RangeWritten,
 )
@@ -126,7 +127,7 @@ class Metrics:
         self._duty_failing = gauge("duty_failing_topics", "Topics of which the last attempt has failed.", "duty")
         self._duty_failures = counter("duty_failures", "Attempts of a duty that failed, of one topic each.", "duty")
         self._finished = counter("finished_folders", "Folders by time that were finished.", "topic")
-        self._late = counter("late_records", "Records that came into folders that were finished before.", "topic")
+        self._late = counter("late_records", "Records that came when their folder was finished.", "topic", "to")
         self._told = counter("told_folders", "Finished folders that others were told of.", "topic", "policy")
         self._told_in_vain = counter("refused_folders", "Finished folders that others refused.", "topic", "policy")
         self._untold = gauge("untold_folders", "Finished folders that others are still to be told of.", "policy")
@@ -151,6 +152,8 @@ class Metrics:
             self._quarantined.labels(topic).inc(written.quarantined.records)
         if written.dropped:
             self._dropped.labels(topic).inc(written.dropped)
+        if written.late is not None:
+            self.late(written.range.partition.topic, written.late)
         if written.records == 0:
             self._empty_ranges.labels(topic).inc()
         if written.unexplained:
@@ -235,9 +238,9 @@ class Metrics:
     def folder_finished(self, topic: str) -> None:
         self._finished.labels(self._topic(topic)).inc()
 
-    def late(self, topic: str, records: int) -> None:
-        """Records came into a folder that was finished before."""
-        self._late.labels(self._topic(topic)).inc(records)
+    def late(self, topic: str, late: LateRecords) -> None:
+        """Records came when their folder was finished."""
+        self._late.labels(self._topic(topic), late.to).inc(late.records)
 
     def telling(self, report: TellingReport) -> None:
         """Where one of those stands who are told of finished folders."""

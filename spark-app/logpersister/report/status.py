@@ -103,6 +103,8 @@ class Totals:
     """Records; they are among `records`."""
     dropped: int = 0
     """Records; they are not."""
+    late: int = 0
+    """Records that came when their folder was finished, wherever they went; they are among `records`."""
     upload_failures: int = 0
     range_failures: int = 0
     data_loss_offsets: int = 0
@@ -116,6 +118,7 @@ class Totals:
             records=self.records + written.records,
             quarantined=self.quarantined + (written.quarantined.records if written.quarantined else 0),
             dropped=self.dropped + written.dropped,
+            late=self.late + (written.late.records if written.late else 0),
         )
 
     def failed(self, failed: RangeFailed) -> "Totals":
@@ -365,6 +368,12 @@ class StatusBoard:
         """Where the member stands with finished folders."""
         with self._lock:
             self._set(finish=report)
+
+    def late(self, records: int) -> None:
+        """Records have come into folders that were finished before."""
+        with self._lock:
+            totals = self._status.totals
+            self._set(totals=replace(totals, late=totals.late + records))
 
     def telling(self, report: TellingReport) -> None:
         """Where one of those stands who are told of finished folders."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from logpersister.ranges import Offset, TopicPartition
-from logpersister.records.escaping import QUARANTINE
+from logpersister.records.escaping import is_aside
 from logpersister.storage import names
 from logpersister.storage.asking import ask_each
 from logpersister.storage.errors import StorageError
@@ -21,14 +21,14 @@ _FEW: Final = 10
 
 
 def newest_folders(store: ObjectStore, topic: str, path: str = "") -> list[str]:
-    """Return the last partition paths of a topic, a few of each level, in their order; never the quarantine.
+    """Return the last partition paths of a topic, a few of each level, in their order; never quarantine or late ones.
 
     One listing for each level and folder. Raises StorageError.
     """
     topic_folder = names.topic_prefix(store.prefix, topic)
     folders = store.folders(topic_folder + (f"{path}/" if path else ""))
     paths = (folder[len(topic_folder) : -1] for folder in folders)
-    below = sorted((path for path in paths if path != QUARANTINE), key=lambda path: (len(path), path))
+    below = sorted((path for path in paths if not is_aside(path)), key=lambda path: (len(path), path))
     if not below:
         return [path]
     return [leaf for last in below[-NEWEST_FOLDERS:] for leaf in newest_folders(store, topic, last)]

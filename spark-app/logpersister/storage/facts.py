@@ -53,6 +53,9 @@ class ObjectFacts:
     """Offsets at the end of the range for which Kafka gave nothing, not even a record batch that shows why."""
     rules: str | None = None
     """The revision whose rules it was written by, where that is not its own: another build had promised the range."""
+    horizon: int | None = None
+    """Records of its range whose folders ended at this instant or before it (milliseconds since the epoch) came late,
+    and stand elsewhere; None: none did."""
 
 
 def facts_document(metadata: Mapping[str, str], facts: Mapping[str, str]) -> dict[str, Any]:
@@ -109,6 +112,7 @@ def _parsed(key: str, texts: Mapping[str, str]) -> ObjectFacts:
         parser=texts.get("parser", ANY_BYTES),
         unexplained=number("unexplained", "0"),
         rules=texts.get("rules"),
+        horizon=number("horizon") if "horizon" in texts else None,
     )
 
 

@@ -1,9 +1,9 @@
 """Notes of finished folders, below ``_logpersister/``.
 
-They say up to when a topic is finished, what is in each folder, and which ranges have come into folders that may have
-been finished before. The first two are replaced only by whoever has read them before (compare-and-set by entity tag).
-So a process that has slept meanwhile cannot take anything back. A note of an arrival has a name by its content, and is
-never changed.
+They say up to when a topic is finished and by which generation, what is in each folder, and which ranges have come into
+folders that may have been finished before. The first two are replaced only by whoever has read them before
+(compare-and-set by entity tag). So a process that has slept meanwhile cannot take anything back. A note of an arrival
+has a name by its content, and is never changed.
 """
 
 import hashlib
@@ -99,37 +99,66 @@ class Arrival:
         return names.arrival_key(prefix, group, self.range.partition, self.generation, self.range.start, digest)
 
 
-def finished_to(store: ObjectStore, group: str, topic: str) -> int | None:
-    """Return up to when folders are finished, in ms since the epoch; None: no folder is. Raises StorageError."""
+@dataclass(frozen=True, slots=True)
+class FinishedTo:
+    """Up to when the folders of a topic are finished."""
+
+    end: int
+    """No folder that ends at this instant or before it is left to be finished (milliseconds since the epoch)."""
+    generation: int = 0
+    """In it, or in a higher one, every partition had passed this instant by then. 0: not known."""
+
+    def horizon(self, generation: int) -> int | None:
+        """Return up to when folders are finished for records that a generation stores; None: no folder is.
+
+        A generation that stores records again, which a lower one has stored before, begins without any: what it stores
+        does not come late.
+        """
+        return self.end if self.generation >= generation else None
+
+    def followed_by(self, later: "FinishedTo") -> "FinishedTo":
+        """Return both: nothing that is finished is taken back."""
+        if later.end != self.end:
+            return max(self, later, key=lambda one: one.end)
+        return max(self, later, key=lambda one: one.generation)
+
+
+def finished_to(store: ObjectStore, group: str, topic: str) -> FinishedTo | None:
+    """Return up to when folders are finished; None: no folder is. Raises StorageError."""
     found = _finished(store, group, topic)
     return None if found is None else found[0]
 
 
-def finish_to(store: ObjectStore, group: str, topic: str, instant: int) -> None:
-    """Note that all folders that end at an instant or before it are finished; never takes anything back.
+def horizon_of(store: ObjectStore, group: str, topic: str, generation: int) -> int | None:
+    """Return up to when folders are finished for what a generation stores; None: none is. Raises StorageError."""
+    found = finished_to(store, group, topic)
+    return None if found is None else found.horizon(generation)
 
-    Raises StorageError.
-    """
+
+def finish_to(store: ObjectStore, group: str, topic: str, finished: FinishedTo) -> None:
+    """Note up to when folders are finished; never takes anything back. Raises StorageError."""
     key = names.finished_key(store.prefix, group, topic)
     for _ in range(MOST_ATTEMPTS):
         found = _finished(store, group, topic)
-        if found is not None and found[0] >= instant:
+        now = finished if found is None else found[0].followed_by(finished)
+        if found is not None and now == found[0]:
             return
-        document = {"topic": topic, "finishedTo": instant}
+        document = {"topic": topic, "finishedTo": now.end, "generation": now.generation}
         if store.replace_json(key, document, None if found is None else found[1]):
             return
     raise _contended(key)
 
 
-def _finished(store: ObjectStore, group: str, topic: str) -> tuple[int, str] | None:
+def _finished(store: ObjectStore, group: str, topic: str) -> tuple[FinishedTo, str] | None:
     key = names.finished_key(store.prefix, group, topic)
     found = store.get_tagged(key)
     if found is None:
         return None
     document, tag = found
-    if document.get("topic") != topic or not isinstance(document.get("finishedTo"), int):
+    end, generation = document.get("finishedTo"), document.get("generation", 0)  # which earlier releases did not note
+    if document.get("topic") != topic or not isinstance(end, int) or not isinstance(generation, int):
         raise _damaged(key, "does not say up to when folders are finished")
-    return int(document["finishedTo"]), tag
+    return FinishedTo(end, generation), tag
 
 
 def folder_content(store: ObjectStore, group: str, topic: str, path: str) -> tuple[FolderContent, str] | None:
@@ -137,6 +166,14 @@ def folder_content(store: ObjectStore, group: str, topic: str, path: str) -> tup
     key = names.folder_key(store.prefix, group, topic, path)
     found = store.get_tagged(key)
     return None if found is None else (_content(key, found[0]), found[1])
+
+
+def list_folders(store: ObjectStore, group: str, topic: str) -> Iterator[str]:
+    """Yield the paths of all folders of a topic of which something is noted. Raises StorageError."""
+    for listed in store.list_objects(names.folders_prefix(store.prefix, group, topic)):
+        path = names.parse_folder_key(store.prefix, group, topic, listed.key)
+        if path is not None:
+            yield path
 
 
 def put_folder_content(store: ObjectStore, group: str, content: FolderContent, tag: str | None) -> bool:

@@ -192,14 +192,25 @@ def replay_key(prefix: str, group: str, key: str) -> str:
 
 def finished_key(prefix: str, group: str, topic: str) -> str:
     """Return the name of the note up to when the folders of a topic are finished."""
-    return _checked(own_prefix(prefix, group) + f"finished/{_topic_segment(topic)}/_topic.json")
+    return _checked(folders_prefix(prefix, group, topic) + "_topic.json")
 
 
 def folder_key(prefix: str, group: str, topic: str, path: str) -> str:
     """Return the name of the note what a finished folder has in it."""
     if not path or not is_safe_path(path):
         raise ValueError(f"{path!r} is not the path of a folder")
-    return _checked(own_prefix(prefix, group) + f"finished/{_topic_segment(topic)}/{path}.json")
+    return _checked(folders_prefix(prefix, group, topic) + f"{path}.json")
+
+
+def folders_prefix(prefix: str, group: str, topic: str) -> str:
+    """Return what the names of the notes of all finished folders of a topic begin with; ends with a slash."""
+    return _checked(own_prefix(prefix, group) + f"finished/{_topic_segment(topic)}/")
+
+
+def parse_folder_key(prefix: str, group: str, topic: str, key: str) -> str | None:
+    """Return the path of the folder of such a note; None when it is no such name."""
+    path = key.removeprefix(folders_prefix(prefix, group, topic)).removesuffix(".json")
+    return None if path == "_topic" else path
 
 
 def arrivals_prefix(prefix: str, group: str) -> str:

@@ -35,6 +35,8 @@ class Source:
     checksum: str
     revision: str
     """That has refused the records."""
+    horizon: int | None = None
+    """Of its range (`ObjectFacts.horizon`): it may have records that the parser has not refused, but that came late."""
 
     @classmethod
     def of(cls, prefix: str, key: str, facts: ObjectFacts) -> Self:
@@ -52,6 +54,7 @@ class Source:
             facts.records,
             facts.checksum,
             facts.rules or facts.revision,
+            facts.horizon,
         )
 
     def covers(self, other: "Source") -> bool:
@@ -77,6 +80,7 @@ class Source:
             "records": self.records,
             "checksum": self.checksum,
             "revision": self.revision,
+            **_said(self.horizon),
         }
 
 
@@ -89,6 +93,8 @@ class Replay:
     """Whose parser and output the objects are made by, whoever makes them."""
     objects: Mapping[str, int] | None = None
     """Their names below the prefix, and how many records each has; None: not all of them are there yet."""
+    horizon: int | None = None
+    """Up to when folders were finished when it began, where late records do not stand with the others."""
 
     @property
     def settled(self) -> bool:
@@ -99,6 +105,7 @@ class Replay:
     def id(self) -> str:
         """What its objects have in their names: another source, other records, or another revision have another."""
         said = f"{self.source.path}\n{self.source.checksum}\n{self.revision}"
+        said += "" if self.horizon is None else f"\n{self.horizon}"
         return sha256(said.encode()).hexdigest()[:REPLAY_DIGITS]
 
     def keys(self, prefix: str) -> dict[str, int]:
@@ -107,7 +114,8 @@ class Replay:
 
     def document(self) -> dict[str, Any]:
         objects = None if self.objects is None else dict(self.objects)
-        return {"source": self.source.document(), "revision": self.revision, "objects": objects}
+        of = {"source": self.source.document(), "revision": self.revision, "objects": objects}
+        return of | _said(self.horizon)
 
 
 def begin_replay(store: ObjectStore, group: str, replay: Replay) -> None:
@@ -137,6 +145,15 @@ def list_replays(store: ObjectStore, group: str, topic: str) -> Iterator[Replay]
             yield _parsed(key, document)
 
 
+def _said(horizon: int | None) -> dict[str, int]:
+    """Return what documents have of a horizon; earlier releases know none."""
+    return {} if horizon is None else {"horizon": horizon}
+
+
+def _horizon(document: Mapping[str, Any]) -> int | None:
+    return int(document["horizon"]) if "horizon" in document else None
+
+
 def _key(store: ObjectStore, group: str, source: Source) -> str:
     return replay_key(store.prefix, group, head(store.prefix) + source.path)
 
@@ -156,9 +173,11 @@ def _parsed(key: str, document: Mapping[str, Any]) -> Replay:
                 records=int(source["records"]),
                 checksum=str(source["checksum"]),
                 revision=str(source["revision"]),
+                horizon=_horizon(source),
             ),
             str(document["revision"]),
             None if objects is None else {str(path): int(records) for path, records in objects.items()},
+            _horizon(document),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise StorageError(

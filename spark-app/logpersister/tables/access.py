@@ -5,10 +5,26 @@ from collections.abc import Mapping
 from typing import Final
 
 from logpersister.manifest.problems import ManifestError, Problem
-from logpersister.manifest.secrets import Secrets, SecretValue
+from logpersister.manifest.secrets import Secrets, SecretValue, StorageCredentials, keys_in, storage_credentials
+from logpersister.manifest.storage import StorageSpec
 from logpersister.manifest.table import CatalogSpec
 
 _TOKEN: Final = re.compile(r"[!-~]+", re.ASCII)
+
+
+_FIELD: Final = "spec.table.catalog.secretName"
+
+
+def glue_credentials(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> StorageCredentials | None:
+    """Return the keys for Glue: those of its Secret, or of the bucket's; None: the SDK's own chain, or another type.
+
+    Raises ManifestError where something is missing.
+    """
+    if spec.type != "glue":
+        return None
+    if spec.secret_name is not None:
+        return keys_in(spec.secret_name, secrets, _FIELD)
+    return storage_credentials(storage, secrets)
 
 
 def catalog_login(spec: CatalogSpec, secrets: Secrets) -> Mapping[str, SecretValue]:
@@ -16,9 +32,9 @@ def catalog_login(spec: CatalogSpec, secrets: Secrets) -> Mapping[str, SecretVal
 
     Raises ManifestError where something is missing, or a token is none: libraries show whole what they cannot send.
     """
-    if spec.secret_name is None:
+    if spec.secret_name is None or spec.is_metastore:
         return {}
-    path = "spec.table.catalog.secretName"
+    path = _FIELD
     if spec.type == "sql":
         return {name: secrets.require(spec.secret_name, name, path) for name in ("username", "password")}
     credential = secrets.get(spec.secret_name, "credential")

@@ -13,17 +13,17 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import structlog
 
 from logpersister.backoff import Backoff
+from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision, resource_of
 from logpersister.manifest.table_binding import TableBinding, parse_binding, with_table
 from logpersister.storage.errors import StorageError
 from logpersister.storage.names import table_key
 from logpersister.storage.store import ObjectStore
-from logpersister.tables.columns import TableColumns, table_columns
 from logpersister.tables.errors import TableError
 
 log = structlog.get_logger(__name__)
@@ -31,13 +31,23 @@ log = structlog.get_logger(__name__)
 _BACKOFF: Final = Backoff(1.0, 60.0)
 
 
-class EnsuredTable(Protocol):
+class Columns(Protocol):
+    """Which columns a table must have (`tables.columns.TableColumns`)."""
+
+    def digest(self, table: str) -> str: ...
+
+
+OfTable = TypeVar("OfTable", bound=Columns)
+Taken_contra = TypeVar("Taken_contra", bound=Columns, contravariant=True)
+
+
+class EnsuredTable(Protocol[Taken_contra]):
     """A table that can be given columns (`tables.catalog.IcebergTable`)."""
 
     @property
     def name(self) -> str: ...
 
-    def ensure(self, columns: TableColumns) -> TableBinding: ...
+    def ensure(self, columns: Taken_contra) -> TableBinding: ...
 
 
 @dataclass(slots=True)
@@ -49,7 +59,7 @@ class _Asked:
     refused: bool = False
 
 
-class Bindings:
+class Bindings(Generic[OfTable]):
     """The bindings that this member knows. For one thread at a time."""
 
     def __init__(
@@ -57,7 +67,8 @@ class Bindings:
         store: ObjectStore,
         group: str,
         name_of: Callable[[str, int], str],
-        open_table: Callable[[str, int], EnsuredTable],
+        open_table: Callable[[str, int], EnsuredTable[OfTable]],
+        columns_of: Callable[[LogPersister], OfTable],
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -68,17 +79,20 @@ class Bindings:
             group: whose notes they are.
             name_of: gives the name of the table of a topic and a generation.
             open_table: gives that table; called only where there is no note, in a thread of its own.
+            columns_of: gives the columns that files of a resource need. Raises `TableError`.
             clock: monotonic seconds.
         """
         self._store = store
         self._group = group
         self._name_of = name_of
         self._open_table = open_table
+        self._columns_of = columns_of
         self._clock = clock
         self._known: dict[tuple[str, str], TableBinding] = {}
         """By topic and revision: topics that share a revision have tables of their own."""
         self._asked: dict[tuple[str, str], _Asked] = {}
         self._errors: dict[str, Exception] = {}
+        self._columns: dict[str, OfTable] = {}
         self._of_bucket = ThreadPoolExecutor(1, thread_name_prefix="table-notes")
         self._of_catalog = ThreadPoolExecutor(1, thread_name_prefix="table-columns")
 
@@ -101,6 +115,10 @@ class Bindings:
         elif asked.answer.done():
             self._take(topic, revision, document, asked, asked.answer)
         return self._known.get((topic, revision))
+
+    def columns(self, topic: str) -> OfTable | None:
+        """Return the columns that a topic needs of its table, from any thread; None: they were not asked for yet."""
+        return self._columns.get(topic)
 
     def take_errors(self) -> dict[str, Exception]:
         """Return by topic what went wrong since the last call."""
@@ -155,10 +173,11 @@ class Bindings:
             return binding
         return read_note(key, self._store.get_json(key) or binding.document())  # two at once: the first note counts
 
-    def _note(self, topic: str, document: Mapping[str, Any]) -> tuple[str, TableColumns, int]:
+    def _note(self, topic: str, document: Mapping[str, Any]) -> tuple[str, OfTable, int]:
         """Return the key of the note, and what it is about. Raises `TableError`."""
         resource = resource_of(document)
-        columns, generation = table_columns(resource), resource.spec.generation
+        columns, generation = self._columns_of(resource), resource.spec.generation
+        self._columns[topic] = columns
         digest = columns.digest(self._name_of(topic, generation))
         return table_key(self._store.prefix, self._group, topic, generation, digest), columns, generation
 

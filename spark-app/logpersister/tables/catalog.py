@@ -36,9 +36,9 @@ from logpersister.manifest.table import CatalogSpec, TableSpec
 from logpersister.manifest.table_binding import TableBinding
 from logpersister.storage.names import object_address
 from logpersister.storage.receipts import NO_TYPE, TableFile
-from logpersister.tables.access import catalog_login
+from logpersister.tables.access import catalog_login, glue_credentials
 from logpersister.tables.columns import TableColumns
-from logpersister.tables.errors import TableError
+from logpersister.tables.errors import TableError, short
 from logpersister.tables.live_rows import LiveRows
 from logpersister.tables.offsets import ACCEPTED, GAPS, LAST, SUMMARY, Ancestor, Held, TableView, held_text, last_text
 from logpersister.tables.single_commit import commit_once
@@ -60,8 +60,6 @@ _PROPERTIES: Final = {
 }
 _REGION: Final = "us-east-1"
 """What servers other than AWS take for theirs."""
-_MOST_SAID: Final = 500
-"""Characters of somebody else's error."""
 
 
 class IcebergTable:
@@ -135,11 +133,20 @@ class IcebergTable:
             return self._catalog.create_table(
                 self._identifier,
                 schema,
+                self._location(),
                 partition_spec=spec,
                 properties={**_PROPERTIES, **self._spec.properties, **self._owner},
             )
         except TableAlreadyExistsError:
             return self._catalog.load_table(self._identifier)
+
+    def _location(self) -> str | None:
+        """Return where the metadata is; None: the catalog knows. A database of a metastore has a place of its own."""
+        catalog = self._spec.catalog
+        if not catalog.is_metastore or catalog.warehouse is None:
+            return None
+        database, name = self._identifier
+        return f"{catalog.warehouse.rstrip('/')}/{database}.db/{name}"
 
     def _create_namespace(self, namespace: tuple[str, ...]) -> None:
         if not self._catalog.namespace_exists(namespace):
@@ -238,9 +245,15 @@ class LoadedTable:
 
 def open_catalog(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> Catalog:
     """Return the catalog of a manifest. Raises `TableError`, and ManifestError for a missing Secret."""
-    with _told(spec.uri):
-        known = {**_connection(spec, secrets), **_files(storage, secrets), **spec.properties}
-        return _RestCatalog("logpersister", **known) if spec.type == "rest" else load_catalog("logpersister", **known)
+    with _told(spec.address):
+        known = {**_connection(spec, storage, secrets), **_files(storage, secrets), **spec.properties}
+        if spec.type == "rest":
+            return _RestCatalog("logpersister", **known)
+        if spec.type == "hive":
+            from logpersister.tables.metastore_catalogs import PatientHiveCatalog  # noqa: PLC0415 - only with this type
+
+            return PatientHiveCatalog("logpersister", **known)
+        return load_catalog("logpersister", **known)
 
 
 class _RestCatalog(RestCatalog):
@@ -259,18 +272,34 @@ class _WithDeadline(HTTPAdapter):
         return super().send(*arguments, **options)
 
 
-def _connection(spec: CatalogSpec, secrets: Secrets) -> dict[str, str]:
-    found = {"type": spec.type, "uri": spec.uri}
+def _connection(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> dict[str, str]:
+    found: dict[str, str] = {"type": spec.type}
     if spec.warehouse is not None:
         found["warehouse"] = spec.warehouse
+    if spec.type == "glue":
+        return found | _glue(spec, storage, secrets)
+    found["uri"] = spec.address
     login = {name: value.reveal() for name, value in catalog_login(spec, secrets).items()}
     return found | ({"uri": _database(spec, login)} if spec.type == "sql" else login)
+
+
+def _glue(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> dict[str, str]:
+    credentials = glue_credentials(spec, storage, secrets)
+    token = None if credentials is None else credentials.session_token
+    found = {
+        "glue.endpoint": spec.uri,
+        "glue.region": spec.region or storage.region,
+        "glue.access-key-id": None if credentials is None else credentials.access_key_id.reveal(),
+        "glue.secret-access-key": None if credentials is None else credentials.secret_access_key.reveal(),
+        "glue.session-token": None if token is None else token.reveal(),
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _database(spec: CatalogSpec, login: Mapping[str, str]) -> str:
     from sqlalchemy.engine import make_url  # noqa: PLC0415 - only with type sql
 
-    url = make_url(spec.uri)
+    url = make_url(spec.address)
     if url.drivername == "sqlite":
         return url.update_query_dict({"timeout": "30"}).render_as_string(hide_password=False)
     deadlines = {"connect_timeout": str(CONNECT_SECONDS), "tcp_user_timeout": str(READ_SECONDS * 1000)}
@@ -338,7 +367,7 @@ def _schema_refused(table: str) -> Iterator[None]:
     except (ValidationError, ValueError, TypeError) as error:
         raise TableError(
             "schema",
-            f"table {table} cannot take the columns: {_short(error)}. Columns are added and widened, and nothing else; "
+            f"table {table} cannot take the columns: {short(error)}. Columns are added and widened, and nothing else; "
             "change the table or the schema",
         ) from error
 
@@ -351,21 +380,17 @@ def _told(table: str) -> Iterator[None]:
     except TableError:
         raise
     except CommitFailedException as error:
-        raise TableError("conflict", f"table {table}: others have changed it meanwhile ({_short(error)})") from error
+        raise TableError("conflict", f"table {table}: others have changed it meanwhile ({short(error)})") from error
     except (AuthorizationExpiredError, ForbiddenError, UnauthorizedError) as error:
         raise TableError(
             "unauthorized",
-            f"table {table}: the catalog refuses the login ({_short(error)}); check the Secret of "
+            f"table {table}: the catalog refuses the login ({short(error)}); check the Secret of "
             "spec.table.catalog.secretName, and its rights",
         ) from error
     except Exception as error:
         raise TableError(
-            "unavailable", f"table {table}: {type(error).__name__}: {_short(error)}; check spec.table.catalog.uri"
+            "unavailable", f"table {table}: {type(error).__name__}: {short(error)}; check spec.table.catalog.uri"
         ) from error
-
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:_MOST_SAID]
 
 
 def _people(owner: Mapping[str, str]) -> str:

@@ -41,16 +41,22 @@ def table_columns(resource: LogPersister) -> TableColumns:
 
     The registry has been asked already: the resource is that of a revision.
     """
+    check_columns(resource)
     spec = resource.spec
-    if spec.row_schema is not None:
-        for column in spec.row_schema.columns:
-            if (reason := refusal(column)) is not None:
-                raise TableError("schema", f"{reason}; the schema is that of the registry")
     schema = None if spec.row_schema is None else without_notation(row_columns(spec.row_schema))
     kafka = (spec.output.parquet or ParquetSpec()).kafka_columns
     files = columns_of("", schema, kafka, keeps_tombstones=True).schema
     folders = tuple(level.folder_prefix.removesuffix("=") for level in spec.output.partition_by)
     return TableColumns(pa.schema([_optional(field) for field in files]), folders)
+
+
+def check_columns(resource: LogPersister) -> None:
+    """Raise `TableError` unless all columns can be those of the table; the manifest says so where it declares them."""
+    spec = resource.spec
+    if spec.row_schema is not None and spec.table is not None:
+        for column in spec.row_schema.columns:
+            if (reason := refusal(column, spec.table, spec.output.format)) is not None:
+                raise TableError("schema", f"{reason}; the schema is that of the registry")
 
 
 def _optional(field: "pa.Field[Any]") -> "pa.Field[Any]":

@@ -1,6 +1,6 @@
 """What is wrong with a table, in few stable words."""
 
-from typing import Literal
+from typing import Final, Literal
 
 TableReason = Literal[
     "unavailable",
@@ -16,6 +16,9 @@ TableReason = Literal[
     "unreadable",
     "gap",
     "overlap",
+    "refused",
+    "location",
+    "file-format",
 ]
 """For people and tests:
 
@@ -32,7 +35,13 @@ TableReason = Literal[
 ``unreadable``      what its snapshots say of offsets is not what we write
 ``gap``             stored offsets have no receipt
 ``overlap``         a receipt has rows that the table has already
+``refused``         a metastore refuses a request
+``location``        a Hive table is not over the folder of its topic
+``file-format``     a Hive table is of files of another format
 """
+
+_MOST_SAID: Final = 500
+"""Characters."""
 
 
 class TableError(Exception):
@@ -46,4 +55,9 @@ class TableError(Exception):
     @property
     def retriable(self) -> bool:
         """Whether it may pass without a person."""
-        return self.reason in ("unavailable", "conflict")
+        return self.reason in ("unavailable", "conflict", "refused")
+
+
+def short(said: object) -> str:
+    """Return somebody else's words, in one line and not too many."""
+    return " ".join(str(said).split())[:_MOST_SAID]

@@ -70,7 +70,7 @@ class TypeBindings:
         store: ObjectStore,
         group: str,
         name_of: Callable[[str, int, str], str],
-        open_table: Callable[[str, int, str], EnsuredTable],
+        open_table: Callable[[str, int, str], EnsuredTable[TableColumns]],
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -69,12 +69,12 @@ class DeepVerification:
         for tile in examination.tiles:
             in_kafka = common([tile.span], [(readable.start, readable.end)]) if readable else []
             wanted = Range(examination.evidence.partition, *in_kafka[0]) if in_kafka else None
-            by_writer: defaultdict[tuple[str | None, str], list[Known]] = defaultdict(list)
+            by_writer: defaultdict[tuple[str | None, str, int | None], list[Known]] = defaultdict(list)
             for one in tile.objects:
-                if one.facts is not None:
-                    by_writer[one.name.replay, one.facts.rules or one.facts.revision].append((one, one.facts))
-            for (replay, revision), objects in by_writer.items():
-                writing, part = self._writing_of(revision), self._part(tile, replay, examination)
+                if (facts := one.facts) is not None:
+                    by_writer[one.name.replay, facts.rules or facts.revision, facts.horizon].append((one, facts))
+            for (replay, revision, horizon), objects in by_writer.items():
+                writing, part = self._writing_of(revision), self._part(tile, replay, horizon, examination)
                 if isinstance(writing, str) or isinstance(part, str):
                     message = writing if isinstance(writing, str) else str(part)
                     result.findings += [finding(Kind.UNREADABLE, tile, one, message) for one, _ in objects]
@@ -89,13 +89,13 @@ class DeepVerification:
                 result.compared += comparison.compared
         return result
 
-    def _part(self, tile: Tile, replay: str | None, examination: Examination) -> "Part | str":
+    def _part(self, tile: Tile, replay: str | None, horizon: int | None, examination: Examination) -> "Part | str":
         """Return the part of the records of a range that a member, or a replay, has written; or why it is not known."""
         replays = examination.replays
         if replay is None:
             own = replays.of_member(tile.span, tile.objects[0].name.generation)
             objects = sum(one.name.replay is None for one in tile.objects)
-            return Part(_all_records, objects, own is not None and replays.is_settled(own))
+            return Part(_all_records, objects, own is not None and replays.is_settled(own), horizon)
         noted = replays.by_id(replay)
         if noted is None:
             return "there is no note of its replay, so it is not known which records it should hold"
@@ -103,7 +103,7 @@ class DeepVerification:
         if isinstance(refused, str):
             return refused
         replaced = [key for key in noted.keys if replays.is_replaced(key)]
-        return Part(refused, len(noted.keys) - len(replaced), bool(replaced))
+        return Part(refused, len(noted.keys) - len(replaced), bool(replaced), noted.replay.horizon)
 
     def _refused(self, noted: NotedReplay, examination: Examination) -> "Records | str":
         """Return what gives the records that an object in quarantine had, of those of its range."""
@@ -111,11 +111,13 @@ class DeepVerification:
         writing, name = self._writing_of(source.revision), parse_object_key("", source.path)
         if isinstance(writing, str):
             return writing
-        before: Records | str = _all_records
-        if name is not None and name.replay is not None:
-            origin = examination.replays.by_id(name.replay)
-            before = "there is no note of the replay before" if origin is None else self._refused(origin, examination)
-        return before if isinstance(before, str) else Refused(writing.layout, before)
+        if name is None or name.replay is None:
+            return Refused(writing.layout_at(source.horizon), _all_records)
+        origin = examination.replays.by_id(name.replay)
+        if origin is None:
+            return "there is no note of the replay before"
+        before = self._refused(origin, examination)
+        return before if isinstance(before, str) else Refused(writing.layout_at(origin.replay.horizon), before)
 
     def records(self, wanted: Range | None, estimate: int) -> Iterator[pa.RecordBatch]:
         """Read records; each call reads them anew."""
@@ -159,6 +161,8 @@ class Part:
     """How many there should be that are live."""
     is_replayed: bool
     """Whether its quarantine was replayed, so that another part has these records."""
+    horizon: int | None = None
+    """By which its late records were told apart; None: none came late."""
 
 
 class _TileComparison:
@@ -178,7 +182,7 @@ class _TileComparison:
         self._tile = tile
         self._objects = objects
         self._writing = writing
-        self._layout = writing.layout
+        self._layout = writing.layout_at(part.horizon)
         self._wanted = wanted
         self._estimate = max(64 * 1024, sum(one.size for one, _ in objects))
         self.complete = True

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from logpersister.plan.intents import same_topic
 from logpersister.ranges import Offset
-from logpersister.records.escaping import QUARANTINE
+from logpersister.records.escaping import QUARANTINE, own_path
 from logpersister.storage.facts import ANY_BYTES, ObjectFacts
 from logpersister.storage.names import ObjectName
 from logpersister.verify.evidence import PartitionEvidence, StoredObject
@@ -170,8 +170,10 @@ def _check_replays(result: Examination) -> None:
 
 def _implausible(name: ObjectName, facts: ObjectFacts) -> str | None:
     """Return what cannot be true of an object, whatever its records are."""
-    if name.path == QUARANTINE and facts.parser == ANY_BYTES:
+    if name.path == QUARANTINE and facts.parser == ANY_BYTES and facts.horizon is None:
         return "it is in quarantine, but its revision has no parser that refuses anything"
+    if own_path(name.path) != name.path and facts.horizon is None:
+        return "it stands where late records do, but its range has no horizon by which any came late"
     spanned = facts.last - facts.first + 1
     fewest = 1 if facts.first == facts.last else 2
     if not fewest <= facts.records <= spanned:
@@ -216,6 +218,10 @@ def _check_tile(tile: Tile, result: Examination) -> None:
     revisions = {facts.revision for _, facts in known}
     if len(revisions) > 1:
         message = f"its objects were written under different revisions: {', '.join(sorted(revisions))}"
+        result.add(Kind.WRONG_FACTS, tile.span, message, known[0][0])
+    horizons = {facts.horizon for _, facts in known}
+    if len(horizons) > 1:
+        message = "its objects were written by different horizons, so that its late records may stand in two of them"
         result.add(Kind.WRONG_FACTS, tile.span, message, known[0][0])
     _check_ends(known, tile, result)
 

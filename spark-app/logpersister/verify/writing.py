@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from logpersister.manifest.event_types import TypesSpec
+from logpersister.manifest.finish import Late
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec, ThriftSpec
@@ -14,7 +15,7 @@ from logpersister.records.columns import most_rows
 from logpersister.records.paths import Layout, make_layout
 from logpersister.records.quarantine import QuarantineLayout, WithoutRefusedValues, layout_of
 from logpersister.records.type_names import TypeNames
-from logpersister.records.typed import AnyLayout, RuleLayout, TypedLayout, WritersOf
+from logpersister.records.typed import AnyLayout, RuleLayout, TypedLayout, WritersOf, with_lateness
 from logpersister.records.writers import Writers
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.csv_record import CsvOracle
@@ -22,6 +23,7 @@ from logpersister.verify.event_types import Bodies, BodyOracle, FrameBodies, Tim
 from logpersister.verify.folders import FolderOracle
 from logpersister.verify.hiding import hiding
 from logpersister.verify.keyed_rows import keyed
+from logpersister.verify.late import LateOracle, Levels
 from logpersister.verify.message_types import MessageTypeOracle
 from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.pattern import RegexOracle
@@ -48,18 +50,20 @@ class Writing:
     """What makes rows of what stands around this part."""
     types: "TypesWriting | None" = None
     """How the records of types are written, where each has a way of its own."""
+    late: Late = "append"
+    """Where records go that come when their folder is finished."""
 
     @classmethod
     def of(cls, spec: Spec, other_rules: str, writers_of: WritersOf) -> Self:
         """Return how a spec, its overrides aside, writes records."""
         if spec.types is None:
-            return cls(spec.output, spec.parser, spec.row_schema, other_rules, writers_of(spec))
+            return cls(spec.output, spec.parser, spec.row_schema, other_rules, writers_of(spec), late=spec.late)
         of_values, bodies = _found_by(spec.types, spec, writers_of)
         heads = _heads(spec.types, spec, writers_of)
         of_types = [cls.of(one, other_rules, writers_of) for one in spec.of_types()]
         rules = [replace(one, bodies=bodies, heads=heads) for one in of_types]
         types = TypesWriting(TypeNames(spec.types), tuple(rules), of_values)
-        return cls(spec.output, spec.parser, spec.row_schema, other_rules, types=types)
+        return cls(spec.output, spec.parser, spec.row_schema, other_rules, types=types, late=spec.late)
 
     def at(self, path: str) -> "Writing":
         """Return how objects of a path are written."""
@@ -69,7 +73,7 @@ class Writing:
     @property
     def keeps_all_in_quarantine(self) -> bool:
         """Whether quarantine is Parquet with all of a record."""
-        return self.types is not None or self.parser.keeps_all_in_quarantine
+        return self.types is not None or self.late == "quarantine" or self.parser.keeps_all_in_quarantine
 
     @property
     def oracle(self) -> Oracle | None:
@@ -98,9 +102,19 @@ class Writing:
             case _:
                 return RowOracle(schema, self.parser.unknown_fields)
 
+    def layout_at(self, horizon: int | None) -> AnyLayout:
+        """Return in which path each record belongs, in a range with a horizon."""
+        if horizon is None or self.late == "append":
+            return self.layout
+        return with_lateness(self.layout, LateOracle(self._levels_at, self.late, horizon))
+
+    def _levels_at(self, path: str) -> Levels:
+        segments = path.split("/") if path else []
+        return segments if self.types is None else segments[1:], self.at(path).output.partition_by
+
     @property
     def layout(self) -> AnyLayout:
-        """In which path each record belongs."""
+        """In which path each record belongs that is not late."""
         if self.types is None:
             return self.plain_layout
         rules = [

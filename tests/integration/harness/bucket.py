@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+import pyarrow.parquet as pq
 import zstandard
 
 from tests.readers import sequencefile
@@ -50,7 +51,7 @@ class StoredObject:
     metadata: Mapping[str, str]
     """User metadata, decoded."""
     keys: tuple[int | bytes, ...]
-    """Of sequence files; empty for text."""
+    """Of sequence files; empty for others."""
     values: tuple[bytes, ...]
 
     @property
@@ -141,6 +142,9 @@ def _records(extension: str, content: bytes, delimiter: bytes) -> tuple[tuple[in
     if extension == ".seq":
         file = sequencefile.read(content)
         return tuple(file.keys), tuple(file.values)
+    if extension == ".parquet":
+        values: list[Any] = pq.read_table(io.BytesIO(content)).column("value").to_pylist()
+        return (), tuple(values)
     text = {".txt": _plain, ".txt.gz": gzip.decompress, ".txt.zst": _zstd}[extension](content)
     assert text.endswith(delimiter), "a text object does not end with a whole line"
     return (), tuple(text.removesuffix(delimiter).split(delimiter))

@@ -26,7 +26,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "has a field of the name of a folder of output.partitionBy, which readers take for one column": (
         "the default of a folder's prefix depends on its granularity"
     ),
-    "cannot be a column of an Iceberg table": "it would have to understand the types of the schema",
+    "cannot be a column of the table": "it would have to understand the types of the schema",
     "cannot have tables of its types": "each rule of tables would have to be written once more for each entry",
     "names no column of the table": "the default of a folder's prefix depends on its granularity",
     "names a column that the table has already": (

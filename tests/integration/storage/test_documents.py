@@ -14,6 +14,7 @@ from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.finished import (
     Arrival,
+    FinishedTo,
     FolderContent,
     FolderObject,
     finish_to,
@@ -26,7 +27,7 @@ from logpersister.storage.finished import (
     read_arrivals,
 )
 from logpersister.storage.losses import Loss, list_losses, record_loss
-from logpersister.storage.names import encode_metadata, facts_key, folder_key, object_key, topic_key
+from logpersister.storage.names import encode_metadata, facts_key, finished_key, folder_key, object_key, topic_key
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.topics import TopicNote, bind_topic, first_note, note_selection
@@ -231,6 +232,7 @@ def test_objects_behind_an_offset_are_looked_for_in_the_last_folders(
         ("dt=2026-11-21/hr=01", 200),
         ("dt=2026-11-21/hr=02", 300),
         (QUARANTINE, 1000),
+        ("_late/dt=2026-11-21/hr=01", 1100),
     ):
         s3.put_object(Bucket=bucket, Key=object_key("raw", "clicks", path, 1, 0, start, ".txt"), Body=b"x")
     assert newest_folders(store, "clicks")[-2:] == ["dt=2026-11-21/hr=01", "dt=2026-11-21/hr=02"]
@@ -273,8 +275,17 @@ def test_folders_behind_a_name(store: ObjectStore, s3: "S3Client", bucket: str) 
 def test_notes_of_finished_folders(store: ObjectStore, s3: "S3Client", bucket: str) -> None:
     assert finished_to(store, GROUP, "clicks") is None
     for instant in (1000, 2000, 1500):  # the last one is of a process that has slept
-        finish_to(store, GROUP, "clicks", instant)
-    assert finished_to(store, GROUP, "clicks") == 2000
+        finish_to(store, GROUP, "clicks", FinishedTo(instant, generation=2))
+    assert finished_to(store, GROUP, "clicks") == FinishedTo(2000, 2)
+    finish_to(store, GROUP, "clicks", FinishedTo(2000, 3))
+    finish_to(store, GROUP, "clicks", FinishedTo(2000, 1))
+    assert finished_to(store, GROUP, "clicks") == FinishedTo(2000, 3)
+    finish_to(store, GROUP, "clicks", FinishedTo(3000, 1))
+    finished = finished_to(store, GROUP, "clicks")
+    assert finished is not None
+    assert [finished.horizon(generation) for generation in (1, 2)] == [3000, None]
+    s3.put_object(Bucket=bucket, Key=finished_key("raw", GROUP, "old"), Body=b'{"topic": "old", "finishedTo": 7}')
+    assert finished_to(store, GROUP, "old") == FinishedTo(7), "of an earlier release"
 
     path = "dt=2026-11-21/hr=05"
     content = FolderContent("clicks", path, "e", 1, {0: 5, 10: 7}, (FolderObject("a.txt", 0, 1, 0, 3, 30),))

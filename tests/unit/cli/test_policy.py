@@ -99,3 +99,19 @@ def test_users_of_strimzi_in_the_examples_have_these_rights(example: Path) -> No
         given.add((kind.removeprefix("--"), of, (operation,)))
     assert given == asked
     assert resource.spec.kafka.security.secret_name == name
+
+
+@pytest.mark.parametrize("table_format", ["hive", "iceberg"])
+@pytest.mark.parametrize("create", [True, False])
+def test_rights_in_glue_are_those_of_its_tables(table_format: str, create: bool) -> None:
+    catalog = {"type": "glue", "region": "cn-north-1", "warehouse": "s3://lake/tables", "properties": {"glue.id": "12"}}
+    table = {"format": table_format, "catalog": catalog, "name": "Lake_{generation}.{topic}", "create": create}
+    changes = {"spec.output.format": "parquet", "spec.table": table}
+    *_, found = iam_policy(accepted(changes | {"spec.kafka.topics": ["clicks", "orders"]}))["Statement"]
+    if table_format == "iceberg":
+        assert found["Resource"] == ["arn:aws:s3:::lake/tables/lake_*.db/*/*"]
+        *_, found, _ = iam_policy(accepted(changes | {"spec.kafka.topics": ["clicks", "orders"]}))["Statement"]
+    glue = "arn:aws-cn:glue:cn-north-1:12"
+    assert found["Resource"] == [f"{glue}:catalog", f"{glue}:database/lake_*", f"{glue}:table/lake_*/*"]
+    assert ("glue:CreateTable" in found["Action"]) is create
+    assert ("glue:BatchCreatePartition" in found["Action"]) is (table_format == "hive")

@@ -19,7 +19,8 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.typed import layout_for
+from logpersister.records.late import lateness_of
+from logpersister.records.typed import layout_for, with_lateness
 from logpersister.storage import names
 from logpersister.storage.names import ObjectName
 from logpersister.storage.peek import Peeked
@@ -54,12 +55,13 @@ class Bucket:
     prefix = "raw"
     metadata: Mapping[str, str] = {}
 
-    def __init__(self, resource: LogPersister) -> None:
-        spec = resource.spec
+    def __init__(self, resource: LogPersister, horizon: int | None = None) -> None:
+        spec, self.finished_to = resource.spec, horizon
+        layout = with_lateness(layout_for(spec, lambda _: None), lateness_of(spec, horizon))
         records = with_headers(batch([Record(100 + number, 5, b"k", value) for number, value in enumerate(VALUES)]))
         self.contents: dict[str, bytes] = {}
         made = format_of(spec)
-        for path, rows in by_path(records, layout_for(spec, lambda _: None)):
+        for path, rows in by_path(records, layout):
             key = names.object_key("raw", "clicks", path, 1, 0, 100, format_at(made, path).extension)
             self.contents[key] = encode(made, [rows], ObjectIdentity(Range(CLICKS, 100, 200), path))
         self._document = revision_of(resource, "1").document
@@ -78,6 +80,11 @@ class Bucket:
 
     def get_json(self, _: str) -> Mapping[str, Any]:
         return self._document
+
+    def get_tagged(self, key: str) -> tuple[Mapping[str, Any], str] | None:
+        assert key == names.finished_key("raw", "clicks-backup", "clicks")
+        note = {"topic": "clicks", "finishedTo": self.finished_to, "generation": 1}
+        return None if self.finished_to is None else (note, "tag")
 
 
 def resource_of(output: dict[str, Any], **spec: Any) -> LogPersister:
@@ -136,6 +143,26 @@ def test_what_another_schema_would_accept_is_told(monkeypatch: pytest.MonkeyPatc
     assert lines[1].split() == ["clicks", "3", "accepted", "-", first]
     assert lines[-2].startswith("5 records in 1 object, ")
     assert lines[-1].startswith("the parser of clicks-backup accepts 3 of them now")
+
+
+def test_what_came_late_is_told_while_its_folder_is_finished(
+    monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]
+) -> None:
+    resource = resource_of(
+        output | {"partitionBy": [{"date": {"granularity": "day"}}]},
+        **{"spec.finish": {"late": "quarantine"}},
+    )
+    bucket = Bucket(resource, horizon=86_400_000)
+    assert [path for path in bucket.contents if "_quarantine" not in path] == []
+
+    def told() -> set[tuple[str, int, int]]:
+        _, out, _ = run(monkeypatch, bucket, resource, "ls", json=True)
+        return {(one["reason"], one["records"], one["offset"]) for one in json.loads(out)["reasons"]}
+
+    refused = {("wrong_type", 2, 101), ("not_utf8", 1, 102), ("not_json", 1, 103), ("missing", 1, 107)}
+    assert told() == refused | {("late", 3, 100)}
+    bucket.finished_to = None
+    assert told() == refused | {("accepted", 3, 100)}
 
 
 def test_records_are_shown_with_their_reasons(monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from logpersister.ranges import Range, TopicPartition
 from logpersister.records.time_folders import TimeFolders, time_folders
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ObjectFacts
-from logpersister.storage.finished import finish_to
+from logpersister.storage.finished import FinishedTo, finish_to
 from logpersister.storage.names import object_key
 from logpersister.storage.store import ObjectStore
 from tests.unit.finish.world import GROUP, HOUR_MS, MIDNIGHT_MS, RULES, TOPIC, TOPIC_ID, FakeStore, World, hour
@@ -79,10 +79,10 @@ def test_others_folders_of_years_that_no_time_zone_knows_are_no_folders_by_time(
 
 def test_a_server_that_refuses_every_replacement_is_told() -> None:
     store = FakeStore()
-    finish_to(cast("ObjectStore", store), GROUP, TOPIC, 1)
+    finish_to(cast("ObjectStore", store), GROUP, TOPIC, FinishedTo(1))
     store.replace_json = lambda *_: False  # type: ignore[method-assign]
     with pytest.raises(StorageError, match="others keep changing it, or the server refuses puts with If-Match"):
-        finish_to(cast("ObjectStore", store), GROUP, TOPIC, 2)
+        finish_to(cast("ObjectStore", store), GROUP, TOPIC, FinishedTo(2))
 
 
 def test_what_counts_in_a_folder() -> None:

@@ -47,11 +47,15 @@ class History:
         seed: int,
         trigger: str = "record-time",
         rules: Sequence[PartitionRule] = RULES,
+        late: str = "append",
         *,
         has_types: bool = False,
     ) -> None:
         self.chance = random.Random(seed)
-        self.world = World(self.chance.choice([1, 2, 3]), spec(trigger=trigger), [*rules], has_types=has_types)
+        settings = spec(trigger=trigger, late=late)
+        self.world = World(self.chance.choice([1, 2, 3]), settings, [*rules], has_types=has_types)
+        self.horizons: list[int | None] = [None]
+        """All that were ever read."""
         self.world.at(0)
         self.hours = 0.0
         self.contents: dict[tuple[str, int], Any] = {}
@@ -85,7 +89,14 @@ class History:
         of = self.world.partitions[number]
         start = of.committed.offset if of.committed is not None else 0
         if start < len(of.times):
-            self.world.store_range(number, self.chance.randint(start + 1, len(of.times)))
+            self.world.store_range(number, self.chance.randint(start + 1, len(of.times)), horizon=self.horizon())
+
+    def horizon(self) -> int | None:
+        """Read up to when folders are finished; a reading may be old."""
+        if self.world.spec.late == "append":
+            return None
+        self.horizons.append(self.world.horizon())
+        return self.chance.choice([self.horizons[-1], self.horizons[-1], self.chance.choice(self.horizons)])
 
     def store_uncommitted(self) -> None:
         """Execute a range whose commit comes later, or never: then it is executed again with the same end."""
@@ -93,11 +104,11 @@ class History:
         of = self.world.partitions[number]
         start = of.committed.offset if of.committed is not None else 0
         if start < len(of.times):
-            end = self.chance.randint(start + 1, len(of.times))
-            self.world.store_range(number, end, commit=False)
+            end, horizon = self.chance.randint(start + 1, len(of.times)), self.horizon()
+            self.world.store_range(number, end, commit=False, horizon=horizon)
             for _ in range(self.chance.randrange(3)):
                 self.chance.choice([self.look, self.pass_time])()
-            self.world.store_range(number, end)
+            self.world.store_range(number, end, horizon=horizon)  # by that of the promise, whatever is finished by now
 
     def look(self) -> None:
         if self.chance.random() < 0.2:  # the coordinator shows what was true before
@@ -171,6 +182,10 @@ class History:
             if key.endswith(("_manifest.json", ".json")) and "objects" in document:
                 said = self.contents.setdefault((document["folder"], document["number"]), document)
                 assert said == document, "a number has one content"
+        for number, offset in self.world.aside:
+            folder = self.world.folder(offset, self.world.partitions[number].times[offset])
+            over = max((one for one in self.horizons if one is not None), default=0)
+            assert end_of(folder) <= over, "no record is late whose folder is not finished"
         for folder in set(self.world.finished()) - self.finished:
             self.finished.add(folder)
             self.check_not_early(folder)
@@ -224,10 +239,11 @@ class History:
             self.world.look()
             self.hours += 1.1
         expected: Counter[str] = Counter()
-        for partition in self.world.partitions.values():
+        for number, partition in self.world.partitions.items():
             for offset, time in enumerate(partition.times):
                 folder = self.world.folder(offset, time)
-                if "=unknown" not in folder and folder != "type=raw" and self.is_over(folder):
+                has_time = "=unknown" not in folder and folder != "type=raw"
+                if has_time and self.is_over(folder) and (number, offset) not in self.world.aside:
                     expected[folder] += 1
         assert set(self.world.finished()) == set(expected)
         assert {folder: self.world.content(folder)["records"] for folder in expected} == expected
@@ -249,16 +265,22 @@ def _begin_of(folder: str, pattern: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("trigger", "rules"),
-    [("record-time", RULES), ("partition-time", OF_A_FIELD), ("process-time", OF_A_FIELD)],
-    ids=["records", "a field", "the clock"],
+    ("trigger", "rules", "late"),
+    [
+        ("record-time", RULES, "append"),
+        ("partition-time", OF_A_FIELD, "append"),
+        ("process-time", OF_A_FIELD, "append"),
+        ("record-time", RULES, "folder"),
+        ("partition-time", OF_A_FIELD, "folder"),
+    ],
+    ids=["records", "a field", "the clock", "records, late ones apart", "a field, late ones apart"],
 )
 @examples(60)
 @given(seed=st.integers(0, 1 << 32), has_types=st.booleans())
 def test_never_early_each_number_once_and_nothing_forgotten(
-    trigger: str, rules: Sequence[PartitionRule], seed: int, has_types: bool
+    trigger: str, rules: Sequence[PartitionRule], late: str, seed: int, has_types: bool
 ) -> None:
-    history = History(seed, trigger, rules, has_types=has_types)
+    history = History(seed, trigger, rules, late, has_types=has_types)
     for _ in range(STEPS):
         history.step()
     history.end()

@@ -333,6 +333,82 @@ def test_late_records_give_the_content_a_higher_number_and_are_counted_once() ->
     assert world.look().late == []
 
 
+def test_late_records_that_stand_elsewhere_are_nothing_to_a_finished_folder() -> None:
+    """Neither a change of it, nor an arrival, nor a folder by time; what another horizon has let in is one as ever."""
+    world = World(spec=spec(late="folder"))
+    world.produce(0, 0.5, 2)
+    world.store_range(0)
+    assert world.horizon() is None
+    hours_later(world, 2)
+    assert world.horizon() == MIDNIGHT_MS + HOUR_MS
+    before = world.content(hour(0))
+    world.produce(0, 0.7, 2.1, 3.5)
+    world.store_range(0, horizon=world.horizon())
+    assert any(f"/_late/{hour(0)}/" in key for key in world.store.objects)
+    assert world.arrivals() == 0
+    assert hours_later(world, 4) == [hour(0), hour(2)]
+    assert world.content(hour(0)) == before
+
+    world.produce(0, 0.8)
+    world.store_range(0)
+    assert [one.folder.path for one in world.look().late] == [hour(0)]
+    assert world.content(hour(0))["lateRecords"] == 1
+
+
+def raised(world: World) -> None:
+    """A higher generation takes over."""
+    world.generation += 1
+    world.finisher = world.new_finisher()
+
+
+def test_a_generation_that_goes_on_behind_another_one_takes_over_its_horizon() -> None:
+    """Once each partition that has something to be stored is in it; nothing has to be finished for that."""
+    world = World(partitions=3, spec=spec(late="folder"))
+    for partition in range(3):
+        world.produce(partition, 0.5, 2)
+        world.store_range(partition)
+    hours_later(world, 4)
+    finished = world.horizon()
+    assert finished == MIDNIGHT_MS + HOUR_MS
+    world.produce(0, 3.9)
+    world.produce(1, 3.9)
+    raised(world)
+    world.look()
+    assert world.horizon() is None, "two partitions have more, and nobody knows where this generation begins"
+    world.store_range(0)
+    world.look()
+    assert world.horizon() is None
+    world.store_range(1)
+    assert world.look().finished == []
+    assert (world.horizon(), world.horizon(1)) == (finished, finished), "the third one has all stored"
+
+
+def test_a_replay_has_no_horizon_before_it_has_passed_what_is_finished() -> None:
+    world = World(spec=spec(late="folder"))
+    world.produce(0, 0.5, 1.5, 2.5, 3.5)
+    world.store_range(0)
+    assert hours_later(world, 3.2) == [hour(0), hour(1)]
+    assert world.horizon() == MIDNIGHT_MS + 2 * HOUR_MS
+    raised(world)
+    world.partitions[0].committed = CommittedOffset(0, None)
+    world.look()
+    for offset in (1, 2):
+        world.commit(0, offset)
+        world.look()
+        assert world.horizon() == (None if offset == 1 else MIDNIGHT_MS + 2 * HOUR_MS)
+
+
+def test_late_records_that_are_appended_need_no_note_of_the_generation() -> None:
+    world = World()
+    world.produce(0, 0.5, 2)
+    world.store_range(0)
+    hours_later(world, 2)
+    world.produce(0, 2.5)
+    raised(world)
+    world.partitions.clear()
+    assert world.look().settled_to == MIDNIGHT_MS + HOUR_MS, "Kafka is not even asked"
+
+
 def test_a_late_record_may_make_a_folder() -> None:
     world = World()
     world.produce(0, 2.5, 4)

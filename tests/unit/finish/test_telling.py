@@ -14,7 +14,7 @@ import structlog
 from logpersister.finish.telling import LARGEST, Message, NotTakenError, RefusedError, Send, Telling, Told, message
 from logpersister.storage.finished import FolderContent, FolderObject
 from logpersister.storage.store import ObjectStore
-from logpersister.storage.untold import Untold, list_untold
+from logpersister.storage.untold import TABLE, Untold, list_untold
 from tests.unit.finish.world import GROUP, TOPIC, World, hour, spec
 
 POLICIES = ["manifest", "webhook", "kafka"]
@@ -278,3 +278,11 @@ def before_write(world: World, number: int, happens: Callable[[], None]) -> None
 
 def killed() -> None:
     raise KilledError
+
+
+def test_a_table_is_told_of_each_number_of_a_folder_beside_the_others() -> None:
+    world = told_world()
+    world.finisher = world.new_finisher(registers=True)
+    world.look()
+    notes = list_untold(cast("ObjectStore", world.store), GROUP, TABLE)[TOPIC]
+    assert sorted(notes) == [Untold(hour(0), 1), Untold(hour(1), 1)] == untold(world)

@@ -15,12 +15,13 @@ from logpersister.pipeline.arrivals import ArrivalNotes
 from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import NewestEvent, Offset, Range, TopicPartition
+from logpersister.records.escaping import late_path
 from logpersister.records.record_times import RecordTimes
 from logpersister.records.time_folders import time_folders
 from logpersister.records.type_folders import AnyFolders, TypeFolders
 from logpersister.records.type_names import TypeNames
 from logpersister.storage.facts import ObjectFacts
-from logpersister.storage.finished import list_arrivals
+from logpersister.storage.finished import horizon_of, list_arrivals
 from logpersister.storage.names import object_key
 from logpersister.storage.store import ListedObject, ObjectStore
 
@@ -171,9 +172,11 @@ class World:
         assert layout is not None
         self.layout: AnyFolders = layout
         self.generation = 1
+        self.aside: set[tuple[int, Offset]] = set()
+        """Records that came late and stand elsewhere, by partition and offset."""
         self.finisher = self.new_finisher()
 
-    def new_finisher(self, *, assume_idle: bool = False) -> TopicFolders:
+    def new_finisher(self, *, assume_idle: bool = False, registers: bool = False) -> TopicFolders:
         """Return what another process would have: nothing remembered."""
         store = cast("ObjectStore", self.store)
         return TopicFolders(
@@ -183,9 +186,11 @@ class World:
             self,
             store,
             GROUP,
+            generation=self.generation,
             clock=lambda: self.seconds,
             now=lambda: self.seconds,
             assume_idle=assume_idle,
+            registers=registers,
         )
 
     def folder(self, offset: Offset, time: int | None) -> str:
@@ -206,24 +211,36 @@ class World:
         of.times += [None if one is None else MIDNIGHT_MS + round(one * HOUR_MS) for one in hours]
         of.produced_at += [self.seconds] * len(hours)
 
-    def store_range(self, partition: int, end: Offset | None = None, *, commit: bool = True) -> None:
-        """Store what a partition has, up to an offset, as one range, and commit it."""
+    def horizon(self, generation: int | None = None) -> int | None:
+        """Return up to when folders are finished, as promises have it."""
+        store = cast("ObjectStore", self.store)
+        return horizon_of(store, GROUP, TOPIC, self.generation if generation is None else generation)
+
+    def store_range(
+        self, partition: int, end: Offset | None = None, *, commit: bool = True, horizon: int | None = None
+    ) -> None:
+        """Store what a partition has, up to an offset, as one range that was promised by a horizon, and commit it."""
         of = self.partitions[partition]
         start = of.start if of.committed is None else of.committed.offset
         end = len(of.times) if end is None else end
         if end <= start:
             return
-        self.write_objects(Range(TopicPartition(TOPIC, partition), start, end))
+        self.write_objects(Range(TopicPartition(TOPIC, partition), start, end), horizon=horizon)
         if commit:
             self.commit(partition, end)
 
-    def write_objects(self, range_: Range, *, generation: int | None = None) -> None:
+    def write_objects(self, range_: Range, *, generation: int | None = None, horizon: int | None = None) -> None:
         """Do what a task does with a range: its objects, then the note of their arrival."""
         generation = self.generation if generation is None else generation
         number, times = range_.partition.partition, self.partitions[range_.partition.partition].times
         paths: dict[str, list[Offset]] = {}
         for offset in range(range_.start, range_.end):
-            paths.setdefault(self.folder(offset, times[offset]), []).append(offset)
+            path = self.folder(offset, times[offset])
+            folder = self.layout.folder_of(path)
+            if folder is not None and horizon is not None and folder.end <= horizon:
+                path = late_path(path)
+                self.aside.add((number, offset))
+            paths.setdefault(path, []).append(offset)
         written = []
         for path, offsets in paths.items():
             key = object_key("raw", TOPIC, path, generation, number, range_.start, ".txt.gz")

@@ -1,9 +1,13 @@
 """From the manifest to a format."""
 
+import io
 from typing import Any, get_args
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.compression import Compression
 from logpersister.formats.registry import make_format
 from logpersister.formats.sequencefile import SequenceFileFormat
@@ -13,7 +17,11 @@ from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.manifest.format_settings import SequenceFileSpec, TextSpec
 from logpersister.manifest.output import COMPRESSIONS, OutputSpec
-from tests.unit.formats.samples import batch, encode, many_records, with_headers
+from logpersister.ranges import Range, TopicPartition
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.late import CAME_LATE
+from logpersister.records.schema import FIELD, REASON
+from tests.unit.formats.samples import Record, batch, encode, many_records, with_headers
 
 
 def _output(**document: Any) -> OutputSpec:
@@ -52,6 +60,19 @@ def test_text_settings() -> None:
     assert make_format(_output(format="text", compression="zstd", text=settings)) == TextFormat(
         TextOptions(Compression.ZSTD, "¶".encode(), Tombstones.EMPTY, DelimiterInValue.ESCAPE)
     )
+
+
+def test_quarantine_with_late_records_has_all_of_them_whatever_the_others_have() -> None:
+    """Also null values, which text leaves out."""
+    made = make_format(_output(format="text"), quarantines_late=True)
+    plain = make_format(_output(format="text"))
+    records = with_headers(batch([Record(7, 5, b"k", None)]), [[(b"h", b"v")]])
+    late = records.append_column(REASON, pa.array([CAME_LATE])).append_column(FIELD, pa.nulls(1, pa.string()))
+    content = encode(made, [late], ObjectIdentity(Range(TopicPartition("clicks", 0), 7, 8), QUARANTINE))
+    (row,) = pq.read_table(io.BytesIO(content)).to_pylist()
+    assert (row["kafka_offset"], row["kafka_key"], row["value"], row["reason"]) == (7, b"k", None, CAME_LATE)
+    assert row["kafka_headers"] == [{"key": b"h", "value": b"v"}]
+    assert encode(made, [records]) == encode(plain, [records])
 
 
 def test_sequencefile_settings() -> None:

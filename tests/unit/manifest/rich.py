@@ -68,6 +68,7 @@ BY_NAME: dict[str, Any] = {
             "trigger": "record-time",
             "allowedLateness": "10m",
             "idleAfter": "30m",
+            "late": "folder",
             "storeAtEnd": True,
         },
         "members": 3,
@@ -348,6 +349,24 @@ BY_TABLE: dict[str, Any] = {
     },
 }
 
+BY_HIVE: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-hive"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events", "clicks"]},
+        "storage": {"bucket": "logs"},
+        "output": {"format": "avro", "partitionBy": [{"date": {"granularity": "day"}}]},
+        "finish": {"policy": ["successFile"]},
+        "table": {
+            "format": "hive",
+            "catalog": {"type": "glue", "region": "eu-west-1", "secretName": "glue"},
+            "name": "lake.{topic}",
+            "partitions": "onFinish",
+        },
+    },
+}
+
 BY_TYPES: dict[str, Any] = {
     "apiVersion": "logpersister.dev/v1alpha1",
     "kind": "LogPersister",
@@ -480,6 +499,7 @@ RICH = (
     BY_CSV,
     BY_REGEX,
     BY_TABLE,
+    BY_HIVE,
     BY_TYPES,
     BY_TYPES_IN_TABLES,
     BY_FRAMES,

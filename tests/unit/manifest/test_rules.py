@@ -106,6 +106,14 @@ def in_table(*fields: dict[str, Any], catalog: dict[str, Any] | None = None, **t
     return rows(*columns) | {F + "format": "parquet", T: {"format": "iceberg", "catalog": known, "name": "a.b"} | table}
 
 
+METASTORE = {"type": "hive", "uri": "thrift://metastore:9083"}
+HIVE: dict[str, Any] = {"format": "hive", "catalog": METASTORE, "name": "a.b"}
+
+
+def in_hive(*fields: dict[str, Any], catalog: dict[str, Any] | None = None, **table: Any) -> dict[str, Any]:
+    return in_table(*fields, catalog=METASTORE | (catalog or {}), format="hive", **table)
+
+
 def thrift(idl: str = "struct S { 1: i32 id }", /, struct: str | None = None, **schema: Any) -> dict[str, Any]:
     named = {} if struct is None else {"struct": struct}
     return {"spec.parser": {"type": "thrift"}, "spec.schema": {"thrift": {"idl": idl, **named}, **schema}}
@@ -142,6 +150,18 @@ ACCEPTED: list[dict[str, Any]] = [
     | {F + "format": "text"},
     in_table(catalog={"type": "sql", "uri": "postgresql+psycopg2://db:5432/catalog", "warehouse": "s3://a/b"}),
     in_table({"name": "at", "type": "timestamp[us]"}, {"name": "of", "type": "list<time[us]>"}),
+    in_table(catalog=METASTORE),
+    in_table(
+        catalog={"type": "glue", "uri": None, "region": "eu-west-1", "secretName": "glue", "warehouse": "s3://a/b"}
+    ),
+    in_hive(),
+    in_hive({"name": "at", "type": "timestamp[us]"}, catalog={"type": "glue", "uri": "https://vpce.example.com"}),
+    in_hive(partitions="onFinish") | finishing(),
+    in_hive(catalog={"uri": "thrift://a:9083,thrift://b:9083"}) | {S + "caSecretName": "ca"},
+    in_hive({"name": "at", "type": "time[ms]"}, {"name": "to", "type": "timestamp[ns]"}) | {F + "format": "jsonl"},
+    in_hive({"name": "at", "type": "timestamp[ms]"}) | {F + "format": "avro"},
+    {F + "format": "text", F + "text": {"delimiter": "\n"}, T: HIVE},
+    {F + "format": "sequencefile", T: HIVE},
     {OF: [{"topics": ["clicks"], "parser": {"type": "json"}, "output": {"format": "jsonl"}}]},
     {OF: [{"topicPattern": "^c", "upload": {"maxAge": "1m"}}, {"topicPattern": "s$", "output": {"format": "jsonl"}}]},
     plain(),
@@ -301,6 +321,11 @@ ACCEPTED: list[dict[str, Any]] = [
     in_types(named_by_time("a"), named_by_time("b", "at"), {"names": ["c"]})
     | {"spec.finish": {"trigger": "record-time"}},
     in_types(named_by_time("a", "at"), named_by_time("b", "at")) | {"spec.finish": {}},
+    finishing(late="folder"),
+    finishing(late="quarantine"),
+    finishing(late="folder") | hashing("mail"),
+    finishing(late="quarantine") | keyed(),
+    finishing(late="quarantine") | hashing("mail", quarantine={"keepValue": True}),
     {"spec.rollout": {}},
     {"spec.rollout": {"strategy": "Recreate", "onFailure": "Pause", "attempt": 2**31 - 1, "steps": []}},
     {"spec.rollout": {"canary": {"members": 1000, "analysis": {"duration": "599.999s"}}}},
@@ -379,7 +404,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         tables_of({"names": ["a"], "schema": {"fields": [{"name": "t", "type": "time[ms]"}]}}),
-        "spec.types.entries[0].schema: cannot be a column of an Iceberg table: field t is of type time[ms]",
+        "spec.types.entries[0].schema: cannot be a column of the table: field t is of type time[ms]",
     ),
     (
         tables_of({"names": ["a"], "output": {"format": "parquet", "partitionBy": [{"field": "id", "prefix": "id/"}]}}),
@@ -435,17 +460,39 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_table() | {K + "topics": ["a", "b"]}, "names one table for several topics"),
     (in_table(name="clicks"), 'spec.table.name: "clicks" is not the name of a table; write namespace and table'),
     (in_table(name="a.{name}"), "is not the name of a table"),
-    (in_table(format="hive"), "spec.table.format"),
+    (in_table(format="delta"), "spec.table.format"),
+    (in_hive() | in_types(), 'spec.table.format: "hive" cannot be hive with spec.types'),
+    (in_table(format="hive"), 'spec.table.catalog.type: "rest" has no Hive tables; set it to hive or glue'),
+    (in_hive(name="a.b.c"), 'spec.table.name: "a.b.c" is not database and table, as metastores and Glue have them'),
+    (in_table(partitions="onFinish") | finishing(), 'spec.table.partitions: "onFinish" is for format hive only'),
+    (in_hive(partitions="onFinish"), "waits for finished folders, and spec.finish finishes none"),
+    (in_table(catalog={"uri": None}), "spec.table.catalog.uri: is missing; write the address of the catalog"),
+    (in_hive(catalog={"uri": None}), "spec.table.catalog.uri: is missing; write the address of the catalog"),
+    (in_hive(catalog={"region": "eu-west-1"}), 'spec.table.catalog.region: "eu-west-1" is for type glue only'),
+    (in_hive(catalog={"secretName": "a"}), "members log in to no metastore; remove it"),
+    ({F + "format": "jsonl", T: HIVE}, "spec.table: needs columns, which JSON lines have by a schema only"),
+    (
+        {F + "format": "text", F + "text": {"delimiter": "\u001e"}, T: HIVE},
+        "must be a line feed, which is what Hive tables of text are split at",
+    ),
+    (in_hive({"name": "a", "type": "time[ms]"}), "field a is of type time[ms], and Hive has no times of day"),
+    (in_hive({"name": "a", "type": "list<timestamp[ns]>"}), "field a[] is of type timestamp[ns], which engines do not"),
+    (
+        in_hive({"name": "a", "type": "timestamp[us]"}) | {F + "format": "avro"},
+        "engines do not read from avro files of a Hive table; write timestamp[ms]",
+    ),
+    (in_hive({"name": "a", "type": "json"}) | {F + "format": "jsonl"}, "which is no text where lines are JSON"),
+    (in_hive({"name": "@at", "type": "string"}), "has other characters than letters, digits and _ in its name"),
     (in_table(commitInterval="1s"), 'spec.table.commitInterval: "1s" is too short'),
     (in_table(commitInterval="2d"), 'spec.table.commitInterval: "2d" is too long: at most 1d is expected'),
     (in_table(properties={"logpersister.last": "x"}), "spec.table.properties: sets properties whose names"),
-    (in_table(catalog={"type": "glue"}), "spec.table.catalog.type"),
+    (in_table(catalog={"type": "nessie"}), "spec.table.catalog.type"),
     (in_table(catalog={"type": "sql"}), "does not go together with the type of the catalog; write an http or https"),
     (in_table(catalog={"uri": "sqlite:///a"}), "does not go together with the type of the catalog"),
     (in_table(catalog={"uri": "ftp://a"}), 'spec.table.catalog.uri: "ftp://a" is not the address of a catalog'),
     (in_table(catalog={"uri": "https://me:secret@a"}), "has a password in it; put it in the Secret that secretName"),
     (in_table(catalog={"warehouse": "a b"}), "is not the name of a warehouse"),
-    (in_table() | {S + "caSecretName": "ca"}, "spec.storage.caSecretName: cannot be combined with spec.table"),
+    (in_table() | {S + "caSecretName": "ca"}, "spec.storage.caSecretName: cannot be combined with an Iceberg table"),
     (
         in_table() | {F + "partitionBy": [{"date": {"granularity": "day", "prefix": ""}}]},
         'spec.output.partitionBy[0]: "" names no column of the table; set a prefix',
@@ -463,7 +510,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         in_table({"name": "a", "type": "struct<b: list<timestamp[ns]>>"}),
-        "cannot be a column of an Iceberg table: field a.b[] is of type timestamp[ns], and Iceberg has microseconds",
+        "cannot be a column of the table: field a.b[] is of type timestamp[ns], and Iceberg has microseconds",
     ),
     (in_table({"name": "a", "type": "map<string, time[ms]>"}), "field a{} is of type time[ms]"),
     ({"apiVersion": "v1"}, 'apiVersion: "v1" is not allowed here; write one of: logpersister.dev/v1alpha1'),
@@ -1166,6 +1213,19 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (finishing(policy=["webhook"], webhook={"url": "http://u:p@h"}), "has credentials in it"),
     (finishing(policy=["webhook"], webhook={"url": "http://h", "timeout": "61s"}), "is too long: at most 1m"),
     (finishing(trigger="event-time"), "spec.finish.trigger: "),
+    (finishing(late="drop"), "spec.finish.late: "),
+    (
+        finishing(late="quarantine") | hashing("mail"),
+        'spec.finish.late: "quarantine" puts records into quarantine that are good, but their values would not be',
+    ),
+    (
+        finishing(late="quarantine") | {"spec.parser": {"type": "json", "quarantine": QUIET}},
+        'spec.finish.late: "quarantine" puts records into quarantine that are good',
+    ),
+    (
+        finishing(late="quarantine") | hashing("mail", quarantine={"holdAbove": "0%"}),
+        'spec.finish.late: "quarantine" puts records into quarantine that are good',
+    ),
     (finishing(successFileName="SUCCESS"), "is not the name of a file that query engines pass over"),
     ({"spec.autoRepair.maxRestartsPerHour": 11}, "spec.autoRepair.maxRestartsPerHour: 11 is too large"),
     ({"spec.targetLag": "366d"}, 'spec.targetLag: "366d" is too long: at most 365d'),

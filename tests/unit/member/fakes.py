@@ -284,6 +284,7 @@ class FakeDependencies:
         self.schemas: FakeSchemas | None = None
         self.tables: ports.Tables | None = None
         """Where a test is about a registry."""
+        self.horizons: ports.Horizons = ports.NoHorizons()
         self.time = 1000.0
 
     def clock(self) -> float:
@@ -299,4 +300,5 @@ class FakeDependencies:
             self.sampler,
             self.schemas,
             self.tables,
+            self.horizons,
         )

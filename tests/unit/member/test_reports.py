@@ -10,7 +10,7 @@ from logpersister.member.summary import Summary
 from logpersister.pipeline.work import ObjectWritten, RangeOutcome, WorkError
 from logpersister.ranges import Range, TopicPartition
 from logpersister.report.document import status_document
-from logpersister.report.facts import Identity, Quarantined
+from logpersister.report.facts import Identity, LateRecords, Quarantined
 from logpersister.report.metrics import Metrics
 from logpersister.report.status import StatusBoard
 from logpersister.storage.errors import StorageError
@@ -100,6 +100,20 @@ def test_refused_records_are_counted_logged_and_shown_without_what_is_in_them(sh
     assert shown.sample("logpersister_quarantined_records_total") == ["2.0"]
     assert shown.sample("logpersister_records_total") == ["5.0"]
     assert (shown.status.totals.records, shown.status.totals.quarantined) == (5, 2)
+
+
+def test_late_records_are_counted_logged_and_shown_wherever_they_went(shown: Shown) -> None:
+    objects = (ObjectWritten("raw/clicks/_late/dt=2026-11-21/1_0_00000000000000000000.txt", 100, 4),)
+    with capture_logs() as lines:
+        late = RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, late=LateRecords(4, "folder"))
+        shown.reports.stored([late, RangeOutcome(Range(CLICKS, 9, 12))])
+        shown.reports.late("clicks", 3)
+    (line,) = [line for line in lines if line["event"] == "records.late"]
+    where = {"topic": "clicks", "partition": 0, "start": 0, "end": 9}
+    assert line == {"event": "records.late", "log_level": "warning", **where, "records": 4, "to": "folder"}
+    assert shown.sample('logpersister_late_records_total{to="folder",topic="clicks"}') == ["4.0"]
+    assert shown.sample('logpersister_late_records_total{to="append",topic="clicks"}') == ["3.0"]
+    assert status_document(shown.status)["uploads"]["late"] == 7
 
 
 def test_ranges_without_records_and_offsets_that_nobody_explained_are_counted_and_logged(shown: Shown) -> None:

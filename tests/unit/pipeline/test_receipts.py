@@ -128,8 +128,9 @@ def test_each_type_has_its_files_and_all_others_are_named() -> None:
     assert facts is not None
     assert empty is not None
     keys = {name: StoredObject(f"raw/clicks/{name}.parquet", 100) for name in ("1", "2", "3")}
-    writer = Writer(("type=a/dt=1", keys["1"], facts), ("type=a/dt=2", keys["2"], facts), ("type=b", keys["3"], empty))
-    writer.others = ["type=outside/dt=1", "_quarantine"]
+    late = "_late/type=a/dt=2"
+    writer = Writer(("type=a/dt=1", keys["1"], facts), (late, keys["2"], facts), ("type=b", keys["3"], empty))
+    writer.others = ["_late/type=outside/dt=1", "_quarantine"]
     types = TypesSpec.model_validate({"header": "h", "entries": [{"names": ["a", "b", "c", "outside"]}]})
     bindings = {name: replace(BINDING, uuid=name, field_ids=IDS) for name in ("a", "b", "c")}
     names = TypeNames(types)
@@ -137,11 +138,19 @@ def test_each_type_has_its_files_and_all_others_are_named() -> None:
     receipt = receipt_of(bucket, writer, bindings=bindings, names=names, types=["a", "b", "c", "outside"])
     assert {name: one.table for name, one in receipt.tables.items()} == {"a": "a"}
     assert [(file.key, file.partition) for file in receipt.tables["a"].files] == [
-        (keys["1"].key, ("1",)),
         (keys["2"].key, ("2",)),
+        (keys["1"].key, ("1",)),
     ]
     assert receipt.without == ("b", "c")
     assert receipt.document() == next(iter(bucket.documents.values()))
+
+
+def test_late_rows_are_rows_of_the_partition_of_their_own_folder() -> None:
+    content, facts = written("_late/dt=2026-11-21/country=a%2Fb", 3)
+    assert facts is not None
+    stored = StoredObject("raw/clicks/_late/dt=2026-11-21/country=a%2Fb/x.parquet", len(content))
+    [file] = left(Bucket(), Writer(("_late/dt=2026-11-21/country=a%2Fb", stored, facts))).files
+    assert (file.key, file.partition, file.records) == (stored.key, ("2026-11-21", "a/b"), 3)
 
 
 def test_quarantine_is_in_no_table() -> None:

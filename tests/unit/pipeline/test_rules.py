@@ -23,6 +23,7 @@ from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rule
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records import (
     avro_rows,
+    late,
     line_rows,
     messagepack_rows,
     parsers,
@@ -67,6 +68,12 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     zone = zones.zone_rules("Europe/Berlin")
     assert used(output__partitionBy=BERLIN) == {"format:text": 1, "names": 1, "paths": 1, "zone:Europe/Berlin": zone}
     assert len({zone, zones.zone_rules("Europe/Paris"), zones.zone_rules("Europe/Berlin")}) == 2
+
+
+def test_where_late_records_go_is_a_rule_unless_they_stand_where_others_do() -> None:
+    for to, expected in (("append", {}), ("folder", {"late": 1}), ("quarantine", {"late": 1, "format:parquet": 1})):
+        found = used(output__partitionBy=UTC[:1], finish={"late": to})
+        assert found == {"format:text": 1, "names": 1, "paths": 1} | expected
 
 
 def test_which_key_fields_are_hashed_with_is_among_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,6 +197,22 @@ def layouts() -> Iterable[bytes]:
     for by in (LEVELS, LEVELS[1:], LEVELS[2:], []):
         found = paths.make_layout(OutputSpec.model_validate({"partitionBy": by}).partition_by).assign(batch)
         yield from (found.paths[index].encode() for index in found.indices)
+
+
+def late_ones() -> Iterable[bytes]:
+    """Where each record stands by horizons around the ends of folders."""
+    hours = [{"date": {"granularity": "hour", "timezone": "Etc/UTC"}}]
+    instants = [*TIMES[1:-1], 1_792_886_400_000, 1_792_890_000_000, 1_792_893_600_000]
+    batch = batch_of(TIMES, [index * 5 for index in range(len(TIMES))])
+    for to, by in product(("folder", "quarantine"), (hours, LEVELS[:1])):
+        spec = accepted({"spec.output": {"partitionBy": by}, "spec.finish": {"late": to}}).spec
+        for horizon in instants:
+            lateness = late.lateness_of(spec, horizon)
+            assert lateness is not None
+            found = lateness.place(paths.make_layout(spec.output.partition_by).assign(batch))
+            yield from (found.paths[index].encode() for index in found.indices)
+            if found.refused is not None:
+                yield repr([found.refused.rows.tolist(), found.refused.reasons.to_pylist()]).encode()
 
 
 def json() -> Iterable[bytes]:
@@ -387,6 +410,7 @@ def rows_of_thrift() -> Iterable[bytes]:
     ("behaviour", "version", "known"),
     [
         (layouts, paths.RULES, (1, "4db1424ebe05")),
+        (late_ones, late.RULES, (1, "6e44762e0a8a")),
         (json, parsers.JSON_RULES, (1, "42a5f71b6595")),
         (rows_of_a_schema, rows.RULES, (1, "fa04c81524e5")),
         (rows_of_avro, avro_rows.AVRO_RULES, (1, "76456a15622b")),
@@ -417,6 +441,7 @@ def rows_of_thrift() -> Iterable[bytes]:
     ],
     ids=[
         "paths",
+        "late",
         "json",
         "rows",
         "avro",

@@ -2,7 +2,7 @@ import re
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -18,8 +18,11 @@ from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.task import MOST_UNFINISHED, Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
+from logpersister.records.late import Lateness
 from logpersister.records.paths import Assignment
 from logpersister.records.quarantine import layout_of
+from logpersister.records.time_folders import TimeFolder
+from logpersister.report.facts import LateRecords
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
 from logpersister.storage.ranges import Stored
@@ -28,6 +31,8 @@ from tests.unit.pipeline.fakes import CLICKS, ROOM, FakeBucket, FakeReader, Line
 GROUP = "backup"
 OBJECTS = SchemaSpec(fields=(FieldSpec(name="id", type="int64"),))
 """What no record here is, but for tombstones."""
+HORIZONS = {0: None, 100: 0, 200: 1}
+"""By start of a range."""
 OTHERS = "logpersister 0.9 under other rules: paths (there 1, here 2)"
 
 
@@ -49,6 +54,13 @@ def facts_of(start: int, end: int, offsets: Sequence[int], **changes: Any) -> Ob
         checksum=said["checksum"],
     )
     return replace(facts, **changes)
+
+
+class Ends:
+    """Folders by time, for those of `Modulo`: each ends at its number."""
+
+    def folder_of(self, path: str) -> TimeFolder | None:
+        return TimeFolder(int(path.removeprefix("m=")), path)
 
 
 class Bench:
@@ -149,6 +161,29 @@ def test_ranges_with_many_paths_are_read_again_and_the_others_are_not() -> None:
     assert first == [20, 0]
     assert further
     assert all(starts == [20] for starts in further)
+
+
+@pytest.mark.parametrize("folders", [3, 20], ids=["one-pass", "further-passes"])
+@pytest.mark.parametrize("to_quarantine", [False, True], ids=["folder", "quarantine"])
+def test_each_range_puts_late_records_where_its_horizon_says(folders: int, to_quarantine: bool) -> None:
+    """They are good: however many of a range there are, it is not held for them."""
+    bench, ends = Bench(folders), cast("Any", Ends())
+    bench.resources = replace(
+        bench.resources,
+        lateness=lambda horizon: None if horizon is None else Lateness(ends, horizon, to_quarantine),
+    )
+    works = [replace(work(start, start + 60), horizon=horizon, hold_above=0) for start, horizon in HORIZONS.items()]
+    outcomes = bench.run(*works)
+    for start, horizon in HORIZONS.items():
+        late = [number for number in range(folders) if horizon is not None and number <= horizon]
+        found = {key.removesuffix(f"/{start}") for key in bench.bucket.objects if key.endswith(f"/{start}")}
+        apart = {"_quarantine"} if to_quarantine else {f"_late/m={number}" for number in late}
+        assert found == {f"m={number}" for number in range(folders) if number not in late} | (apart if late else set())
+        records = sum((start + number) % folders in late for number in range(60))
+        to: Any = "quarantine" if to_quarantine else "folder"
+        outcome = outcomes[start]
+        assert (outcome.error, outcome.records, outcome.quarantined) == (None, 60, None)
+        assert outcome.late == (LateRecords(records, to) if late else None)
 
 
 @pytest.mark.parametrize("folders", [1, 12])

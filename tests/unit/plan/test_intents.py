@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,11 +28,21 @@ ends = st.lists(st.integers(1, 10**6), min_size=1, max_size=MAX_RANGES).map(
 unstored_prefixes = st.sampled_from([UnstoredPrefix(101, "lost"), UnstoredPrefix(101, "skipped"), None])
 
 
-@given(ends, st.sampled_from([TOPIC_ID, None]), st.sampled_from(["logs/", "logs/raw/dt=1", None]), unstored_prefixes)
+@given(
+    ends,
+    st.sampled_from([TOPIC_ID, None]),
+    st.sampled_from(["logs/", "logs/raw/dt=1", None]),
+    unstored_prefixes,
+    st.sampled_from([None, 0, 1_774_659_600_000]),
+)
 def test_an_intent_survives_kafka(
-    ends: tuple[int, ...], topic_id: str | None, place: str | None, unstored: UnstoredPrefix | None
+    ends: tuple[int, ...],
+    topic_id: str | None,
+    place: str | None,
+    unstored: UnstoredPrefix | None,
+    horizon: int | None,
 ) -> None:
-    intent = Intent(CLICKS, topic_id, 100, ends, "0123456789ab", 7, place, unstored)
+    intent = Intent(CLICKS, topic_id, 100, ends, "0123456789ab", 7, place, unstored, horizon)
     commit = promised(intent)
     assert parse(commit.offset, commit.text).intent(CLICKS) == intent
 
@@ -38,9 +50,8 @@ def test_an_intent_survives_kafka(
 def test_the_largest_intent_fits_into_the_metadata_of_a_broker_with_defaults() -> None:
     ends = tuple(2**62 + index for index in range(MAX_RANGES))
     place = f"{'b' * 63}/{'p' * 400}"
-    intent = Intent(
-        CLICKS, TOPIC_ID, 2**62 - 1, ends, "0123456789ab", 2**31 - 1, place, UnstoredPrefix(2**62, "skipped")
-    )
+    skipped = UnstoredPrefix(2**62, "skipped")
+    intent = Intent(CLICKS, TOPIC_ID, 2**62 - 1, ends, "0123456789ab", 2**31 - 1, place, skipped, 10**15)
     assert len(promised(intent, 2**62, NewestEvent("f" * 8, 10**15 - 1)).text) <= 4096
 
 
@@ -67,6 +78,17 @@ def test_the_newest_event_of_records_and_of_those_behind_them() -> None:
     older, other = NewestEvent(SEEN.field, SEEN.time - 1), NewestEvent("00000000", 5)
     assert SEEN.followed_by(older) == older.followed_by(SEEN) == SEEN.followed_by(None) == SEEN
     assert SEEN.followed_by(other) == other, "the manifest names another field now"
+
+
+def test_the_horizon_is_one_of_the_promise() -> None:
+    """It stands there as long as there are ranges to be executed by it."""
+    intent = Intent(CLICKS, TOPIC_ID, 100, (110, 120), "ab", 1, "logs/raw", horizon=1_774_659_600_000)
+    assert ";at=logs/raw;horizon=1774659600000;ends=110,120" in promised(intent).text
+    left = intent.after(110)
+    assert left is not None
+    assert left.horizon == intent.horizon
+    assert "horizon" not in replace(promised(intent), metadata=OffsetMetadata(TOPIC_ID, 1, horizon=5)).text
+    assert parse(5, "lp1;o=5;topic=-;gen=1;horizon=7").metadata == OffsetMetadata(None, 1), "nothing is promised"
 
 
 def test_a_stored_end_has_no_intent() -> None:
@@ -112,6 +134,8 @@ def test_other_peoples_metadata_is_not_ours(metadata: str) -> None:
         "lp1;o=x;topic=-;gen=1",
         "lp1;topic=-;gen=1;rev=ab;lost=4;ends=9",
         "lp1;topic=-;gen=1;rev=ab;skip=10;ends=9",
+        "lp1;topic=-;gen=1;rev=ab;horizon=-1;ends=9",
+        "lp1;topic=-;gen=1;rev=ab;horizon=;ends=9",
     ],
 )
 def test_ours_but_unreadable_is_never_taken_for_somebody_elses(metadata: str) -> None:

@@ -43,12 +43,20 @@ AT_0 = stored(0, "id", 1, since=0)
 IDLE = Idle(AT_0, looked_ahead=True)
 
 
-def intent(*ends: int, start: int = 0, revision: str = "rev", unstored: UnstoredPrefix | None = None) -> Intent:
-    return Intent(CLICKS, "id", start, ends, revision, 1, "logs/raw", unstored)
+def intent(
+    *ends: int,
+    start: int = 0,
+    revision: str = "rev",
+    unstored: UnstoredPrefix | None = None,
+    horizon: int | None = None,
+) -> Intent:
+    return Intent(CLICKS, "id", start, ends, revision, 1, "logs/raw", unstored, horizon)
 
 
-def promise_of(*ends: int, start: int = 0, unstored: UnstoredPrefix | None = None) -> Pending:
-    made = intent(*ends, start=start, unstored=unstored)
+def promise_of(
+    *ends: int, start: int = 0, unstored: UnstoredPrefix | None = None, horizon: int | None = None
+) -> Pending:
+    made = intent(*ends, start=start, unstored=unstored, horizon=horizon)
     return Pending(promised(made, 0), made, looked_ahead=True)
 
 
@@ -278,6 +286,21 @@ def test_a_promise_is_replaced_by_nothing_that_forgets_a_boundary_or_passes_what
 ) -> None:
     with pytest.raises(ProtocolError, match="must not replace"):
         PROTOCOL.step(promise_of(10, 20), Acknowledged(value))
+
+
+def test_the_horizon_of_a_promise_stays_with_its_boundaries() -> None:
+    promise = promise_of(10, 20, 30, horizon=5)
+    value = written_after(promise, Stored(Range(CLICKS, 0, 10)))
+    assert value == promised(intent(20, 30, start=10, horizon=5), since=0)
+    lost = written_after(promise, Gone(5))
+    assert lost == promised(intent(10, 20, 30, unstored=UnstoredPrefix(5, "lost"), horizon=5), since=0)
+    for horizon in (None, 6):
+        with pytest.raises(ProtocolError, match="must not replace"):
+            PROTOCOL.step(promise, Acknowledged(promised(intent(10, 20, 30, horizon=horizon), since=0)))
+    elsewhere = promised(replace(intent(10, 20, 30), place="logs/other"), since=0)
+    moved = play(play(promise, Stored(Range(CLICKS, 0, 10))), Acknowledged(elsewhere))
+    assert isinstance(moved, Pending)
+    assert moved.done == frozenset(), "there, nothing is known to be stored by this horizon"
 
 
 @pytest.mark.parametrize("start", [1, 9])

@@ -23,9 +23,16 @@ NOTHING = StoredTail(1)
 
 
 def stored(
-    start: int, end: int, *, revision: str = "rev-1", group: str = "backup", topic_id: str = "id-1", whole: bool = True
+    start: int,
+    end: int,
+    *,
+    revision: str = "rev-1",
+    group: str = "backup",
+    topic_id: str = "id-1",
+    whole: bool = True,
+    horizon: int | None = None,
 ) -> StoredRange:
-    return StoredRange(start, end, group, revision, topic_id, whole)
+    return StoredRange(start, end, group, revision, topic_id, whole, horizon)
 
 
 def tail(*ranges: StoredRange, generation: int = 1, before: StoredRange | None = None) -> StoredTail:
@@ -36,8 +43,8 @@ def at(offset: int, since: int | None = None, generation: int = 1) -> CommittedO
     return stored_value(offset, "id-1", generation, since=since)
 
 
-def intent(start: int, *ends: int, revision: str = "rev-1", generation: int = 1) -> Intent:
-    return Intent(CLICKS, "id-1", start, ends, revision, generation, PLACE)
+def intent(start: int, *ends: int, revision: str = "rev-1", generation: int = 1, horizon: int | None = None) -> Intent:
+    return Intent(CLICKS, "id-1", start, ends, revision, generation, PLACE, horizon=horizon)
 
 
 def reason(decision: CommittedOffset | Hold) -> HoldReason:
@@ -107,15 +114,27 @@ def test_what_ours_has_begun_of_it_is_executed_again_as_it_was_begun() -> None:
     assert from_another_place(CONTEXT, ELSEWHERE, begun) == expected
 
 
+@pytest.mark.parametrize(("begun_by", "goes_on_by"), [(7, 7), (None, None)])
+def test_what_ours_has_begun_of_it_keeps_its_horizon(begun_by: int | None, goes_on_by: int | None) -> None:
+    """By the objects: who gave it up for another place may have had another horizon, or none."""
+    theirs = promised(replace(ELSEWHERE.intent(CLICKS) or intent(0, 1), horizon=9), since=20)
+    untouched = from_another_place(CONTEXT, theirs, NOTHING)
+    assert untouched == promised(intent(50, 60, 70, 80, horizon=9), since=20)
+    begun = tail(stored(50, 60, revision="rev-0", whole=False, horizon=begun_by))
+    expected = intent(50, 60, 70, 80, revision="rev-0", horizon=goes_on_by)
+    assert from_another_place(CONTEXT, theirs, begun) == promised(expected, since=20)
+
+
 @pytest.mark.parametrize(
     ("ranges", "generation"),
     [
+        ([stored(50, 60), stored(60, 70, horizon=5)], 1),
         ([stored(50, 65)], 1),
         ([stored(50, 60), stored(80, 90)], 1),
         ([stored(50, 60), stored(60, 70, revision="rev-0")], 1),
         ([stored(50, 60)], 2),
     ],
-    ids=["other boundaries", "more", "two revisions", "a replay of a higher generation"],
+    ids=["two horizons", "other boundaries", "more", "two revisions", "a replay of a higher generation"],
 )
 def test_what_ours_has_of_it_for_another_cause_is_not_stored_again(ranges: list[StoredRange], generation: int) -> None:
     theirs = promised(Intent(CLICKS, "id-1", 50, (60, 70, 80), "rev-9", generation, "logs/other"), since=20)
@@ -140,6 +159,15 @@ def test_with_partition_paths_every_range_of_the_last_revision_is_in_doubt() -> 
         stored(0, 10, revision="rev-0", whole=False), stored(10, 20, whole=False), stored(20, 30, whole=False)
     )
     assert from_bucket(CONTEXT, None, ranges, begin=0, log_start=0) == promised(intent(10, 20, 30))
+
+
+def test_with_partition_paths_every_range_of_the_last_horizon_is_in_doubt() -> None:
+    """An intent has one, so what was stored by another one is committed. By the last one it is executed again."""
+    parts = [stored(0, 10, whole=False, horizon=3), stored(10, 20, whole=False, horizon=5)]
+    ranges = tail(*parts, stored(20, 30, whole=False, horizon=5))
+    assert from_bucket(CONTEXT, None, ranges, begin=0, log_start=0) == promised(intent(10, 20, 30, horizon=5))
+    ranges = tail(*parts, stored(20, 30, whole=False))
+    assert from_bucket(CONTEXT, None, ranges, begin=0, log_start=0) == promised(intent(20, 30))
 
 
 def test_a_range_of_which_kafka_has_only_a_part_left_is_still_in_doubt() -> None:

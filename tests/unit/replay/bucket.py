@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from logpersister.formats.base import Bytes
 from logpersister.formats.quarantine import format_at
-from logpersister.formats.registry import make_format
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import revision_of
 from logpersister.pipeline.persist import RangeWriter
@@ -17,7 +16,7 @@ from logpersister.pipeline.rules import rules_of
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.quarantine import layout_of
+from logpersister.records.late import lateness_of
 from logpersister.replay.execution import Replayer
 from logpersister.replay.output import TopicOutput
 from logpersister.storage import names
@@ -64,6 +63,9 @@ class Bucket:
     def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> None:
         if not (if_absent and key in self.objects):
             self.put(key, json.dumps(document, sort_keys=True).encode(), {})
+
+    def put_marker(self, key: str) -> None:
+        self.put(key, b"", {})
 
     def get_json(self, key: str) -> dict[str, Any] | None:
         self._request(done=False)
@@ -131,8 +133,10 @@ def output_of(resource: LogPersister) -> TopicOutput:
     return TopicOutput.of(revision_of(resource, "1", rules_of(resource)), resource, lambda _: None)
 
 
-def store_range(bucket: Bucket, resource: LogPersister, records: list[Record]) -> None:
-    """Store a range as a member does."""
+def store_range(
+    bucket: Bucket, resource: LogPersister, records: list[Record], *, horizon: int | None = None
+) -> RangeWriter:
+    """Store a range as a member does, by a promise with a horizon; return what has written it."""
     output, spec = output_of(resource), resource.spec
     bucket.objects[names.revision_key("raw", GROUP, output.revision)] = json.dumps(output.document).encode(), {}
     metadata = {
@@ -144,9 +148,10 @@ def store_range(bucket: Bucket, resource: LogPersister, records: list[Record]) -
         "partition": "0",
         "start": str(RANGE.start),
         "end": str(RANGE.end),
-        "parser": spec.parser.type,
     }
-    made = make_format(spec.output, spec.parser, spec.row_schema)
+    metadata |= {"parser": spec.parser.type} if spec.parser.has_quarantine else {}
+    metadata |= {} if lateness_of(spec, horizon) is None else {"horizon": str(horizon)}
+    made = output.file_format
 
     def opened(_: RangeWork, path: str) -> Upload:
         extension = format_at(made, path).extension
@@ -155,18 +160,24 @@ def store_range(bucket: Bucket, resource: LogPersister, records: list[Record]) -
             bucket, names.object_key("raw", "clicks", path, 1, 0, RANGE.start, extension), metadata | left_out
         )
 
-    layout = layout_of(spec.output, spec.parser, spec.row_schema)
-    writer = RangeWriter(RangeWork(RANGE, "id", 1, 0, RANGE.start), layout, made, opened, output.room)
+    work = RangeWork(RANGE, "id", 1, 0, RANGE.start, horizon=horizon)
+    writer = RangeWriter(work, output.layout_at(horizon), made, opened, output.room)
     rows = batch(records)
-    writer.write(with_headers(rows, [[(b"trace", b"1")]]) if made.wants_headers else rows)
+    writer.write(with_headers(rows, [[(b"trace", b"1")]] * rows.num_rows) if made.wants_headers else rows)
     assert not writer.end_pass()
+    return writer
 
 
-def replayer(bucket: Bucket, *resources: LogPersister) -> Replayer:
-    """Return a replayer under the first resource, which can go on under all of them."""
+def replayer(bucket: Bucket, *resources: LogPersister, horizon: int | None = None) -> Replayer:
+    """Return a replayer under the first resource, which can go on under all of them.
+
+    `horizon`: up to when folders are finished now.
+    """
     outputs = {output.revision: output for output in map(output_of, resources)}
     now = output_of(resources[0])
-    return Replayer(bucket.store, GROUP, lambda _: now, outputs.__getitem__, _put_revision(bucket))
+    return Replayer(
+        bucket.store, GROUP, lambda _: now, outputs.__getitem__, _put_revision(bucket), lambda _topic, _of: horizon
+    )
 
 
 def _put_revision(bucket: Bucket) -> Any:

@@ -32,9 +32,19 @@ NO_PARSER = accepted(
 )
 
 
-def replay(bucket: Bucket, *resources: LogPersister) -> list[tuple[int, int]]:
+def by_late(late: str, type_: str | None = "string") -> LogPersister:
+    """Return a resource that finishes folders; without a type it checks nothing and makes no rows."""
+    rows: dict[str, Any] = {"spec.output": {"format": "jsonl", "compression": "none", "partitionBy": _BY_DAY}}
+    if type_ is not None:
+        fields = [{"name": "id", "type": type_, "required": True}]
+        rows = {"spec.output": {"format": "parquet", "partitionBy": _BY_DAY}, "spec.parser": {"type": "json"}}
+        rows["spec.schema"] = {"fields": fields}
+    return accepted(rows | {"spec.finish": {"late": late}})
+
+
+def replay(bucket: Bucket, *resources: LogPersister, horizon: int | None = None) -> list[tuple[int, int]]:
     """Replay all; return how many of the records of each object were accepted and refused."""
-    runs = replayer(bucket, *resources)
+    runs = replayer(bucket, *resources, horizon=horizon)
     found = [runs.replay(key, name).judgement for key, name in bucket.quarantined()]
     return [(one.accepted, one.refused) for one in found]
 

@@ -22,6 +22,7 @@ from logpersister.replay.source import SourceError, SourceRecords
 from logpersister.storage.errors import StorageError
 from logpersister.storage.finished import list_arrivals, read_arrivals
 from logpersister.storage.replays import Replay, Source, get_replay
+from logpersister.storage.untold import TABLE, Untold, list_untold
 from tests.unit.formats.samples import Record, batch, encode, with_headers
 from tests.unit.manifest.documents import accepted
 from tests.unit.replay.bucket import CLICKS, GROUP, RANGE, Bucket, KilledError, replayer, store_range
@@ -279,7 +280,8 @@ def test_a_quarantine_of_text_keeps_all_of_a_record_by_choice() -> None:
     store_range(bucket, member, RECORDS)
     ((key, _),) = bucket.quarantined()
     (row,) = pq.read_table(io.BytesIO(bucket.objects[key][0])).to_pylist()
-    assert (row["value"], row["kafka_offset"], row["kafka_key"], row["kafka_headers"]) == (b"{", 102, b"k", [])
+    headers = [{"key": b"trace", "value": b"1"}]
+    assert (row["value"], row["kafka_offset"], row["kafka_key"], row["kafka_headers"]) == (b"{", 102, b"k", headers)
     replay(bucket, accepted({"spec.output": text}))
     found = {one.key: bucket.objects[one.key][0] for _, one in bucket.inventory("clicks")}
     assert len(found) == 2
@@ -366,3 +368,18 @@ def test_folders_that_may_be_finished_hear_of_what_comes_out_of_quarantine(bucke
     (key,) = list_arrivals(bucket.store, GROUP)["clicks"]
     ((_, arrival),) = read_arrivals(bucket.store, [key])
     assert (arrival.range, arrival.folders) == (RANGE, ("dt=1970-01-02", "dt=1970-01-05"))
+
+
+def test_a_hive_table_hears_of_folders_of_what_comes_out_of_quarantine(bucket: Bucket) -> None:
+    catalog = {"type": "hive", "uri": "thrift://metastore:9083"}
+    registering = accepted(
+        {
+            "spec.output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
+            "spec.parser": {"type": "json"},
+            "spec.schema": {"fields": [{"name": "id", "type": "string", "required": True}]},
+            "spec.table": {"format": "hive", "catalog": catalog, "name": "lake.clicks"},
+        }
+    )
+    assert replay(bucket, registering) == [(2, 2)]
+    folders = ["dt=1970-01-02", "dt=1970-01-05"]
+    assert list_untold(bucket.store, GROUP, TABLE) == {"clicks": [Untold(folder, 0) for folder in folders]}

@@ -26,6 +26,10 @@ def test_metadata_alone_or_with_a_document_say_the_same() -> None:
     assert (alone.unexplained, parse_facts("k", {**RANGE, **CONTENT, "unexplained": "2"}, None).unexplained) == (0, 2)
     assert (alone.rules, parse_facts("k", {**RANGE, **CONTENT, "rules": "ab"}, None).rules) == (None, "ab")
     assert (alone.parser, parse_facts("k", {**RANGE, **CONTENT, "parser": "json"}, None).parser) == ("bytes", "json")
+    assert (alone.horizon, parse_facts("k", {**RANGE, **CONTENT, "horizon": "3600000"}, None).horizon) == (
+        None,
+        3_600_000,
+    )
     assert parse_facts("k", RANGE, {**RANGE, **CONTENT, "payload": "70-9"}).payload == (70, 9)
     assert (alone.topic_id, alone.first, alone.last, alone.records, alone.tombstones) == (None, 11, 18, 5, 1)
 
@@ -51,6 +55,11 @@ def test_metadata_alone_or_with_a_document_say_the_same() -> None:
             {**RANGE, **CONTENT, "unexplained": "-"},
             None,
             "metadata 'unexplained' of object 'k' is '-', expected a number",
+        ),
+        (
+            {**RANGE, **CONTENT, "horizon": "noon"},
+            None,
+            "metadata 'horizon' of object 'k' is 'noon', expected a number",
         ),
         ({**RANGE, **CONTENT, "first": "9"}, None, "says it holds offsets 9..18"),
     ],

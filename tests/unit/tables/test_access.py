@@ -15,6 +15,7 @@ from logpersister.tables.catalog import _connection, _files, open_catalog
 from logpersister.tables.errors import TableError
 
 STORAGE = {"bucket": "logs", "endpoint": "http://127.0.0.1:9000"}
+NOWHERE = StorageSpec.model_validate(STORAGE)
 
 
 def secrets(**keys: str) -> Secrets:
@@ -29,17 +30,36 @@ def catalog(**fields: Any) -> CatalogSpec:
 
 
 def test_a_rest_catalog_takes_a_token_or_a_credential() -> None:
-    assert _connection(catalog(), secrets(token="t"))["token"] == "t"
-    found = _connection(catalog(warehouse="w"), secrets(token="t", credential="id:secret"))
+    assert _connection(catalog(), NOWHERE, secrets(token="t"))["token"] == "t"
+    found = _connection(catalog(warehouse="w"), NOWHERE, secrets(token="t", credential="id:secret"))
     assert found == {"type": "rest", "uri": "https://c", "warehouse": "w", "credential": "id:secret"}
-    assert "token" not in _connection(catalog(secretName=None), secrets())
+    assert "token" not in _connection(catalog(secretName=None), NOWHERE, secrets())
 
 
 def test_a_database_takes_user_and_password_and_has_deadlines() -> None:
     spec = catalog(type="sql", uri="postgresql+psycopg2://db:5432/c?sslmode=require")
-    uri = _connection(spec, secrets(username="me", password="p@ss/word"))["uri"]
+    uri = _connection(spec, NOWHERE, secrets(username="me", password="p@ss/word"))["uri"]
     assert uri.startswith("postgresql+psycopg2://me:p%40ss%2Fword@db:5432/c?")
     assert {"sslmode=require", "connect_timeout=10", "tcp_user_timeout=60000"} == set(uri.partition("?")[2].split("&"))
+
+
+def test_glue_takes_the_keys_of_its_secret_or_those_of_the_bucket() -> None:
+    glue = catalog(type="glue", uri=None, region="eu-west-1", secretName=None)
+    assert _connection(glue, NOWHERE, secrets()) == {"type": "glue", "glue.region": "eu-west-1"}
+    bucket = StorageSpec.model_validate(STORAGE | {"secretName": "s3", "region": "eu-north-1"})
+    found = _connection(catalog(type="glue", uri="http://glue", secretName=None), bucket, secrets())
+    assert found == {
+        "type": "glue",
+        "glue.endpoint": "http://glue",
+        "glue.region": "eu-north-1",
+        "glue.access-key-id": "a",
+        "glue.secret-access-key": "b",
+    }
+    own = secrets(aws_access_key_id="c", aws_secret_access_key="d", aws_session_token="e")
+    found = _connection(catalog(type="glue", uri=None), bucket, own)
+    assert (found["glue.access-key-id"], found["glue.session-token"]) == ("c", "e")
+    with pytest.raises(ManifestError, match=r"spec\.table\.catalog\.secretName"):
+        _connection(catalog(type="glue", uri=None), bucket, secrets())
 
 
 @pytest.mark.parametrize("spec", [catalog(), catalog(type="sql", uri="postgresql+psycopg2://db/c")])

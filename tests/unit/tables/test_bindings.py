@@ -12,7 +12,7 @@ from logpersister.manifest.table_binding import TableBinding, table_of, with_tab
 from logpersister.storage.errors import StorageError
 from logpersister.storage.object_requests import StoredObject
 from logpersister.tables.bindings import Bindings
-from logpersister.tables.columns import TableColumns
+from logpersister.tables.columns import TableColumns, table_columns
 from logpersister.tables.errors import TableError
 from tests.unit.tables.samples import FIELDS, manifest
 
@@ -31,9 +31,11 @@ class World:
         self.bindings = self.member()
         self.name = "lake.clicks"
 
-    def member(self) -> Bindings:
+    def member(self) -> Bindings[TableColumns]:
         store: Any = self
-        return Bindings(store, "group", lambda *_: "lake.clicks", lambda *_: self, clock=lambda: self.time)
+        return Bindings(
+            store, "group", lambda *_: "lake.clicks", lambda *_: self, table_columns, clock=lambda: self.time
+        )
 
     def get_json(self, key: str) -> dict[str, Any] | None:
         return self.documents.get(key)
@@ -52,7 +54,7 @@ class World:
         return BINDING
 
     def asked(
-        self, bindings: Bindings | None = None, revision: Any = REVISION, topic: str = "clicks"
+        self, bindings: Bindings[TableColumns] | None = None, revision: Any = REVISION, topic: str = "clicks"
     ) -> TableBinding | None:
         """Ask, and ask again when bucket and catalog have answered."""
         bindings = bindings or self.bindings

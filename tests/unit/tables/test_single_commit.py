@@ -3,6 +3,8 @@
 import inspect
 from importlib.metadata import version
 
+from pyiceberg.catalog.glue import GlueCatalog
+from pyiceberg.catalog.hive import HiveCatalog
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table.update.snapshot import _SnapshotProducer
@@ -21,10 +23,17 @@ def test_a_snapshot_s_updates_come_from_a_method_without_arguments_that_commits_
 
 
 def test_a_catalog_commits_once() -> None:
-    for catalog in (RestCatalog, SqlCatalog):
+    for catalog in (RestCatalog, SqlCatalog, GlueCatalog, HiveCatalog):
         source = inspect.getsource(catalog.commit_table)
         assert "while" not in source, "no loop that tries again"
         assert "_rebase" not in source
+
+
+def test_the_client_of_a_metastore_is_made_in_one_place_and_opened_for_each_use() -> None:
+    """There it has deadlines, and a connection for each thread (`tables.metastore_catalogs`)."""
+    assert "self._client = self._create_hive_client(properties)" in inspect.getsource(HiveCatalog.__init__)
+    uses = inspect.getsource(HiveCatalog).replace("self._client = self._create_hive_client(properties)", "")
+    assert uses.count("self._client") == uses.count("with self._client as open_client")
 
 
 def test_each_session_of_a_rest_catalog_is_given_its_login_before_its_first_request() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from logpersister.manifest import LogPersister
 from logpersister.pipeline.reader import ReadRequest
 from logpersister.verify.deep import DeepResult, DeepVerification
 from logpersister.verify.evidence import KafkaView, StoredObject
@@ -20,7 +19,7 @@ from logpersister.verify.tiling import examine
 from logpersister.verify.writing import Writing
 from tests.unit.formats.samples import Record, batch, with_headers
 from tests.unit.replay.bucket import GROUP, Bucket, KilledError, output_of, store_range
-from tests.unit.replay.samples import NO_PARSER, NUMBERS, RECORDS, TEXTS, TEXTS_OR_NONE, noted, replay
+from tests.unit.replay.samples import NO_PARSER, NUMBERS, RECORDS, TEXTS, TEXTS_OR_NONE, by_late, noted, replay
 from tests.unit.verify.samples import committed, evidence
 
 Change = Callable[[Bucket], object]
@@ -33,7 +32,7 @@ class Read:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         for begin in range(0, len(RECORDS), 2):
-            yield with_headers(batch(RECORDS[begin : begin + 2]))
+            yield with_headers(batch(RECORDS[begin : begin + 2]), [[(b"trace", b"1")]] * 2)
 
 
 class Reader:
@@ -43,10 +42,9 @@ class Reader:
 
 @cache
 def writings() -> dict[str, Writing]:
-    def writing(resource: LogPersister) -> Writing:
-        return Writing(resource.spec.output, resource.spec.parser, resource.spec.row_schema)
-
-    return {output_of(one).revision: writing(one) for one in (NUMBERS, TEXTS, TEXTS_OR_NONE, NO_PARSER)}
+    late = [by_late(to, type_) for to in ("append", "folder", "quarantine") for type_ in ("int64", "string", None)]
+    every = (NUMBERS, TEXTS, TEXTS_OR_NONE, NO_PARSER, *late)
+    return {output_of(one).revision: Writing.of(one.spec, "", lambda _: None) for one in every}
 
 
 def verified(bucket: Bucket, *, settled_before: bool = True) -> tuple[list[Finding], DeepResult]:

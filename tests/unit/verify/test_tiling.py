@@ -126,6 +126,23 @@ class TestPaths:
         other = stored_object(0, 100, path="dt=2026-11-21", first=1, last=99, records=50, revision="fedcba654321")
         assert found(evidence([self.ONE, other], committed(100))) == [(Kind.WRONG_FACTS, 0, 100)]
 
+    def test_different_horizons(self) -> None:
+        """Each record may then be in a folder and in that of late ones."""
+        late = stored_object(0, 100, path="_late/dt=2026-11-20", first=1, last=99, records=50, horizon=7)
+        assert clean(evidence([replace_facts(self.ONE, horizon=7), late], committed(100)))
+        (finding,) = examine(evidence([self.ONE, late], committed(100))).findings
+        assert (finding.kind, finding.start, finding.end) == (Kind.WRONG_FACTS, 0, 100)
+        assert "different horizons" in finding.message
+
+    def test_nothing_is_late_without_a_horizon(self) -> None:
+        late = stored_object(0, 100, path="_late/dt=2026-11-20")
+        (finding,) = examine(evidence([late], committed(100))).findings
+        assert finding.kind is Kind.WRONG_FACTS
+        assert "no horizon" in finding.message
+
+    def test_late_records_are_in_a_quarantine_where_nothing_is_refused(self) -> None:
+        assert clean(evidence([stored_object(0, 100, path="_quarantine", horizon=7)], committed(100)))
+
     def test_different_ends_overlap(self) -> None:
         shorter = stored_object(0, 90, path="dt=2026-11-21", first=1, last=89, records=2)
         assert found(evidence([self.ONE, shorter], committed(100))) == [(Kind.OVERLAP, 0, 90)]

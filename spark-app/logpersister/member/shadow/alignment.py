@@ -26,7 +26,8 @@ class ComparedObject:
 
     key: str
     path: str
-    """Its partition path, empty when the layout has none."""
+    """Its partition path, empty when the layout has none. That of late records is the one that others of their folder
+    have: each group has finished folders of its own, so a record may have come late for one of them only."""
     size: int
     facts: ObjectFacts
 

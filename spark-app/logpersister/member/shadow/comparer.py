@@ -81,6 +81,7 @@ class Comparer:
         owned: Callable[[], Collection[TopicPartition]],
         *,
         same_layout: bool,
+        quarantines_late: bool = False,
         remark: str = "",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -91,6 +92,7 @@ class Comparer:
             shadow: ours.
             owned: the partitions that this member owns.
             same_layout: whether both spread records over the same partition paths.
+            quarantines_late: whether one of them puts late records into quarantine.
             remark: added to what is said of differences, for example that the manifests differ in what is read.
             now: the time.
         """
@@ -98,6 +100,7 @@ class Comparer:
         self._shadow = shadow
         self._owned = owned
         self._same_layout = same_layout
+        self._quarantines_late = quarantines_late
         self._remark = remark
         self._since = now()
         self._ends: dict[TopicPartition, Offset] = {}
@@ -199,7 +202,7 @@ class Comparer:
             found = align(of_stable.get(partition, ()), of_shadow.get(partition, ()), window.begin, window.limit)
             overlaps = found.overlaps if state.frontier is not None else _from_common_begin(found.overlaps)
             for overlap in overlaps:
-                verdict = compare(overlap, same_layout=self._same_layout)
+                verdict = compare(overlap, same_layout=self._same_layout, quarantines_late=self._quarantines_late)
                 if verdict.difference is not None and losses is None:
                     losses = [*self._stable.losses(), *self._shadow.losses()]
                 self._count(partition, overlap, verdict, losses or ())

@@ -27,11 +27,12 @@ class Verdict:
     """Whether the shadow has fewer records, which has explanations that are no fault of it."""
 
 
-def compare(overlap: OverlappingRanges, *, same_layout: bool) -> Verdict:
+def compare(overlap: OverlappingRanges, *, same_layout: bool, quarantines_late: bool = False) -> Verdict:
     """Compare the two sides of an overlap.
 
     Args:
         same_layout: whether both sides spread records over the same partition paths.
+        quarantines_late: whether one of them puts late records into quarantine, whatever their folder is.
     """
     stable, shadow = _count(overlap.stable), _count(overlap.shadow)
     if stable != shadow:
@@ -40,6 +41,8 @@ def compare(overlap: OverlappingRanges, *, same_layout: bool) -> Verdict:
     ids = {one.facts.topic_id for one in (*overlap.stable, *overlap.shadow)} - {None}
     if not all(same_topic(one, other) for one in ids for other in ids):
         return Verdict("they are of different topics of the same name", checksum_compared=False)
+    if quarantines_late and any(one.facts.horizon is not None for one in (*overlap.stable, *overlap.shadow)):
+        return Verdict(None, checksum_compared=False)  # what is late for one side need not be for the other
     of_stable, of_shadow = _by_path(overlap.stable), _by_path(overlap.shadow)
     if same_layout:
         for path in sorted(of_stable.keys() | of_shadow.keys()):

@@ -13,7 +13,7 @@ from typing import Final
 
 from logpersister.member.shadow.alignment import ComparedObject
 from logpersister.ranges import Offset, TopicPartition
-from logpersister.records.escaping import QUARANTINE
+from logpersister.records.escaping import QUARANTINE, late_path, own_path
 from logpersister.storage import names
 from logpersister.storage.ahead import newest_folders
 from logpersister.storage.asking import ask_each
@@ -47,7 +47,14 @@ class StoredObjects:
     """The objects of one group in the generations that are compared."""
 
     def __init__(
-        self, store: ObjectStore, group: str, *, in_folders: bool, most: int, has_quarantine: bool = False
+        self,
+        store: ObjectStore,
+        group: str,
+        *,
+        in_folders: bool,
+        most: int,
+        has_quarantine: bool = False,
+        has_late_folders: bool = False,
     ) -> None:
         """Find the objects of one group.
 
@@ -56,13 +63,15 @@ class StoredObjects:
             group: the group.
             in_folders: whether its layout has partition paths.
             most: how many names of a topic are listed then.
-            has_quarantine: whether its parser may refuse records.
+            has_quarantine: whether records may be in quarantine.
+            has_late_folders: whether late records stand in folders of their own.
         """
         self._store = store
         self._group = group
         self._in_folders = in_folders
         self._most = most
         self._quarantine = [QUARANTINE] if has_quarantine else []
+        self._has_late_folders = has_late_folders
         self._too_many: set[str] = set()
 
     def find(
@@ -82,6 +91,8 @@ class StoredObjects:
         """
         if not self._in_folders:
             folders = ["", *self._quarantine]
+        elif folders is not None:
+            folders = self._wherever(folders)
         listing = self._all(topic) if folders is None else self._in(topic, windows, generations, folders)
         found: defaultdict[TopicPartition, list[Listed]] = defaultdict(list)
         for name, listed in listing:
@@ -106,7 +117,13 @@ class StoredObjects:
 
     def _ask(self, name: ObjectName, listed: ListedObject) -> ComparedObject | None:
         facts = self._store.facts(listed.key)
-        return None if facts is None else ComparedObject(listed.key, name.path, listed.size, facts)
+        return None if facts is None else ComparedObject(listed.key, own_path(name.path), listed.size, facts)
+
+    def _wherever(self, folders: Collection[str]) -> list[str]:
+        """Return folders, and those in which their late records may be."""
+        own = {own_path(path) for path in folders}
+        late = {late_path(path) for path in own - {QUARANTINE}} if self._has_late_folders else set()
+        return sorted(own | late)
 
     def _all(self, topic: str) -> Iterator[Listed]:
         if topic in self._too_many:

@@ -113,6 +113,7 @@ def comparing(
             _compared_group(resource, resource.spec.storage, secrets, stack, MOST_LISTED_BLINDLY),
             owned,
             same_layout=same_layout,
+            quarantines_late=any(one.quarantines_late for of in (resource, stable) for one in of.spec.variants()),
             remark=remark_on(resource, stable),
         )
 
@@ -158,6 +159,7 @@ def _compared_group(
         in_folders=any(one.has_folders for one in variants),
         most=most,
         has_quarantine=any(one.has_quarantine for one in variants),
+        has_late_folders=any(one.late == "folder" for one in variants),
     )
     return ComparedGroup(
         resource.spec.generation, progress, stored_objects, lambda: list(list_losses(store, resource.group_id))

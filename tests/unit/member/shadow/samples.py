@@ -36,7 +36,14 @@ def rows(*offsets: Offset) -> list[Row]:
 
 
 def facts_of(
-    partition: TopicPartition, start: Offset, end: Offset, records: Sequence[Row], *, group: str, generation: int = 1
+    partition: TopicPartition,
+    start: Offset,
+    end: Offset,
+    records: Sequence[Row],
+    *,
+    group: str,
+    generation: int = 1,
+    horizon: int | None = None,
 ) -> ObjectFacts:
     """Return what an object of these records says of itself."""
     checksum = PayloadChecksum()
@@ -55,6 +62,7 @@ def facts_of(
         tombstones=sum(row.value is None for row in records),
         checksum=checksum.text(),
         payload=checksum.sizes,
+        horizon=horizon,
     )
 
 
@@ -159,6 +167,7 @@ class FakeGroup:
         *bounds: Offset,
         partition: TopicPartition = CLICKS,
         since: Offset = 0,
+        horizon: int | None = None,
         **facts: Any,
     ) -> list[str]:
         """Store the ranges between these boundaries, and commit the last one; return the names of the objects."""
@@ -169,15 +178,14 @@ class FakeGroup:
                 if start <= row.offset < end:
                     inside.setdefault(self.folder(row), []).append(row)
             for path, found in inside.items():
-                keys.append(self.store.put(path, facts_of(partition, start, end, found, group=self.name, **facts)))
+                said = facts_of(partition, start, end, found, group=self.name, horizon=horizon, **facts)
+                keys.append(self.store.put(path, said))
         self.progress.commit(partition, bounds[-1], since=since, **facts)
         return keys
 
 
-def compared_group(
-    group: FakeGroup, *, in_folders: bool, most: int = 1_000, has_quarantine: bool = False
-) -> ComparedGroup:
+def compared_group(group: FakeGroup, *, in_folders: bool, most: int = 1_000, **found_in: bool) -> ComparedGroup:
     """Return a group as the comparison sees it, with real `StoredObjects` in front of the fake bucket."""
     store: Any = group.store
-    stored_objects = StoredObjects(store, group.name, in_folders=in_folders, most=most, has_quarantine=has_quarantine)
+    stored_objects = StoredObjects(store, group.name, in_folders=in_folders, most=most, **found_in)
     return ComparedGroup(1, group.progress, stored_objects, lambda: group.losses)

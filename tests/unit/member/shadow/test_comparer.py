@@ -106,6 +106,49 @@ def test_what_is_in_quarantine_is_compared_with_the_rest(in_folders: bool, most:
     assert "of the stable group" in report.examples[0].message
 
 
+@pytest.mark.parametrize("most", [1_000, 3], ids=["listed", "guessed"])
+def test_a_folder_and_that_of_its_late_records_are_one(most: int) -> None:
+    """Only one of the groups finishes folders, and has finished one between two ranges."""
+    scene = Scene(in_folders=True)
+    scene.comparer = Comparer(
+        compared_group(scene.stable, in_folders=True, most=most, has_late_folders=True),
+        compared_group(scene.shadow, in_folders=True),
+        lambda: scene.owned,
+        same_layout=True,
+    )
+    scene.stable.persist(ALL, 0, 10)
+    scene.stable.folder = lambda row: parity(row) if row.offset % 2 else f"_late/{parity(row)}"
+    scene.stable.persist(ALL, 10, 20, 21, 22, 40, horizon=7)
+    scene.shadow.persist(ALL, 0, 20, 40)
+    report = scene.compare_new()
+    assert (report.error, report.figures.differences, report.figures.records) == (None, 0, Both(40, 40))
+
+    scene.stable.folder = lambda row: "_late/p=1"
+    scene.stable.persist(ALL, 40, 50, horizon=7)
+    scene.shadow.persist(ALL, 40, 50)
+    assert scene.compare_new().figures.differences == 1, "half of them belong into another folder"
+
+
+def test_totals_are_compared_where_a_group_puts_late_records_into_quarantine() -> None:
+    scene = Scene(in_folders=True)
+    scene.comparer = Comparer(
+        compared_group(scene.stable, in_folders=True, has_quarantine=True),
+        compared_group(scene.shadow, in_folders=True),
+        lambda: scene.owned,
+        same_layout=True,
+        quarantines_late=True,
+    )
+    scene.stable.folder = lambda row: "_quarantine" if row.offset % 5 == 0 else parity(row)
+    scene.stable.persist(ALL, 0, 20, 40, horizon=7)
+    scene.shadow.persist(ALL, 0, 20, 40)
+    figures = scene.compare_new().figures
+    assert (figures.differences, figures.records, figures.checksums_compared) == (0, Both(40, 40), 0)
+
+    scene.stable.persist(ALL, 40, 50, horizon=7)
+    scene.shadow.persist([row for row in ALL if row.offset != 45], 40, 50)
+    assert scene.compare_new().figures.differences == 1
+
+
 @pytest.mark.parametrize("refusing", ["stable", "shadow"])
 def test_a_parser_that_comes_or_goes_makes_no_difference(refusing: str) -> None:
     """Only one side looks for a quarantine, and has one: ranges of good and bad records, of good and of bad ones."""

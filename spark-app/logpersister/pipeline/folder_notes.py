@@ -1,0 +1,56 @@
+"""Notes folders that have objects, so that whoever registers them in a table need not look for any (`tables.hive`)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from logpersister.manifest.spec import Spec
+from logpersister.manifest.table_rules import registration
+from logpersister.pipeline.persist import RangeWriter
+from logpersister.pipeline.work import ObjectWritten
+from logpersister.records.escaping import is_aside
+from logpersister.storage.names import parse_object_key
+from logpersister.storage.store import ObjectStore
+from logpersister.storage.untold import TABLE, Untold, put_untold
+
+log = structlog.get_logger(__name__)
+
+MOST_KNOWN: Final = 50_000
+"""Folders that a process remembers as noted; then it begins anew, and notes some again."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderNotes:
+    """Notes each folder once per process: it is a partition, or will be one, as soon as it is noted."""
+
+    store: ObjectStore
+    group: str
+    _noted: set[tuple[str, str]] = field(default_factory=set)
+
+    def leave(self, writer: RangeWriter) -> None:
+        """Note the folders of a range; waits for its objects. Raises StorageError, also where an object failed."""
+        self.note(writer.objects())
+
+    def note(self, objects: Iterable[ObjectWritten]) -> None:
+        """Note the folders of objects that are stored. Raises StorageError."""
+        names = (parse_object_key(self.store.prefix, one.key) for one in objects)
+        folders = {(name.topic, name.path) for name in names if name is not None}
+        for topic, path in sorted(folders - self._noted):
+            if path and not is_aside(path):
+                self._put(topic, path)
+            if len(self._noted) >= MOST_KNOWN:
+                self._noted.clear()
+            self._noted.add((topic, path))
+
+    def _put(self, topic: str, path: str) -> None:
+        try:
+            put_untold(self.store, self.group, TABLE, topic, Untold(path, 0))
+        except ValueError as error:  # a long path below a long prefix: its objects have shorter names
+            log.warning("folder.not_noted", topic=topic, folder=path, error=str(error))
+
+
+def folder_notes(store: ObjectStore, group: str, spec: Spec) -> FolderNotes | None:
+    """Return what notes the folders of a revision; None: no table is told of them by their first object."""
+    return FolderNotes(store, group) if registration(spec) == "onFirstObject" else None

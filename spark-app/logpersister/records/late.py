@@ -1,0 +1,111 @@
+"""Late records: those whose folder by time was finished before their range was promised.
+
+What is finished rises while a range is executed, and two processes may know different things of it. So a range has a
+*horizon* in its promise (`plan.intents`): a record came late if its folder ended there or before. Then that depends on
+the record, the revision and the promise alone, and an execution that is repeated puts each record where it was.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from logpersister.manifest.spec import Spec
+from logpersister.records.escaping import QUARANTINE, late_path
+from logpersister.records.parsers import Refused
+from logpersister.records.paths import Assignment, Layout
+from logpersister.records.type_folders import AnyFolders, folders_by_time
+
+RULES: Final = 1
+"""Raise it when a record counts as late that did not before, or goes elsewhere."""
+
+CAME_LATE: Final = "late"
+"""Why a record is in quarantine that the parser has not refused."""
+
+Marks = npt.NDArray[np.bool_]
+
+
+class Places(Protocol):
+    """Knows where late records belong."""
+
+    def place(self, found: Assignment) -> Assignment:
+        """Return the same with late records where they belong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lateness:
+    """Which records of a range came late, and where they go. Picklable."""
+
+    folders: AnyFolders
+    horizon: int
+    """Records of folders that ended at this instant or before it came late (milliseconds since the epoch)."""
+    to_quarantine: bool
+    """Whether they go to quarantine; else below a folder of their own."""
+    _known: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
+    """What was said of paths: a range has few, and each batch has them again."""
+
+    def is_late(self, path: str) -> bool:
+        """Whether records came late that have this path by ``partitionBy``."""
+        found = self._known.get(path)
+        if found is None:
+            folder = self.folders.folder_of(path)
+            found = self._known[path] = folder is not None and folder.end <= self.horizon
+        return found
+
+    def place(self, found: Assignment) -> Assignment:
+        """Return the same with late records where they belong."""
+        paths = found.paths if found.refused is None else found.paths[:-1]
+        late: Marks = np.array([self.is_late(path) for path in paths], np.bool_)
+        if not late.any():
+            return found
+        if self.to_quarantine:
+            return _refused(found, paths, late)
+        moved = [late_path(path) if is_late else path for path, is_late in zip(paths, late, strict=True)]
+        return replace(found, paths=[*moved, *found.paths[len(paths) :]])
+
+
+def _refused(found: Assignment, paths: Sequence[str], late: Marks) -> Assignment:
+    """Return an assignment in which the records of some paths are refused, too."""
+    came_late = np.append(late, False)[found.indices]
+    accepted = found.indices < len(paths)
+    rows = None if found.rows is None else found.rows.filter(pa.array(~came_late[accepted], pa.bool_()))
+    places = np.flatnonzero(came_late)
+    reasons: pa.Array[Any] = pa.repeat(CAME_LATE, len(places))
+    fields: pa.Array[Any] = pa.nulls(len(places), pa.string())
+    reason = CAME_LATE
+    if found.refused is not None:
+        places = np.concatenate([found.refused.rows, places])
+        order = np.argsort(places, kind="stable")
+        both = [[found.refused.reasons, reasons], [found.refused.fields, fields]]
+        reasons, fields = (pa.concat_arrays(cast("Any", some)).take(pa.array(order)) for some in both)
+        places, reason = places[order], found.refused.reason
+    left = [path for path, is_late in zip(paths, late, strict=True) if not is_late]
+    number = np.full(len(paths) + 1, len(left), np.int32)  # that of quarantine, which is the last
+    number[:-1][~late] = np.arange(len(left), dtype=np.int32)
+    refused = Refused(places, reason, cast("pa.StringArray", reasons), cast("pa.StringArray", fields))
+    return replace(found, paths=[*left, QUARANTINE], indices=number[found.indices], refused=refused, rows=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class LateLayout:
+    """Gives each record the path that a layout gives it, unless it came late."""
+
+    inner: Layout
+    lateness: Places
+
+    def assign(self, batch: pa.RecordBatch) -> Assignment:
+        return self.lateness.place(self.inner.assign(batch))
+
+
+def lateness_of(spec: Spec, horizon: int | None) -> Lateness | None:
+    """Return what becomes of late records of a range with a horizon; None: none is late, or they stand where others do.
+
+    `spec`: of the revision of the range, without overrides.
+    """
+    if horizon is None or spec.late == "append":
+        return None
+    folders = folders_by_time(spec)
+    return None if folders is None else Lateness(folders, horizon, spec.quarantines_late)

@@ -1,0 +1,220 @@
+"""Folders of members as partitions of Hive tables, in a real metastore: none is missing, whoever is killed when."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from pyiceberg.catalog import load_catalog
+
+from logpersister.manifest import parse
+from logpersister.manifest.secrets import Secrets
+from logpersister.member.hive_tables import topic_opener
+from logpersister.member.process import ExitCode
+from logpersister.tables.errors import TableError
+from logpersister.tables.hive.metastore import StoredTable
+from logpersister.tables.hive.table import HiveTable
+from tests.integration.harness.process import MemberProcess
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify
+from tests.integration.harness.waiting import eventually
+from tests.readers.spark_sql import SparkSql
+from tests.stack import HiveMetastore, MinioServer
+from tests.stack.fault_proxy import FaultProxy, Stall
+from tests.stack.topics import Record, produce
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(600)
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "hive-table.yaml"
+NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
+DAY_MS = 86_400_000
+FIELDS = [{"name": "id", "type": "int32"}, {"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"}]
+OUTPUT = {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]}
+
+
+class Tables:
+    """A topic of one group, and its table as the metastore has it."""
+
+    def __init__(self, scene: Scene, s3: "S3Client", bucket: str, topic: str, uri: str) -> None:
+        self.scene, self.topic, self.uri = scene, topic, uri
+        self._s3, self._bucket = s3, bucket
+
+    def manifest(self, uri: str | None = None, **spec: Any) -> Path:
+        table = {"format": "hive", "catalog": {"type": "hive", "uri": uri or self.uri}, "name": "lake.{topic}"}
+        table |= {"commitInterval": "5s"} | spec.pop("table", {})
+        rows: dict[str, Any] = {"output": OUTPUT, "parser": {"type": "json"}, "schema": {"fields": FIELDS}}
+        return self.scene.manifest(kafka={"topics": [self.topic]}, **(rows | {"table": table} | spec))
+
+    def write(self, begin: int, end: int, *, days: int = 1, bad: bool = False) -> None:
+        """Write records of days, from one each day."""
+        records = []
+        for number in range(begin, end):
+            at = int(NOON.timestamp() * 1000) + number % days * DAY_MS
+            value = b"no row" if bad else json.dumps({"id": number, "at": at, "new": "n"}).encode()
+            records.append(Record(value, timestamp=at))
+        produce(self.scene.kafka.bootstrap, self.topic, records)
+
+    def partitions(self) -> set[str]:
+        """Return the days that are partitions."""
+        return {values[0] for values in self._table().partitions()}
+
+    def load(self) -> StoredTable:
+        return self._table().load(None)
+
+    def folders(self) -> set[str]:
+        """Return the days that have objects."""
+        names = [one.split("/") for one in self.scene.bucket.names(self.topic)]  # raw, topic, folder, object
+        return {of[2].removeprefix("dt=") for of in names if len(of) == 4 and of[2].startswith("dt=")}
+
+    def notes(self) -> list[str]:
+        prefix = f"raw/_logpersister/{self.scene.group.name}/untold/table/"
+        listed = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=prefix).get("Contents", [])
+        return [one["Key"] for one in listed]
+
+    def wait(self, count: int, *members: MemberProcess) -> None:
+        """Wait until so many folders are partitions, all that have objects, and nothing is noted."""
+        eventually(
+            f"{count} folders are partitions",
+            lambda: self._is_there() and len(self.partitions()) == count and not self.notes(),
+            explain=lambda: "; ".join(member.tail() for member in members),
+        )
+        assert self.partitions() == self.folders()
+
+    def _is_there(self) -> bool:
+        try:
+            return bool(self.load())
+        except TableError:
+            return False
+
+    def _table(self) -> HiveTable:
+        resource = parse(yaml.safe_load(self.manifest().read_text()))
+        assert resource.spec.table is not None
+        return topic_opener(resource, resource.spec.table, Secrets({}))(self.topic).table
+
+
+def found(answer: Any) -> set[str]:
+    return {one["kind"] for one in answer["findings"]}
+
+
+@pytest.fixture
+def tables(scene: Scene, s3: "S3Client", bucket: str, topic: CreateTopic, metastore: HiveMetastore) -> Tables:
+    return Tables(scene, s3, bucket, topic(1), metastore.uri)
+
+
+@pytest.fixture
+def metastore_proxy(metastore: HiveMetastore) -> Iterator[FaultProxy]:
+    with FaultProxy(metastore.port) as proxy:
+        yield proxy
+
+
+def test_folders_and_columns_are_there_before_rows_are_asked_for(
+    tables: Tables, verify: Verify, tmp_path: Path, metastore: HiveMetastore, minio: MinioServer
+) -> None:
+    """A run until current registers all; Spark reads the rows, of both schemas, and what is in quarantine is no row."""
+    tables.write(0, 30, days=3)
+    tables.write(0, 2, bad=True)
+    manifest = tables.manifest(table={"create": False})
+    member = tables.scene.run_until_current(manifest, code=ExitCode.HELD)
+    assert "is not in the metastore; create it over the folder of the topic" in member.tail(100)
+    assert tables.scene.bucket.names(tables.topic) == []
+
+    manifest = tables.manifest()
+    tables.scene.run_until_current(manifest)
+    tables.wait(3)
+    assert tables.load().columns == {"id": "int", "at": "timestamp"}
+
+    tables.write(30, 40, days=5)
+    wider = [*FIELDS, {"name": "new", "type": "string"}]
+    manifest = tables.manifest(schema={"fields": wider})
+    tables.scene.run_until_current(manifest)
+    tables.wait(5)
+    answer = verify(manifest)
+    assert (answer["ok"], found(answer) & {"not-registered", "without-objects"}) == (True, set())
+
+    other = [{"name": "id", "type": "string"}, *FIELDS[1:]]
+    tables.write(40, 41)
+    member = tables.scene.run_until_current(tables.manifest(schema={"fields": other}), code=ExitCode.HELD)
+    assert "has column id as int, and files have string; members only add" in member.tail(100)
+
+    name = ".".join(("lake", tables.topic.replace("-", "_").replace(".", "_")))
+    with SparkSql(tmp_path, metastore, minio) as spark:
+        rows = spark.rows(f"select id, dt, new, count(*) over () as all from {name} order by id")
+        assert [(row["id"], row["dt"], row["new"]) for row in rows] == [
+            (n, f"2026-11-{1 + n % (3 if n < 30 else 5):02d}", None if n < 30 else "n") for n in range(40)
+        ]
+        spark.rows(f"alter table {name} drop partition (dt = '2026-11-01')")
+        spark.rows(f"alter table {name} add partition (dt = '2020-01-01') location '/nowhere'")
+    answer = verify(tables.manifest(schema={"fields": wider}))
+    assert found(answer) >= {"not-registered", "without-objects"}
+    assert answer["ok"], "files are whole; what the table says is a note"
+
+
+def test_members_are_killed_around_a_registration(
+    tables: Tables, s3_proxy: FaultProxy, metastore_proxy: FaultProxy
+) -> None:
+    """Before folders are partitions while the metastore is away, and after, when their notes are still there."""
+    manifest = tables.manifest(f"thrift://{metastore_proxy.address}", storage={"endpoint": s3_proxy.endpoint})
+    tables.write(0, 4, days=4)
+    member = tables.scene.member(manifest)
+    tables.wait(4, member)
+    metastore_proxy.stop()
+    tables.write(0, 10, days=10)
+    tables.scene.group.wait_current(tables.topic, explain=member.tail)
+    member.wait("registration fails", lambda: "does not answer" in member.tail(400))
+    assert len(tables.notes()) >= 6, "what is stored waits for the metastore"
+    assert tables.folders() > tables.partitions()
+    member.kill()
+    member.wait_gone()
+
+    deleting = Stall(matches=lambda line: line.startswith("DELETE ") and "/untold/" in line, times=None, after=0)
+    s3_proxy.inject(deleting)
+    metastore_proxy.start()
+    member = tables.scene.member(manifest)
+    member.wait("a note is about to be deleted", lambda: deleting.met >= 1)
+    assert len(tables.partitions()) == 10
+    assert tables.notes()
+    member.kill()
+    member.wait_gone()
+    s3_proxy.clear()
+    tables.write(0, 12, days=12)
+    third = tables.scene.member(manifest)
+    tables.wait(12, third)
+
+
+def test_finished_folders_become_partitions(tables: Tables, verify: Verify) -> None:
+    """With the manifest of the example."""
+    example = yaml.safe_load(EXAMPLE.read_text())["spec"]
+    finish = example["finish"] | {"allowedLateness": "0s", "idleAfter": "1s"}
+    shape = {name: example[name] for name in ("parser", "schema", "output")}
+    manifest = tables.manifest(table={"partitions": example["table"]["partitions"]}, finish=finish, **shape)
+    rows = ({"id": n, "at": f"2026-11-{n:02d}T05:00:00Z", "amount": n + 0.5, "country": "de"} for n in (1, 2, 3))
+    produce(tables.scene.kafka.bootstrap, tables.topic, [Record(json.dumps(row).encode()) for row in rows])
+    member = tables.scene.member(manifest)
+    eventually(
+        "all folders but the last one are partitions",
+        lambda: tables.folders() >= {"2026-11-03"} and tables.partitions() >= {"2026-11-01", "2026-11-02"},
+        explain=member.tail,
+    )
+    answer = verify(manifest)
+    assert (answer["ok"], found(answer) & {"not-registered", "without-objects"}) == (True, set())
+
+
+def test_an_iceberg_table_may_be_in_a_metastore(
+    tables: Tables, bucket: str, metastore: HiveMetastore, minio: MinioServer
+) -> None:
+    catalog = {"type": "hive", "uri": metastore.uri, "warehouse": f"s3a://{bucket}/warehouse"}
+    tables.write(0, 20, days=2)
+    member = tables.scene.run_until_current(tables.manifest(table={"format": "iceberg", "catalog": catalog}))
+    assert "a lock there is no compare-and-set" in member.tail(400)
+    files = {"s3.endpoint": minio.endpoint, "s3.access-key-id": minio.access_key, "s3.region": minio.region}
+    known: Mapping[str, str] = catalog | files | {"s3.secret-access-key": minio.secret_key}
+    table = load_catalog("reader", **known).load_table(("lake", tables.topic.replace("-", "_").replace(".", "_")))
+    assert {*table.scan().to_arrow()["id"].to_pylist()} == {*range(20)}
+    assert table.scan().count() == 20

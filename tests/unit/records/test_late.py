@@ -1,0 +1,248 @@
+"""Late records: told by their folder and a horizon alone, against the oracle of verification, and where each goes."""
+
+import json
+import pickle
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.manifest.spec import Spec
+from logpersister.pipeline.splitting import sides
+from logpersister.pipeline.type_tally import TypeTally
+from logpersister.records.escaping import QUARANTINE, is_aside, late_path, own_path
+from logpersister.records.late import LateLayout, Lateness, lateness_of
+from logpersister.records.schema import FIELD, REASON, ROW
+from logpersister.records.typed import AnyLayout, layout_for, with_lateness
+from logpersister.report.facts import TypeCounts
+from logpersister.verify.writing import Writing
+from tests.examples import examples
+from tests.unit.records.batches import batch_of
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+MIDNIGHT = int(datetime.fromisoformat("2026-10-25T00:00Z").timestamp() * 1000)
+"""In Berlin clocks are set back an hour later, from three to two."""
+DAY_LEVEL, HOUR_LEVEL = ({"date": {"granularity": one}} for one in ("day", "hour"))
+OFFSETS = {"offset": {"every": 3}}
+SCHEMA = {"fields": [{"name": "id", "type": "int64", "required": True}, {"name": "at", "type": "timestamp[ms]"}]}
+
+
+def spec_of(late: str, levels: Sequence[dict[str, Any]] = (DAY_LEVEL, HOUR_LEVEL), **more: Any) -> Spec:
+    document = {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["clicks"]},
+        "storage": {"bucket": "logs"},
+        "output": {"partitionBy": list(levels)},
+        "finish": {"late": late},
+    }
+    return Spec.model_validate(document | more)
+
+
+def zoned(zone: str, *granularities: str) -> list[dict[str, Any]]:
+    return [{"date": {"granularity": one, "timezone": zone}} for one in granularities]
+
+
+@lru_cache
+def json_rows(late: str, levels: str) -> Spec:
+    return spec_of(late, json.loads(levels), parser={"type": "json"}, schema=SCHEMA)
+
+
+def layout(spec: Spec, horizon: int | None) -> AnyLayout:
+    return with_lateness(layout_for(spec, lambda _: None), lateness_of(spec, horizon))
+
+
+Found = dict[int, tuple[str, str | None, str | None, Any]]
+
+
+def found(batch: pa.RecordBatch, by: AnyLayout) -> Found:
+    """Return by offset the path of each record, why it was refused and where, and the row that was made of it."""
+    placed: Found = {}
+    for side in sides(batch, by):
+        columns: list[list[Any]] = [
+            side.rows.column(name).to_pylist() if name in side.rows.schema.names else [None] * side.rows.num_rows
+            for name in ("offset", REASON, FIELD, ROW)
+        ]
+        paths = [side.paths[index] for index in side.indices]
+        for path, offset, reason, field, row in zip(paths, *columns, strict=True):
+            assert offset not in placed
+            placed[offset] = path, reason, field, row
+    return placed
+
+
+def paths(batch: pa.RecordBatch, by: AnyLayout) -> list[str]:
+    placed = found(batch, by)
+    return [placed[offset][0] for offset in sorted(placed)]
+
+
+def test_late_records_stand_in_their_folders_below_another() -> None:
+    spec = spec_of("folder")
+    batch = batch_of([MIDNIGHT, MIDNIGHT + HOUR, MIDNIGHT + HOUR - 1, -1, MIDNIGHT + 2 * HOUR])
+    hours = [f"dt=2026-10-25/hr=0{number}" for number in range(3)]
+    plain = [hours[0], hours[1], hours[0], "dt=unknown/hr=unknown", hours[2]]
+    assert paths(batch, layout(spec, None)) == paths(batch, layout(spec, MIDNIGHT + HOUR - 1)) == plain
+    late = [f"_late/{hours[0]}", hours[1], f"_late/{hours[0]}", "dt=unknown/hr=unknown", hours[2]]
+    assert paths(batch, layout(spec, MIDNIGHT + HOUR)) == late, "a horizon is the end of a folder"
+    assert paths(batch, layout(spec_of("append"), MIDNIGHT + HOUR)) == plain
+
+
+def test_late_records_go_to_quarantine_beside_those_that_the_parser_refuses() -> None:
+    spec = spec_of("quarantine", parser={"type": "json"}, schema=SCHEMA)
+    times = [MIDNIGHT, MIDNIGHT, MIDNIGHT + HOUR, MIDNIGHT + HOUR, MIDNIGHT]
+    values = [b'{"id": 1}', b"{", b'{"id": 3}', b'{"id": "x"}', None]
+    batch, now = batch_of(times, values=values), "dt=2026-10-25/hr=01"
+    assert found(batch, layout(spec, MIDNIGHT + HOUR)) == {
+        0: (QUARANTINE, "late", None, None),
+        1: (QUARANTINE, "not_json", None, None),
+        2: (now, None, None, {"id": 3, "at": None}),
+        3: (QUARANTINE, "wrong_type", "id", None),
+        4: (QUARANTINE, "late", None, None),
+    }
+    (refused,) = (side for side in sides(batch, layout(spec, MIDNIGHT + HOUR)) if side.refused is not None)
+    assert refused.rows.column("offset").to_pylist() == [0, 1, 3, 4], "in the order of offsets"
+    assert refused.refused == "no row of the schema: not_json", "not that the first one came late"
+    assert (refused.late, refused.first_refused) == (2, 1)
+
+
+def test_the_layout_travels_to_executors() -> None:
+    by = layout(spec_of("folder"), MIDNIGHT)
+    assert isinstance(by, LateLayout)
+    assert by.assign(batch_of([0])).paths == ["_late/dt=1970-01-01/hr=00"]
+    assert pickle.loads(pickle.dumps(by)) == by
+
+
+def test_levels_above_and_below_the_date_and_an_empty_batch() -> None:
+    by = layout(spec_of("folder", [OFFSETS, DAY_LEVEL, {"offset": {"every": 2}}]), MIDNIGHT)
+    late = batch_of([MIDNIGHT - 1] * 2, [3, 4])
+    assert paths(late, by) == ["_late/offset=3/dt=2026-10-24/offset=2", "_late/offset=3/dt=2026-10-24/offset=4"]
+    assert isinstance(by, LateLayout)
+    assert by.assign(batch_of([])).paths == []
+
+
+@pytest.mark.parametrize("late", ["folder", "quarantine"])
+def test_records_of_types_by_their_folders_with_that_of_their_type(late: str) -> None:
+    """One has folders by hour, another by day in a country's time, a third has none by time, a fourth is no row."""
+    days = [OFFSETS, *zoned("Europe/Berlin", "day")]
+    entries = [
+        {"names": ["click", "view"]},
+        {"names": ["refund"], "output": {"partitionBy": days}},
+        {"names": ["raw"], "output": {"partitionBy": []}},
+        {"names": ["row"], "parser": {"type": "json"}, "schema": SCHEMA},
+    ]
+    spec = spec_of(late, [DAY_LEVEL, HOUR_LEVEL], types={"key": True, "entries": entries})
+    keys = [b"click", b"view", b"refund", b"refund", b"raw", b"row", b"row", b"stranger"]
+    times = [MIDNIGHT, MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT - 3 * HOUR, 0, MIDNIGHT - 1, MIDNIGHT - 1, 0]
+    batch = batch_of(times, keys=keys, values=[b"v"] * 5 + [b'{"id": 1}', b"{", b"v"])
+    by = layout(spec, MIDNIGHT)
+
+    def aside(path: str, row: Any = None) -> tuple[str, str | None, str | None, Any]:
+        return (f"_late/{path}", None, None, row) if late == "folder" else (QUARANTINE, "late", None, None)
+
+    placed = found(batch, by)
+    assert placed == {
+        0: ("type=click/dt=2026-10-25/hr=00", None, None, None),
+        1: aside("type=view/dt=2026-10-24/hr=23"),
+        2: ("type=refund/offset=0/dt=2026-10-25", None, None, None),
+        3: aside("type=refund/offset=3/dt=2026-10-24"),
+        4: ("type=raw", None, None, None),
+        5: aside("type=row/dt=2026-10-24/hr=23", {"id": 1, "at": None}),
+        6: (QUARANTINE, "not_json", None, None),
+        7: (QUARANTINE, "unknown_type", None, None),
+    }
+    *_, refused = sides(batch, by)
+    assert refused.refused == "not_json", "not that the first one came late"
+    for horizon in (None, MIDNIGHT - 2 * HOUR, MIDNIGHT, MIDNIGHT + HOUR):
+        expected = found(batch, Writing.of(spec, "", lambda _: None).layout_at(horizon))
+        members = found(batch, layout(spec, horizon))
+        assert {offset: one[:3] for offset, one in members.items()} == {of: one[:3] for of, one in expected.items()}
+
+
+def test_late_records_of_types_are_counted_as_theirs() -> None:
+    """They are good records of their type, wherever they stand."""
+    entries = [{"names": ["row"], "parser": {"type": "json"}, "schema": SCHEMA}]
+    values, times = [b'{"id": 1}', b"{", b'{"id": 3}'], [MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT]
+    batch = batch_of(times, keys=[b"row"] * 3, values=values)
+    counted = {}
+    for late in ("folder", "quarantine"):
+        tally = TypeTally()
+        by = layout(spec_of(late, types={"key": True, "entries": entries}), MIDNIGHT)
+        counted[late] = sum(side.late for side in sides(batch, by, tally=tally)), tally.counts["row"]
+    size = sum(map(len, values)) + 3 * len(b"row")
+    assert counted["folder"] == counted["quarantine"] == (1, TypeCounts(3, size, quarantined=1, newest=MIDNIGHT))
+
+
+def test_paths_that_partition_by_does_not_make() -> None:
+    assert [is_aside(path) for path in ("_late", "_late/dt=1", "_quarantine", "dt=1/_late", "", "_later")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert own_path(late_path("dt=1")) == own_path("dt=1") == "dt=1"
+
+
+LAYOUTS: Sequence[Sequence[dict[str, Any]]] = (
+    zoned("UTC", "day", "hour"),
+    zoned("Europe/Berlin", "hour"),
+    zoned("Europe/Berlin", "day", "minute"),
+    zoned("Australia/Lord_Howe", "hour", "minute"),
+    zoned("America/St_Johns", "day"),
+    [OFFSETS, *zoned("Europe/Berlin", "day", "hour"), {"offset": {"every": 2}}],
+)
+SECOND_SUNDAY = int(datetime.fromisoformat("2026-03-29T00:00Z").timestamp() * 1000)
+times = st.one_of(
+    st.builds(
+        lambda day, minutes: day + minutes * MINUTE, st.sampled_from([MIDNIGHT, SECOND_SUNDAY]), st.integers(-200, 200)
+    ),
+    st.sampled_from([-1, 0, 1 << 60, MIDNIGHT - 86_400_000]),
+)
+values = st.sampled_from([b'{"id": 1}', b'{"id": 2, "at": "2026-10-24T22:30:00Z"}', b"{", b'{"id": null}', None])
+
+
+@pytest.mark.parametrize("late", ["folder", "quarantine"])
+@pytest.mark.parametrize("levels", LAYOUTS, ids=str)
+@examples(60)
+@given(
+    records=st.lists(st.tuples(times, values), min_size=1, max_size=12), horizon=times.filter(lambda time: time >= 0)
+)
+def test_as_verification_has_it(
+    late: str, levels: Sequence[dict[str, Any]], records: Sequence[tuple[int, bytes | None]], horizon: int
+) -> None:
+    spec = json_rows(late, json.dumps(levels))
+    batch = batch_of([time for time, _ in records], values=[value for _, value in records])
+    expected = found(batch, Writing.of(spec, "", lambda _: None).layout_at(horizon))
+    members = found(batch, layout(spec, horizon))
+    assert {offset: one[:3] for offset, one in members.items()} == {offset: one[:3] for offset, one in expected.items()}
+    plain = found(batch, layout(spec, None))
+    for offset, (path, reason, *_) in members.items():
+        came_late = reason == "late" or own_path(path) != path
+        assert (path == plain[offset][0]) != came_late
+
+
+@pytest.mark.parametrize("late", ["folder", "quarantine"])
+@examples(60)
+@given(
+    records=st.lists(st.tuples(times, values), min_size=1, max_size=12), horizon=times.filter(lambda time: time >= 0)
+)
+def test_as_verification_has_it_by_a_field(
+    late: str, records: Sequence[tuple[int, bytes | None]], horizon: int
+) -> None:
+    levels = [{"field": "id"}, {"date": {"granularity": "day", "field": "at", "timezone": "Europe/Berlin"}}]
+    spec = json_rows(late, json.dumps(levels))
+    batch = batch_of([time for time, _ in records], values=[value for _, value in records])
+    expected = found(batch, Writing.of(spec, "", lambda _: None).layout_at(horizon))
+    members = found(batch, layout(spec, horizon))
+    assert {offset: one[:3] for offset, one in members.items()} == {offset: one[:3] for offset, one in expected.items()}
+
+
+def test_what_was_said_of_a_path_is_remembered_and_makes_no_difference() -> None:
+    lateness = lateness_of(spec_of("folder"), MIDNIGHT)
+    assert isinstance(lateness, Lateness)
+    assert [lateness.is_late("dt=2026-10-24/hr=23") for _ in range(2)] == [True, True]
+    assert not lateness.is_late("dt=2026-10-25/hr=00")

@@ -1,0 +1,81 @@
+"""What types are in Hive's words, by format, and by which classes engines read files."""
+
+from typing import Any
+
+import pytest
+
+from logpersister.manifest.hive_types import hive_type
+from logpersister.manifest.output import COMPRESSIONS, Format
+from logpersister.manifest.types import parse_type
+from logpersister.tables.hive.columns import CLASSES, columns_of
+from tests.unit.tables.hive.fakes import BY_DAY, manifest
+
+
+@pytest.mark.parametrize(
+    ("type_", "parquet", "avro", "jsonl"),
+    [
+        ("int8", "tinyint", "int", "tinyint"),
+        ("int64", "bigint", "bigint", "bigint"),
+        ("float32", "float", "float", "float"),
+        ("decimal(10,2)", "decimal(10,2)", "decimal(10,2)", "decimal(10,2)"),
+        ("binary[base64]", "binary", "binary", "string"),
+        ("date", "date", "date", "date"),
+        ("time[us]", None, None, "string"),
+        ("timestamp[ms]", "timestamp", "timestamp", "string"),
+        ("timestamp[us]", "timestamp", None, "string"),
+        ("timestamp[ns]", None, None, "string"),
+        ("json", "string", "string", None),
+        ("list<bool not null>", "array<boolean>", "array<boolean>", "array<boolean>"),
+        ("map<string, int16>", "map<string,smallint>", "map<string,int>", "map<string,smallint>"),
+        ("struct<A: string, b: int32 not null>", *["struct<a:string,b:int>"] * 3),
+    ],
+)
+def test_a_type_in_hives_words(type_: str, parquet: str | None, avro: str | None, jsonl: str | None) -> None:
+    formats: dict[Format, str | None] = {"parquet": parquet, "avro": avro, "jsonl": jsonl}
+    for file_format, expected in formats.items():
+        if expected is None:
+            with pytest.raises(ValueError, match="has nothing for"):
+                hive_type(parse_type(type_), file_format)
+        else:
+            assert hive_type(parse_type(type_), file_format) == expected
+
+
+def test_every_format_is_read_by_some_classes() -> None:
+    assert set(CLASSES) == set(COMPRESSIONS)
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ({"format": "text"}, [("value", "string")]),
+        ({"format": "sequencefile"}, [("value", "string")]),
+        ({"format": "parquet"}, [("value", "binary")]),
+        (
+            {"format": "avro", "avro": {"kafkaColumns": ["offset", "timestamp", "headers"]}},
+            [
+                ("value", "binary"),
+                ("kafka_offset", "bigint"),
+                ("kafka_timestamp", "timestamp"),
+                ("kafka_headers", "array<struct<key:binary,value:binary>>"),
+            ],
+        ),
+    ],
+)
+def test_columns_of_values_as_they_are(output: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    resource = manifest(parser=None, schema=None, output=output | {"partitionBy": BY_DAY})
+    assert list(columns_of(resource).files) == expected
+
+
+def test_columns_of_rows_are_in_lower_case_and_folders_are_beside_them() -> None:
+    found = columns_of(manifest())
+    assert (found.files, found.folders) == ((("userid", "bigint"), ("at", "timestamp")), ("dt",))
+
+
+def test_the_note_of_columns_depends_on_all_that_a_table_is_checked_for() -> None:
+    one = columns_of(manifest())
+    others = [
+        columns_of(manifest(output={"format": "avro", "partitionBy": BY_DAY})),
+        columns_of(manifest(output={"format": "parquet"})),
+        columns_of(manifest(schema={"fields": [{"name": "userId", "type": "int32"}]})),
+    ]
+    assert len({one.digest("a.b"), one.digest("a.c"), *(other.digest("a.b") for other in others)}) == 5
