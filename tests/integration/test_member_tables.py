@@ -258,12 +258,12 @@ def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
     catalog_proxy: FaultProxy,
     verify: Verify,
 ) -> None:
-    """Killed before the commit of one of three tables; then two of them take their columns no more."""
+    """Killed before the commit of one of three tables; then two take their columns no more; then all is late."""
     name, tables = topic(2), Tables(scene, minio, rest)
     shape = yaml.safe_load((EXAMPLES / "types-tables.yaml").read_text())["spec"]
     shape["table"]["catalog"] = {**rest, "uri": catalog_proxy.endpoint, "properties": {"s3.endpoint": minio.endpoint}}
     shape["table"]["commitInterval"] = "5s"
-    shape["finish"] |= {"idleAfter": "1s", "trigger": "record-time"}
+    shape["finish"] |= {"idleAfter": "1s", "trigger": "record-time", "late": "folder"}
 
     def manifest(type_of_order: str = "int64") -> Path:
         shape["types"]["entries"][1]["schema"]["fields"][1]["type"] = type_of_order
@@ -304,10 +304,12 @@ def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
     write_types(scene, name, 160, 190)
     fourth = scene.member(manifest())
     lacking = {type_: [] if type_ == "order" else range(130, 160) for type_ in OF_TYPES}
-    wanted = {
-        type_: {(p, n) for p in (0, 1) for n in range(190) if type_of(n) == type_ and n not in lacking[type_]}
-        for type_ in OF_TYPES
-    }
+
+    def rows(end: int, type_: str) -> dict[tuple[int, int], int]:
+        numbers = [n for n in range(end) if type_of(n) == type_ and n not in lacking[type_]]
+        return {(p, n): 1 for p in (0, 1) for n in numbers}
+
+    wanted = {type_: rows(190, type_) for type_ in OF_TYPES}
 
     def accepted() -> bool:
         for found in ASKED.finditer(json.dumps(fourth.status().get("duties", []))):
@@ -316,15 +318,24 @@ def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
         return all(len(tables.rows(name, type_)) >= len(rows) for type_, rows in wanted.items())
 
     eventually("somebody is asked about gaps, and accepts them", accepted, explain=fourth.tail)
-    assert {type_: tables.rows(name, type_) for type_ in OF_TYPES} == {
-        type_: dict.fromkeys(rows, 1) for type_, rows in wanted.items()
-    }
-    marks = {"order/dt=2026-11-21/_SUCCESS", "refund/dt=2026-11-22/hr=10/_manifest.json"}
+    assert {type_: tables.rows(name, type_) for type_ in OF_TYPES} == wanted
+    marks = {"order/dt=2026-11-22/_SUCCESS", "refund/dt=2026-11-22/hr=00/_manifest.json"}
     fourth.wait(
         "folders of types are finished",
         lambda: marks <= {key.partition("type=")[2] for key in scene.bucket.names(name)},
     )
     fourth.terminate()
+
+    write_types(scene, name, 190, 200)  # of a day that is finished by now
+    wanted = {type_: rows(200, type_) for type_ in OF_TYPES}
+    fifth = scene.member(manifest())
+    eventually(
+        "tables have late rows, too",
+        lambda: {type_: tables.rows(name, type_) for type_ in OF_TYPES} == wanted,
+        explain=fifth.tail,
+    )
+    assert any("/_late/type=refund/dt=2026-11-22/hr=" in key for key in scene.bucket.names(name))
+    fifth.terminate()
 
     document = verify(manifest(), "--deep")
     assert document["ok"], document["findings"]
