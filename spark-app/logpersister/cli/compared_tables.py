@@ -161,9 +161,9 @@ class ComparedTables(Objects):
                 continue
             held = seen.content.held.get(Numbering(one.name.generation, facts.topic_id or ""), {})
             if facts.range.end <= held.get(one.name.partition, 0):
-                by_range[facts.range, one.name.generation, facts.revision, facts.rules].append(one)
+                by_range[facts.range, one.name.generation, facts.revision, facts.rules, facts.horizon].append(one)
         found, without = [], 0
-        for (range_, generation, revision, rules), objects in by_range.items():
+        for (range_, generation, revision, rules, horizon), objects in by_range.items():
             written = self._written(revision, seen.type, seen.uuid)
             writing = self._writing_of(rules or revision)
             if written is None or isinstance(writing, str):
@@ -181,7 +181,7 @@ class ComparedTables(Objects):
             if seen.type != NO_TYPE:
                 inner = {path: own.partition("/")[2] for path, own in inner.items()}
             values = {path: folder_values(below) for path, below in inner.items()}
-            found.append(StoredRange(range_, generation, records, values, writing, columns))
+            found.append(StoredRange(range_, generation, records, values, writing, columns, horizon))
         return found, without
 
     def _written_by(self, revision: str, type_: str, uuid: str) -> "tuple[FileColumns, bool, bool] | None":

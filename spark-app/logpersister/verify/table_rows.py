@@ -63,6 +63,8 @@ class StoredRange:
     """By path: the values of the columns that folders name."""
     writing: Writing
     columns: FileColumns
+    horizon: int | None = None
+    """By which its late records were told apart; None: none came late."""
 
     @property
     def rows(self) -> int:
@@ -176,7 +178,7 @@ def _of_batch(batch: pa.RecordBatch, chunk: "_Chunk") -> Iterator[_Expected]:
         inside = batch.filter(pa.array((offsets >= one.range.start) & (offsets < one.range.end)))
         if not inside.num_rows:
             continue
-        for path, rows in by_path(inside, one.writing.layout):
+        for path, rows in by_path(inside, one.writing.layout_at(one.horizon)):
             if path not in one.records:
                 continue
             content = content_of(one.writing, chunk.partition, path)

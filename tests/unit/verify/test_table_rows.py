@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,29 @@ def compared(table: Table, stored: Sequence[StoredRange], *, first: int = 0, end
 
 def kinds(findings: Sequence[Finding]) -> list[tuple[Kind, int]]:
     return [(one.kind, one.start) for one in findings]
+
+
+def test_late_rows_have_the_values_of_their_own_folder(catalog: Catalog) -> None:
+    """They are found where the promise of their range has put them."""
+    output = OUTPUT | {"partitionBy": [{"date": {"granularity": "day"}}]}
+    of_days = manifest(FIELDS, output=output, finish={"late": "folder"})
+    columns = table_columns(of_days)
+    table = catalog.create_table("lake.days", columns.schema)
+    rows = [row | {"dt": "2023-11-14"} for row in rows_of(0, 20)]
+    append(table, rows)
+    stored = StoredRange(
+        Range(CLICKS, 0, 20),
+        1,
+        {"_late/dt=2023-11-14": len(rows)},
+        {"_late/dt=2023-11-14": ("2023-11-14",)},
+        Writing.of(of_days.spec, "", lambda _: None),
+        FileColumns(columns.files, ids(table), columns.folders),
+        horizon=int(datetime(2023, 11, 15, tzinfo=UTC).timestamp() * 1000),
+    )
+    result = compared(table, [stored])
+    assert (result.findings, result.compared) == ([], len(rows))
+    unexpected = compared(table, [replace(stored, horizon=None)])
+    assert {one.kind for one in unexpected.findings} == {Kind.TWICE_IN_TABLE}, "none of them is in that path"
 
 
 @pytest.mark.parametrize("chunk", [7, 20_000])
