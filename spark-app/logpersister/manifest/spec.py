@@ -30,7 +30,7 @@ from logpersister.manifest.storage import MAX_PARTS, StorageSpec
 from logpersister.manifest.table import TableSpec
 from logpersister.manifest.table_rules import TableRules
 from logpersister.manifest.type_rules import TypeRules
-from logpersister.manifest.type_specs import specs_of_types
+from logpersister.manifest.type_specs import specs_of_types, stored_specs
 from logpersister.manifest.type_tables import TypeTableRules, tables_of_types
 from logpersister.manifest.upload import Limits, UploadSpec
 
@@ -250,12 +250,13 @@ class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
             update["row_schema"] = override.row_schema
         if override.output is not None:
             update["output"] = override.output
-            if not date_levels(override.output.partition_by):
-                update["finish"] = None
         if override.upload is not None:
             set_here = {name: value for name, value in dict(override.upload).items() if value is not None}
             update["upload"] = self.upload.model_copy(update=set_here)
-        return self.model_copy(update=update)
+        found = self.model_copy(update=update)
+        if override.output is not None and not any(date_levels(one.output.partition_by) for one in stored_specs(found)):
+            return found.model_copy(update={"finish": None})
+        return found
 
     @rule(
         "!has(self.overrides) || self.overrides.size() == 0 || !has(self.upload) || !has(self.upload.overrides)"

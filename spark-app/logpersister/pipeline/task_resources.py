@@ -26,7 +26,7 @@ from logpersister.pipeline.task import Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.late import Lateness, lateness_of
+from logpersister.records.late import Lateness, lateness_by
 from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import AnyLayout, layout_for, most_rows_of, with_lateness
 from logpersister.report import logs
@@ -75,7 +75,8 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     ids = {name: one.field_ids for name, one in of_types.items()}
     store, file_format = connected.store, format_of(spec, None if binding is None else binding.field_ids, ids)
     layout = layout_for(spec, connected.writers_of)
-    objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
+    original, lateness = original_of(parsed, revision), lateness_by(spec)
+    objects = _Objects(group, revision, original, resource, store, layout, file_format, lateness)
     others = begun_by_others(parsed, resource)
     dry_runs = partial(objects.dry_runs, others) if others else None
     return TaskResources(
@@ -89,7 +90,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         arrival_notes(store, group, spec),
         _leaving(store, group, objects.original, spec, of_types if binding is None else {NO_TYPE: binding}),
         EventTimes.of(spec),
-        objects.lateness,
+        lateness,
     )
 
 
@@ -116,14 +117,12 @@ class _Objects:
     store: ObjectStore
     layout: AnyLayout
     file_format: Format
+    lateness: Callable[[int | None], Lateness | None]
 
     def key(self, work: RangeWork, path: str) -> str:
         of, extension = work.range.partition, format_at(self.file_format, path).extension
         prefix = self.store.prefix
         return object_key(prefix, of.topic, path, work.generation, of.partition, work.range.start, extension)
-
-    def lateness(self, horizon: int | None) -> Lateness | None:
-        return lateness_of(self.resource.spec, horizon)
 
     def begin(self, work: RangeWork, path: str) -> Upload:
         metadata = {

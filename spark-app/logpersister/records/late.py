@@ -5,7 +5,7 @@ What is finished rises while a range is executed, and two processes may know dif
 the record, the revision and the promise alone, and an execution that is repeated puts each record where it was.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, cast
 
@@ -105,7 +105,14 @@ def lateness_of(spec: Spec, horizon: int | None) -> Lateness | None:
 
     `spec`: of the revision of the range, without overrides.
     """
-    if horizon is None or spec.late == "append":
-        return None
-    folders = folders_by_time(spec)
-    return None if folders is None else Lateness(folders, horizon, spec.quarantines_late)
+    return lateness_by(spec)(horizon)
+
+
+def lateness_by(spec: Spec) -> Callable[[int | None], Lateness | None]:
+    """Return the same for whatever horizon: of many types, the folders are made once."""
+    folders, to_quarantine = None if spec.late == "append" else folders_by_time(spec), spec.quarantines_late
+
+    def at(horizon: int | None) -> Lateness | None:
+        return None if folders is None or horizon is None else Lateness(folders, horizon, to_quarantine)
+
+    return at

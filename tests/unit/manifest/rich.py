@@ -413,7 +413,7 @@ BY_TYPES_IN_TABLES: dict[str, Any] = {
         "output": {"format": "parquet"},
         "types": {
             "header": "event-type",
-            "entries": [{"names": ["order", "refund"]}, {"pattern": "^audit[.]", "table": False}],
+            "entries": [{"pattern": "^audit[.]", "table": False}, {"names": ["order", "refund"]}],
         },
         "table": {
             "format": "iceberg",
