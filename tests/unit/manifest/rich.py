@@ -414,6 +414,7 @@ BY_TYPES_IN_TABLES: dict[str, Any] = {
         "types": {
             "header": "event-type",
             "entries": [{"pattern": "^audit[.]", "table": False}, {"names": ["order", "refund"]}],
+            "others": {"action": "store", "folder": "others", "table": False},
         },
         "table": {
             "format": "iceberg",
