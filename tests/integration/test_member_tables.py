@@ -311,14 +311,17 @@ def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
 
     wanted = {type_: rows(190, type_) for type_ in OF_TYPES}
 
-    def accepted() -> bool:
-        for found in ASKED.finditer(json.dumps(fourth.status().get("duties", []))):
-            with tables.catalog.load_table(("lake", found[1])).transaction() as change:
-                change.set_properties({"logpersister.accepted-gaps": found[2]})
-        return all(len(tables.rows(name, type_)) >= len(rows) for type_, rows in wanted.items())
+    def wait_for_rows(member: MemberProcess) -> None:
+        def accepted() -> bool:
+            for found in ASKED.finditer(json.dumps(member.status().get("duties", []))):
+                with tables.catalog.load_table(("lake", found[1])).transaction() as change:
+                    change.set_properties({"logpersister.accepted-gaps": found[2]})
+            return all(len(tables.rows(name, type_)) >= len(rows) for type_, rows in wanted.items())
 
-    eventually("somebody is asked about gaps, and accepts them", accepted, explain=fourth.tail)
-    assert {type_: tables.rows(name, type_) for type_ in OF_TYPES} == wanted
+        eventually("somebody is asked about gaps, and accepts them", accepted, explain=member.tail)
+        assert {type_: tables.rows(name, type_) for type_ in OF_TYPES} == wanted
+
+    wait_for_rows(fourth)
     marks = {"order/dt=2026-11-22/_SUCCESS", "refund/dt=2026-11-22/hr=00/_manifest.json"}
     fourth.wait(
         "folders of types are finished",
@@ -326,14 +329,10 @@ def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
     )
     fourth.terminate()
 
-    write_types(scene, name, 190, 200)  # of a day that is finished by now
+    write_types(scene, name, 190, 200)  # of a day that is finished by now, with the first chargeback behind the gap
     wanted = {type_: rows(200, type_) for type_ in OF_TYPES}
     fifth = scene.member(manifest())
-    eventually(
-        "tables have late rows, too",
-        lambda: {type_: tables.rows(name, type_) for type_ in OF_TYPES} == wanted,
-        explain=fifth.tail,
-    )
+    wait_for_rows(fifth)
     assert any("/_late/type=refund/dt=2026-11-22/hr=" in key for key in scene.bucket.names(name))
     fifth.terminate()
 
