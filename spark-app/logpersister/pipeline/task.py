@@ -109,6 +109,7 @@ class _Unfinished:
             unexplained=writer.unexplained,
             dropped=writer.dropped,
             types=writer.types,
+            adjusted=dict(writer.adjusted),
             late=writer.late,
             newest=writer.newest,
         )

@@ -103,6 +103,8 @@ class RangeOutcome:
     """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
     types: Mapping[str, TypeCounts] = field(default_factory=dict)
     """What there was of each type, by `TypesSpec.labels`; empty without ``spec.types``."""
+    adjusted: Mapping[str, int] = field(default_factory=dict)
+    """Values in its records that the parser has adjusted, by the reason why it would have refused them else."""
     late: LateRecords | None = None
     """Those of its records that came when their folder was finished, and stand elsewhere for that; None: none did."""
     newest: NewestEvent | None = None

@@ -37,6 +37,7 @@ def status_document(status: Status) -> Document:
             "recent": [_quarantine(recent) for recent in status.quarantine],
         },
         "types": types_document(status.types),
+        "adjusted": {"values": sum(status.totals.adjusted.values()), "reasons": dict(status.totals.adjusted)},
         "progress": {"at": rfc3339(status.progress_at), "jobs": [_job(job) for job in status.jobs]},
         "errors": {
             "count": status.totals.range_failures,

@@ -103,6 +103,8 @@ class RangeWritten:
     """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
     types: Mapping[str, TypeCounts] = field(default_factory=dict)
     """By type, as they are told; empty without ``spec.types``."""
+    adjusted: Mapping[str, int] = field(default_factory=dict)
+    """Values that the parser has adjusted, by the reason why it would have refused their records else."""
     late: LateRecords | None = None
     """Those that came when their folder was finished, and stand elsewhere for that; None: there are none."""
 
