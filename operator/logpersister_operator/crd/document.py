@@ -125,6 +125,7 @@ def _columns() -> list[dict[str, Any]]:
         column("Revision", ".status.revision", wide=True, text="Revision that members run."),
         column("Rebalance", ".status.rebalance.state", wide=True, text="State of the group in Kafka."),
         column("Last upload", ".status.uploads.last", "date", wide=True, text="When an object was stored last."),
+        column("Stalest type", ".status.summary.stalestType", wide=True, text="Type without new records for longest."),
         column("Bucket", ".spec.storage.bucket", wide=True, text="Where objects go."),
         column("Prefix", ".spec.storage.prefix", wide=True, text="Folder of the bucket."),
     ]

@@ -62,9 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
         registry.all_opened(secrets) as registries,
         registry.resources(resource, secrets) as with_columns,
     ):
-        writing_of = _writings(resource, store, registries)
         topics = _topics(resource, store, found, arguments.topic)
-        compared = compared_tables(resource, store, secrets, deep=arguments.deep)
+        writing_of = _writings(resource, store, registries)
+        compared = compared_tables(resource, store, secrets, reader, writing_of, deep=arguments.deep)
         verification = Verification(
             VerifiedGroup(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
             offsets,
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.timeout,
                 lambda topic=topic, partitions=partitions: verification.topic(topic, partitions),  # type: ignore[misc]
             )
-            result.findings += compared.findings(topic)
+            compared.compare(result)
             results.append(result)
     if arguments.json:
         sys.stdout.write(json.dumps(document(resource, results)) + "\n")
@@ -214,7 +214,8 @@ def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document
         "complete": not any(result.errors for result in results),
         "topics": [
             {"topic": result.topic, "partitions": result.partitions, "objects": result.objects, "bytes": result.bytes,
-             "records": result.records, "compared": result.compared, "problems": result.problems, "notes": result.notes}
+             "records": result.records, "compared": result.compared, "tableRows": result.table_rows,
+             "problems": result.problems, "notes": result.notes}
             for result in results
         ],
         "findings": [_finding_document(finding) for result in results for finding in result.findings],
@@ -239,7 +240,9 @@ def _finding_document(finding: Finding) -> Document:
 def show(group_id: str, results: Sequence[TopicResult], out: TextIO) -> None:
     """Write the table of topics, then the findings, problems first, and the verdict."""
     deep = any(result.compared is not None for result in results)
-    numbers = ("PARTITIONS", "OBJECTS", "BYTES", "RECORDS", *(["COMPARED"] if deep else []), "NOTES", "PROBLEMS")
+    in_tables = any(result.table_rows is not None for result in results)
+    more = [name for name, is_shown in (("COMPARED", deep), ("TABLE ROWS", in_tables)) if is_shown]
+    numbers = ("PARTITIONS", "OBJECTS", "BYTES", "RECORDS", *more, "NOTES", "PROBLEMS")
     table(
         [Column("TOPIC"), *(Column(name, right=True) for name in numbers)],
         [
@@ -250,6 +253,7 @@ def show(group_id: str, results: Sequence[TopicResult], out: TextIO) -> None:
                 size(result.bytes),
                 number(result.records),
                 *([number(result.compared or 0)] if deep else []),
+                *([number(result.table_rows or 0)] if in_tables else []),
                 number(result.notes),
                 number(result.problems),
             ]

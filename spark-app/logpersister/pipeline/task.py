@@ -111,6 +111,7 @@ class _Unfinished:
             quarantined=quarantined,
             unexplained=writer.unexplained,
             dropped=writer.dropped,
+            types=writer.types,
             adjusted=dict(writer.adjusted),
             late=writer.late,
             newest=writer.newest,

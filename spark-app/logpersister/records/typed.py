@@ -17,11 +17,12 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Indices, TypeFinder
 from logpersister.records.frames import FrameBodies
 from logpersister.records.keeping import Headers, HeaderTests, keeping_headers
-from logpersister.records.late import LateLayout, Lateness
+from logpersister.records.late import LateLayout, Places
 from logpersister.records.message_types import MessageTypes
 from logpersister.records.parsers import Parser
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.records.record_times import OF_KAFKA, RecordTimes
 from logpersister.records.schema_names import SchemaNameFinder
 from logpersister.records.type_names import TypeNames
 from logpersister.records.writers import Writers
@@ -38,6 +39,8 @@ class RuleLayout:
     """Their paths below the folder of their type."""
     most_rows: int | None = None
     """How many may be made rows of at once; None: any number."""
+    times: RecordTimes = OF_KAFKA
+    """When they happened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class TypedLayout:
     """By `Place.rule`."""
     headers: Headers | None = None
     """Tells the records that are kept, before types are found; None: all are."""
-    lateness: Lateness | None = None
+    lateness: Places | None = None
     """What becomes of late records, by their folders with that of their type; None: none is late."""
 
 
@@ -86,11 +89,12 @@ def layout_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
         layout = layout_of(one.output, one.parser, one.row_schema, writers_of(one), heads, one.keep)
         if bodies is not None:
             layout = BodyLayout(bodies, layout)
-        rules.append(RuleLayout(keeping_headers(layout, one.keep), _most_rows(one)))
+        times = RecordTimes.of(one.output.partition_by, spec.types)
+        rules.append(RuleLayout(keeping_headers(layout, one.keep), _most_rows(one), times))
     return TypedLayout(finder, rules, HeaderTests.of(spec.keep))
 
 
-def with_lateness(layout: AnyLayout, lateness: Lateness | None) -> AnyLayout:
+def with_lateness(layout: AnyLayout, lateness: Places | None) -> AnyLayout:
     """Return a layout for a range whose late records go elsewhere; None: none is late, or they stand with others."""
     if lateness is None:
         return layout

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from logpersister.group.answers import Answer, TopicDescription
 from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
-from logpersister.ranges import Offset, TopicPartition
+from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.left_out import LeftOutRange
 from logpersister.storage.losses import Loss
 from logpersister.storage.replays import Replay
@@ -58,6 +58,10 @@ class TopicResult:
 
     begun: int = 0
     """Partitions of which the group has committed an offset or stored an object."""
+    table_rows: int | None = None
+    """Rows of tables that are what their records in Kafka should be; None: there is no table, or it was not read."""
+    readable: dict[int, Range] = field(default_factory=dict)
+    """What can be read from Kafka of the topic that is judged, by partition."""
 
     @property
     def problems(self) -> int:
@@ -110,6 +114,8 @@ class Verification:
         for examination in self._examinations(topic, partitions, result):
             result.partitions += 1
             result.begun += examination.has_begun
+            if examination.evidence.readable is not None:
+                result.readable[examination.evidence.partition.partition] = examination.evidence.readable
             for one in examination.objects:
                 result.objects += 1
                 result.bytes += one.size

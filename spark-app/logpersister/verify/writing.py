@@ -17,7 +17,7 @@ from logpersister.records.keeping import HeaderLayout
 from logpersister.records.paths import Layout, PathLayout, make_layout
 from logpersister.records.quarantine import QuarantineLayout, WithoutRefusedValues, layout_of
 from logpersister.records.type_names import TypeNames
-from logpersister.records.typed import AnyLayout, RuleLayout, TypedLayout, WritersOf
+from logpersister.records.typed import AnyLayout, RuleLayout, TypedLayout, WritersOf, with_lateness
 from logpersister.records.writers import Writers
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.csv_record import CsvOracle
@@ -26,7 +26,7 @@ from logpersister.verify.folders import FolderOracle
 from logpersister.verify.hiding import hiding
 from logpersister.verify.keeping import HeaderOracle, keeping
 from logpersister.verify.keyed_rows import keyed
-from logpersister.verify.late import LateOracle
+from logpersister.verify.late import LateOracle, Levels
 from logpersister.verify.message_types import MessageTypeOracle
 from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.pattern import RegexOracle
@@ -77,7 +77,7 @@ class Writing:
         of_types = [cls.of(one, other_rules, writers_of) for one in spec.of_types()]
         rules = [replace(one, bodies=bodies, heads=heads) for one in of_types]
         types = TypesWriting(TypeNames(spec.types), tuple(rules), of_values)
-        return cls(spec.output, spec.parser, spec.row_schema, other_rules, types=types, keep=spec.keep)
+        return cls(spec.output, spec.parser, spec.row_schema, other_rules, types=types, keep=spec.keep, late=spec.late)
 
     def at(self, path: str) -> "Writing":
         """Return how objects of a path are written."""
@@ -102,7 +102,11 @@ class Writing:
         """Return in which path each record belongs, in a range with a horizon."""
         if horizon is None or self.late == "append":
             return self.layout
-        return LateOracle(self.output.partition_by, self.plain_layout, self.late, horizon)
+        return with_lateness(self.layout, LateOracle(self._levels_at, self.late, horizon))
+
+    def _levels_at(self, path: str) -> Levels:
+        segments = path.split("/") if path else []
+        return segments if self.types is None else segments[1:], self.at(path).output.partition_by
 
     @property
     def layout(self) -> AnyLayout:

@@ -410,6 +410,29 @@ BY_TYPES: dict[str, Any] = {
     },
 }
 
+BY_TYPES_IN_TABLES: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-types-in-tables"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "json"},
+        "schema": {"fields": [{"name": "id", "type": "int64"}]},
+        "output": {"format": "parquet"},
+        "types": {
+            "header": "event-type",
+            "entries": [{"pattern": "^audit[.]", "table": False}, {"names": ["order", "refund"]}],
+            "others": {"action": "store", "folder": "others", "table": False},
+        },
+        "table": {
+            "format": "iceberg",
+            "catalog": {"type": "rest", "uri": "https://catalog.example.com"},
+            "name": "lake.{topic}_{type}",
+        },
+    },
+}
+
 BY_FRAMES: dict[str, Any] = {
     "apiVersion": "logpersister.dev/v1alpha1",
     "kind": "LogPersister",
@@ -537,6 +560,7 @@ RICH = (
     BY_TABLE,
     BY_HIVE,
     BY_TYPES,
+    BY_TYPES_IN_TABLES,
     BY_FRAMES,
     BY_KEYS,
     BY_FIELDS,
