@@ -101,9 +101,10 @@ fn not_json(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, O
 ///
 /// Raises TypeError for another array.
 #[pyfunction]
-fn json_texts(py: Python<'_>, values: &Bound<'_, PyAny>, path: Vec<String>) -> PyResult<Py<PyAny>> {
-    let values = binary(values)?;
-    let found = py.detach(|| crate::json_texts(&values, &path));
+#[pyo3(signature = (values, path, *, framing = "plain"))]
+fn json_texts(py: Python<'_>, values: &Bound<'_, PyAny>, path: Vec<String>, framing: &str) -> PyResult<Py<PyAny>> {
+    let (values, framing) = (binary(values)?, framing_of(framing)?);
+    let found = py.detach(|| crate::json_texts(&values, framing, &path));
     Ok(found.into_data().to_pyarrow(py)?.unbind())
 }
 
@@ -152,17 +153,18 @@ fn schema_keys(
 /// `schema` says which fields there are; the metadata `logpersister.notation` of a field says how its values are written,
 /// `logpersister.default` what it has where a text does not have it, in JSON. `unknown_fields` is "drop", "refuse", or "keep":
 /// then the last field of the schema is a JSON object of what is unknown. `faults` says what becomes of values that do not
-/// fit, in the words of the manifest. Raises ValueError for types that cannot be read, naming the field.
+/// fit, in the words of the manifest; `framing` is what stands before each text. Raises ValueError for types that cannot be read, naming the field.
 #[pyclass(frozen, module = "logpersister_native")]
 struct RowParser(crate::RowParser);
 
 #[pymethods]
 impl RowParser {
     #[new]
-    #[pyo3(signature = (schema, *, unknown_fields, faults = None))]
-    fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str, faults: Option<Words>) -> PyResult<Self> {
+    #[pyo3(signature = (schema, *, unknown_fields, faults = None, framing = "plain"))]
+    fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str, faults: Option<Words>, framing: &str) -> PyResult<Self> {
+        let framing = framing_of(framing)?;
         crate::RowParser::new(schema_of(schema)?, options_of(unknown_fields, faults)?)
-            .map(Self)
+            .map(|parser| Self(parser.framed(framing)))
             .map_err(PyValueError::new_err)
     }
 
