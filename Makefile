@@ -126,8 +126,8 @@ model: ## play random histories against the protocol, for long (ARGS='--exhausti
 	$(PREPARE) unit
 	@$(BIN)/python -m tests.model $(ARGS)
 
-chaos: ## kill, freeze and lie to real members, broker and S3 for minutes (ARGS=--help for its options)
-	$(PREPARE) stack minio
+chaos: ## kill, freeze and lie to real members and servers for minutes (ARGS=--help for its options)
+	$(PREPARE) stack minio registry iceberg $(if $(findstring --spark,$(ARGS)),iceberg-spark)
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
 soak: ## everything that is long or random: chaos, the model, searches, the oldest brokers (ARGS=--help)
@@ -177,6 +177,7 @@ lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproje
 	@$(COMPILE) --no-annotate $(ARGS) --output-file requirements-uv.lock requirements-uv.in
 	@$(COMPILE) --no-annotate $(ARGS) --output-file tests/stack/seaweedfs.lock tests/stack/seaweedfs.in
 	@$(COMPILE) --no-annotate $(ARGS) --output-file tests/stack/registry.lock tests/stack/registry.in
+	@$(COMPILE) --no-annotate $(ARGS) --output-file tests/stack/iceberg-spark.lock tests/stack/iceberg-spark.in
 	@$(COMPILE) --no-annotate --no-deps $(ARGS) --output-file tests/stack/kubernetes/layer.lock tests/stack/kubernetes/layer.in
 	@$(COMPILE) $(ARGS) --extra operator --extra tables --group dev --output-file requirements.lock pyproject.toml
 	@$(COMPILE) --constraint requirements.lock --extra tables --output-file images/spark-app.lock pyproject.toml

@@ -313,9 +313,9 @@ def test_late_records_stand_apart(
     scene.group.wait_current(finishing.topic, explain=third.tail)
     third.wait("all that came late is counted", lambda: third.status()["uploads"]["late"] == 2 + 3 + 4)
     assert third.status()["finish"]["lateRecords"] == 2
-    metric = f'logpersister_late_records_total{{to="{{}}",topic="{finishing.topic}"}}'
-    metrics = third.metrics()
-    assert (metrics[metric.format(late)], metrics[metric.format("append")]) == (3 + 4, 2)
+    metrics, topic = third.metrics(), f'topic="{finishing.topic}"'
+    counted = [metrics[f'logpersister_late_records_total{{to="{to}",{topic}}}'] for to in (late, "append")]
+    assert counted == [3 + 4, 2]
     apart = [(one["records"], one["to"]) for one in third.events("records.late")]
     assert apart == [(3, late), (4, late)]
     third.terminate()

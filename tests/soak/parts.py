@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.examples import SOAK
+from tests.stack.artifacts import MissingArtifactError, postgres
 
 Command = Sequence[str]
 _HISTORIES = 500
@@ -46,7 +47,7 @@ def _large(chance: random.Random, seconds: float) -> Iterator[Command]:
 
 
 def _chaos(chance: random.Random, seconds: float) -> Iterator[Command]:
-    yield _python("tests.chaos", "--seed", chance.randrange(_SEEDS), "--minutes", seconds / 60)
+    yield _python("tests.chaos", "--spark", "--seed", chance.randrange(_SEEDS), "--minutes", seconds / 60)
 
 
 def _oldest(chance: random.Random, seconds: float) -> Iterator[Command]:
@@ -55,6 +56,14 @@ def _oldest(chance: random.Random, seconds: float) -> Iterator[Command]:
     yield _python(
         "tests.chaos", "--oldest", "--seed", chance.randrange(_SEEDS), "--minutes", seconds / 60, "--kills", 5
     )
+
+
+def not_possible() -> Iterator[str]:
+    """Yield what this machine lacks, and so is not tried."""
+    try:
+        postgres()
+    except MissingArtifactError as error:
+        yield f"NOT TRIED: a catalog of tables in PostgreSQL. {error}"
 
 
 PARTS = (

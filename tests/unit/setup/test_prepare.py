@@ -31,7 +31,7 @@ def test_each_group_is_made_with_no_more_than_it_needs() -> None:
     assert names_of("stack") - names_of("code") == {"native-wheel", "native", "kafka", "seaweedfs"}
     assert names_of("stack") < names_of("test")
     assert {"minio", "kube-apiserver", "promtool", "spark-kafka", "registry", "bytecode"} <= names_of("test")
-    assert names_of("soak") - names_of("test") == {"oldest-kafka"}
+    assert names_of("soak") - names_of("test") == {"oldest-kafka", "iceberg-spark"}
     assert {"kubelet", "coredns"} <= names_of("cluster") - names_of("test")
     assert set(GROUPS) == {part.group for part in parts().values()}
 
@@ -50,7 +50,8 @@ def test_machines_are_asked_only_for_what_a_group_is_made_with() -> None:
         *((target, "unit") for target in ("quick", "unit", "model", "crds")),
         *((target, "stack") for target in ("demo", "stack")),
         *((f"{target} ARGS=--s3=minio", "stack minio") for target in ("demo", "stack")),
-        ("chaos", "stack minio"),
+        ("chaos", "stack minio registry iceberg"),
+        ("chaos ARGS=--spark", "stack minio registry iceberg iceberg-spark"),
         ("bench", "bench"),
         ("bench ARGS=operator", "bench kube-apiserver etcd"),
         *((target, "test") for target in ("setup", "pytest")),
