@@ -290,7 +290,7 @@ class RowRules(Model):
     @rule(
         f"{HIDES_NOTHING} || $output.format in {cel_literal(COLUMNAR)}",
         "stores values unchanged, but spec.schema hides fields of them",
-        "set it to parquet, avro or jsonl, or remove hash, mask and drop from spec.schema",
+        "set it to parquet, avro, orc or jsonl, or remove hash, mask and drop from spec.schema",
         *("output", "format"),
     )
     def _hidden_fields_are_columns(self: Rows) -> bool:
