@@ -318,6 +318,102 @@ def test_nothing_that_is_hidden_is_in_the_bucket(
     assert not verify(manifest, "--deep", code=Exit.BROKEN)["ok"], "another key gives other hashes"
 
 
+LENIENT = {"wrongType": "convert", "overflow": "setNull", "duplicates": "last", "invalidUtf8": "replace"}
+MISFITS: list[tuple[bytes, tuple[str, str | None], Any]] = [
+    (b'{"id": "%d"}', ("wrong_type", "id"), {}),
+    (b'{"id": %d, "n": 300}', ("overflow", "n"), {}),
+    (b'{"id": 0, "id": %d, "user": {"phone": 30}}', ("duplicate", "id"), {"user": {"phone_number": "30"}}),
+    (b'{"id": %d, "user": {"phone": "\xff", "zip": "\\ud83d"}}', ("not_utf8", None),
+     {"user": {"phone_number": "\ufffd"}, "_rest": '{"user":{"zip":"\\ufffd"}}'}),
+    (b'{"id": %d, "n": []}', ("wrong_type", "n"), None),
+]  # fmt: skip
+"""Values that are no rows, why, and what options make of them besides `id`; None: nothing."""
+
+
+def test_what_was_refused_is_adjusted_by_options_and_replayed_under_other_names(
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify, tmp_path: Path
+) -> None:
+    """Before the options and after them, with a member that is killed while its objects are on their way."""
+    name, first, last = topic(2), 200, 300
+
+    def value(number: int) -> bytes:
+        good = b'{"id": %d, "user": {"phone": "x", "more": [ %d ]}, "other": null}'
+        return (MISFITS[number // 7 % len(MISFITS)][0] if number % 7 == 0 else good).replace(b"%d", b"%d" % number)
+
+    def write(begin: int, end: int) -> None:
+        records = (Record(value(number), None, partition=number % 2) for number in range(begin, end))
+        produce(scene.kafka.bootstrap, name, records)
+
+    fields = [
+        {"name": "id", "type": "int64", "required": True},
+        {"name": "n", "type": "int8"},
+        {"name": "user", "type": "struct<phone: string>"},
+        {"name": "channel", "type": "string", "default": "web"},
+    ]
+    spec: dict[str, Any] = {
+        "kafka": {"topics": [name]},
+        "storage": {"endpoint": s3_proxy.endpoint},
+        "output": {"format": "parquet", "partitionBy": [{"bucket": {"field": "id", "count": 2}}]},
+        "schema": {"fields": fields},
+    }
+    write(0, first)
+    strict = scene.manifest(**spec, parser={"type": "json", "quarantine": {"format": "parquet"}})
+    scene.run_until_current(strict)
+    spec["schema"]["rename"] = [{"field": "user.phone", "to": "phone_number"}]
+    lenient = {"type": "json", "unknownFields": "keep", "faults": LENIENT, "quarantine": {"format": "parquet"}}
+    manifest = scene.manifest(**spec, parser=lenient)
+    write(first, last)
+    fault = stalled_puts("/id_bucket=1/")
+    s3_proxy.inject(fault)
+    member = scene.member(manifest, "one")
+    member.wait("an object is on its way", lambda: fault.met)
+    member.kill()
+    member.wait_gone()
+    s3_proxy.clear()
+    after = scene.member(manifest, "two")
+    scene.group.wait_current(name, explain=after.tail)
+
+    bad = [number for number in range(last) if number % 7 == 0]
+    kept = {number for number in bad if MISFITS[number // 7 % len(MISFITS)][2] is None}
+    reasons = Counter(MISFITS[number // 7 % len(MISFITS)][1] for number in bad if number < first or number in kept)
+    told = said(["quarantine", "ls", "-f", str(strict), "--json"])
+    assert {(one["reason"], one["field"]): one["records"] for one in told["reasons"]} == reasons
+    adjusted = Counter(
+        MISFITS[number // 7 % len(MISFITS)][1][0] for number in bad if number >= first and number not in kept
+    )
+    adjusted["wrong_type"] += adjusted["duplicate"]  # the phone of the same value
+    after.wait("all is counted", lambda: after.status()["adjusted"]["values"] == adjusted.total())
+    assert after.status()["adjusted"]["reasons"] == adjusted
+    for reason, count in adjusted.items():
+        label = f'{{reason="{reason}",topic="{name}"}}'
+        assert after.metrics()[f"logpersister_adjusted_values_total{label}"] == count
+
+    assert main(["quarantine", "replay", "-f", str(manifest)]) == Exit.OK
+    told = said(["quarantine", "ls", "-f", str(manifest), "--json"])
+    assert [(one["reason"], one["field"], one["records"]) for one in told["reasons"]] == [
+        ("wrong_type", "n", len(kept))
+    ]
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    files = downloaded(scene, name, tmp_path / "files")
+    tables = [pq.read_table(file, partitioning=None) for file in files.glob("id_bucket=*/*.parquet")]
+    rows = sorted((row for table in tables for row in table.to_pylist()), key=lambda row: row["id"])
+    nulls = {"n": None, "user": None, "channel": "web", "_rest": None}
+    for row in rows:
+        number = row["id"]
+        if number % 7 == 0:
+            expected = nulls | MISFITS[number // 7 % len(MISFITS)][2]
+        elif number < first:
+            continue  # by the names of the manifest that was
+        else:
+            expected = nulls | {
+                "user": {"phone_number": "x"},
+                "_rest": f'{{"user":{{"more":[{number}]}},"other":null}}',
+            }
+        assert {one: row[one] for one in nulls} == expected, number
+    assert [row["id"] for row in rows] == [number for number in range(last) if number not in kept]
+
+
 def test_damage_is_found(scene: Scene, topic: CreateTopic, verify: Verify, s3: "S3Client", bucket: str) -> None:
     """In one partition a bit is flipped, in the other one a value is another one, in a file that is whole."""
     name = topic(2)

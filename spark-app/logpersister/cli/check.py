@@ -142,7 +142,7 @@ def _messages(spec: Spec) -> Iterator[Finding]:
     for schema in dict.fromkeys(one.row_schema for one in spec.shapes() if one.parser.framing == "plain"):
         if schema is None or schema.protobuf is None:
             continue
-        problem = misfit(schema, schema.protobuf)
+        problem = misfit(schema.as_written, schema.protobuf)
         if problem is not None:
             told = (
                 f"spec.schema.fields: {problem}; all records would go into quarantine; correct the field or the message"

@@ -78,5 +78,6 @@ def _line(one: InferredField) -> str:
 def _comment(one: InferredField) -> str:
     share = "in all" if one.share == 1 else f"in {max(one.share, 0.001):.1%}"
     if one.problem is not None:
-        return f"{printable(one.name)}: no column: {one.problem} ({share})"
+        kept = "unknownFields: keep would store it"
+        return f"{printable(one.name)}: no column: {one.problem}; {kept} ({share})"
     return f"{share}; {one.remark}" if one.remark else share

@@ -28,6 +28,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
+from logpersister.records.adjusted import Kind
 from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import ROW
@@ -37,6 +38,8 @@ from logpersister.report import logs
 from logpersister.report.human import instant, number, plural, size
 
 MOST_FOLDERS: Final = 20
+MOST_KINDS: Final = 20
+"""Reasons and fields of adjusted values."""
 WIDEST_CELL: Final = 30
 
 Part = tuple[TopicPartition, str, pa.RecordBatch]
@@ -63,8 +66,11 @@ class Trial:
         """Take the sample apart; `type_name`: whose rows are shown, where types have columns of their own."""
         spec, layout = resource.spec, layout_for(resource.spec, writers_of)
         pieces = _pieces(sample, most_rows_of(spec))
+        self._adjusted: Counter[Kind] = Counter()
         self._parts: list[Part] = [
-            (partition, path, rows) for partition, batch in pieces for path, rows in by_path(batch, layout)
+            (partition, path, rows)
+            for partition, batch in pieces
+            for path, rows in by_path(batch, layout, lambda one: self._adjusted.update(one.counts()))
         ]
         self._judgement = Judgement()
         for partition, path, rows in self._parts:
@@ -77,11 +83,12 @@ class Trial:
         self._spec, self._output, self._parser, self._schema = spec, spec.output, spec.parser, spec.row_schema
 
     def show(self, rows: int, out: TextIO) -> None:
-        """Write what was found: the sample, what is refused, the first rows, folders, and sizes by format."""
+        """Write the sample, what is refused or adjusted of it, the first rows, folders, and sizes by format."""
         times = self._sample.times
         span = f", {' to '.join(_instant(one) for one in times)}" if times is not None else ""
         out.write(f"topic {printable(self._sample.topic)}: {self._sample}{span}\n")
         self._show_refused(out)
+        self._show_adjusted(out)
         if self._spec.types is not None:
             self._show_types(self._spec, self._spec.types, out)
             return
@@ -102,6 +109,15 @@ class Trial:
             for (reason, path), count in self._judgement.most()
         ]
         table(columns, cells, out)
+
+    def _show_adjusted(self, out: TextIO) -> None:
+        if not self._adjusted:
+            return
+        values = self._adjusted.total()
+        out.write(f"\nadjusted, as spec.parser.faults says: {plural(values, 'value')}\n")
+        columns = [Column("REASON"), Column("FIELD"), Column("VALUES", right=True)]
+        found = self._adjusted.most_common(MOST_KINDS)
+        table(columns, [[reason, field or "-", number(count)] for (reason, field), count in found], out)
 
     def _show_types(self, spec: Spec, types: TypesSpec, out: TextIO) -> None:
         """Show what becomes of each type that is stored, and how many records are left out."""

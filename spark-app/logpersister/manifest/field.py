@@ -1,9 +1,12 @@
 """Fields of a schema, as a manifest declares them."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, never
 from logpersister.manifest.declared_columns import NO_AVRO, OTHER_COLUMNS, Column, Notation, columns_by
+from logpersister.manifest.defaults import NO_DEFAULT, DefaultValue, OneValue, default_problem, default_text
+from logpersister.manifest.problems import Finding, show
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.types import KAFKA_PREFIX, NAME, NO_TYPE, Timestamp, Type, leaves, parse_type
 
@@ -94,6 +97,10 @@ class FieldSpec(Model):
     """Notation of the timestamps in this field: `rfc3339` (default; text such as `2026-11-21T05:00:00Z`), or
     `epoch[s]`, `epoch[ms]`, `epoch[us]`, `epoch[ns]` (a whole number). Only with timestamps."""
 
+    default: Annotated[DefaultValue, OneValue()] | None = None
+    """Value of the field in records that do not have it; one that is null stays null. Text, a number or a bool, written
+    as in a JSON value. Only with parsers `json` and `messagepack`. Default: null."""
+
     @property
     def parsed(self) -> Type:
         """What `type` means."""
@@ -102,7 +109,8 @@ class FieldSpec(Model):
     @property
     def column(self) -> Column:
         """What it declares."""
-        return Column(self.name, self.parsed, self.required, format=self.format)
+        default = None if self.default is None else default_text(self.default)
+        return Column(self.name, self.parsed, self.required, default, format=self.format)
 
     @rule(
         "!has(self.format) || self.type.contains('timestamp[')",
@@ -112,3 +120,16 @@ class FieldSpec(Model):
     )
     def _a_format_is_for_timestamps(self) -> bool:
         return self.format is None or any(isinstance(leaf, Timestamp) for leaf in leaves(self.parsed))
+
+    @rule(
+        NotInCel("of a value of any type CEL sees nothing"),
+        NO_DEFAULT,
+        "write a value of the type",
+        "default",
+    )
+    def _a_default_fits(self) -> Sequence[Finding]:
+        problem = None if self.default is None else default_problem(self.default, self.parsed, self.format)
+        if self.default is None or problem is None:
+            return []
+        told = f"{NO_DEFAULT}: {problem}"
+        return [Finding(told, "write a value of the type", ("default",), show(self.default))]

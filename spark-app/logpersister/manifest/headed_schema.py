@@ -15,7 +15,8 @@ class HeadedSchema(SchemaSpec):
     @classmethod
     def of(cls, schema: SchemaSpec, head: Column) -> "HeadedSchema":
         """Return a schema with a column; both were read, so there is nothing left to check."""
-        return cls.model_construct(_fields_set=schema.model_fields_set, **dict(schema), head=head)
+        found = cls.model_construct(_fields_set=schema.model_fields_set, **dict(schema), head=head)
+        return found if schema.rest is None else found.with_rest(schema.rest.name)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -25,7 +26,8 @@ class HeadedSchema(SchemaSpec):
     def bare(self) -> SchemaSpec:
         """The schema without this column."""
         found = {name: value for name, value in self if name != "head"}
-        return SchemaSpec.model_construct(_fields_set=self.model_fields_set, **found)
+        bare = SchemaSpec.model_construct(_fields_set=self.model_fields_set, **found)
+        return bare if self.rest is None else bare.with_rest(self.rest.name)
 
     @property
     def without_key(self) -> SchemaSpec:

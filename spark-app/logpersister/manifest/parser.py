@@ -3,18 +3,24 @@
 from typing import Annotated, Final, Literal
 
 from logpersister.manifest.constraint import Flag, Model
+from logpersister.manifest.faults import FaultsSpec
+from logpersister.manifest.field import FieldName
 from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
-from logpersister.manifest.rule import rule
+from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.shares import Percent
 
 Parser = Literal["bytes", "json", "avro", "protobuf", "thrift", "messagepack", "csv", "regex"]
-UnknownFields = Literal["drop", "refuse"]
+UnknownFields = Literal["drop", "keep", "refuse"]
 Framing = Literal["confluent", "apicurio", "plain"]
 Protocol = Literal["binary", "compact"]
 QuarantineFormat = Literal["output", "parquet"]
 
 REGISTERED: Final[frozenset[Parser]] = frozenset({"avro", "protobuf"})
 """Parsers of values whose writers have schemas of their own."""
+REST: Final = "_rest"
+"""Name of the column of what is unknown, unless the manifest gives it another one."""
+_ADJUSTING: Final = "['json', 'messagepack', 'csv', 'regex']"
+"""In CEL: parsers that can adjust values."""
 
 
 class ThriftSpec(Model):
@@ -67,7 +73,15 @@ class ParserSpec(Model):
 
     unknown_fields: UnknownFields = "drop"
     """Treatment of fields that `spec.schema` does not name, at every depth. `drop` leaves them out of the columns;
-    `refuse` stores the record in quarantine. Only with a schema; `refuse` only with `json` and `messagepack`."""
+    `keep` stores them as one JSON object in `restColumn`; `refuse` stores the record in quarantine. Only with a schema;
+    `refuse` only with `json` and `messagepack`, `keep` also with `csv` (docs/schemas.md#unknown-fields)."""
+
+    rest_column: FieldName | None = None
+    """Name of the column that `unknownFields: keep` adds. Default: `_rest`."""
+
+    faults: FaultsSpec = FaultsSpec()
+    """What becomes of values that do not fit (docs/schemas.md#values-that-do-not-fit). Only with a schema, and with
+    `json`, `messagepack`, `csv` and `regex`."""
 
     framing: Framing = "confluent"
     """Header of Avro and protobuf values. `confluent`: a zero byte and an id of 4 bytes, as Confluent's serializers
@@ -86,6 +100,11 @@ class ParserSpec(Model):
 
     quarantine: QuarantineSpec = QuarantineSpec()
     """How the records that the parser refuses are stored. Only with a parser that refuses values."""
+
+    @property
+    def rest(self) -> str | None:
+        """Name of the column of what the schema does not name; None: there is none."""
+        return (self.rest_column or REST) if self.unknown_fields == "keep" else None
 
     @property
     def has_quarantine(self) -> bool:
@@ -170,19 +189,66 @@ class ParserSpec(Model):
         return self.regex is not None or self.type != "regex"
 
     @rule(
-        "$unknownFields == 'drop' || !($type in ['csv', 'regex'])",
+        "$unknownFields == 'drop' || $unknownFields == 'keep' && $type == 'csv' || !($type in ['csv', 'regex'])",
         "has no meaning for lines of text, whose fields are known",
-        "remove it",
+        "remove it; with parser csv, keep stores the columns that spec.schema does not name",
         "unknownFields",
     )
     def _lines_have_no_unknown_fields(self) -> bool:
-        return self.unknown_fields == "drop" or self.type not in ("csv", "regex")
+        may_keep = self.type == "csv" and self.unknown_fields == "keep"
+        return self.unknown_fields == "drop" or may_keep or self.type not in ("csv", "regex")
 
     @rule(
         "$unknownFields == 'drop' || !($type in ['avro', 'protobuf', 'thrift'])",
-        "has no meaning: the schema of each value says which fields it has",
-        "remove it",
+        "is not possible with this parser: the schema of each value says which fields it has",
+        "remove it; to store further fields, name them as columns (docs/schemas.md#unknown-fields)",
         "unknownFields",
     )
     def _schemas_of_writers_know_their_fields(self) -> bool:
         return self.unknown_fields == "drop" or self.type not in {*REGISTERED, "thrift"}
+
+    @rule(
+        "!has(self.restColumn) || $unknownFields == 'keep'",
+        "has no meaning without unknownFields keep",
+        "remove it, or set spec.parser.unknownFields to keep",
+        "restColumn",
+    )
+    def _a_rest_is_kept(self) -> bool:
+        return self.rest_column is None or self.unknown_fields == "keep"
+
+    @rule(
+        NotInCel("comparing so many names costs more than the API server allows"),
+        "has a column that is named by a number, as further columns of values are in the column of what is kept",
+        "give it another name",
+        *("csv", "columns"),
+    )
+    def _further_columns_have_names_of_their_own(self) -> bool:
+        names = () if self.csv is None or self.unknown_fields != "keep" else self.csv.columns or ()
+        return not any(one.isdecimal() for one in names)
+
+    @rule(
+        f"!has(self.faults) || $type in {_ADJUSTING}",
+        "has no meaning with this parser",
+        "remove it; values of json, messagepack, csv and regex can be adjusted",
+        "faults",
+    )
+    def _faults_are_of_values_that_can_be_adjusted(self) -> bool:
+        return "faults" not in self.model_fields_set or self.type in ("json", "messagepack", "csv", "regex")
+
+    @rule(
+        "$faults.wrongType != 'convert' || !($type in ['csv', 'regex'])",
+        "has no meaning for lines of text, where all values are text",
+        "write refuse or setNull",
+        *("faults", "wrongType"),
+    )
+    def _lines_are_converted_anyway(self) -> bool:
+        return self.faults.wrong_type != "convert" or self.type not in ("csv", "regex")
+
+    @rule(
+        "$faults.duplicates == 'refuse' || !($type in ['csv', 'regex'])",
+        "has no meaning for lines of text, which have each field once",
+        "remove it",
+        *("faults", "duplicates"),
+    )
+    def _lines_have_fields_once(self) -> bool:
+        return self.faults.duplicates == "refuse" or self.type not in ("csv", "regex")

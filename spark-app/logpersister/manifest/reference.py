@@ -85,7 +85,7 @@ def _resolve(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mappi
 
 
 def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    kind = str(schema.get("type"))
+    kind = str(schema.get("type", "text, number or bool"))  # only a field's default has no type
     if named := _NAMES.get(schema.get("pattern", "")):
         kind = f"{named}, {schema[BOUNDS]}"
     elif "minimum" in schema:

@@ -1,7 +1,7 @@
 """Rules about the parser, the schema and the output of a spec: what contradicts what."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from logpersister.manifest.constraint import Model
 from logpersister.manifest.folders import NO_FOLDERS, folder_findings
@@ -28,6 +28,8 @@ class Rows(Protocol):
     def output(self) -> OutputSpec: ...
 
 
+NO_REST: Final = "is the name of a column of values, and so of what unknownFields keeps; case does not count"
+NO_ABSENT: Final = "has no meaning, because values of this parser lack no fields"
 HIDES_NOTHING = (
     "!has(self.schema) || !has(self.schema.hash) && (!has(self.schema.mask) || self.schema.mask.size() == 0)"
     " && (!has(self.schema.drop) || self.schema.drop.size() == 0)"
@@ -180,7 +182,7 @@ class RowRules(Model):
     def _binary_values_have_no_json(self: Rows) -> bool:
         if self.row_schema is None or self.parser.type not in ("avro", "messagepack"):
             return True
-        return not any(leaf == Plain("json") for one in self.row_schema.of_values for leaf in leaves(one.type))
+        return not any(leaf == Plain("json") for one in self.row_schema.declared for leaf in leaves(one.type))
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),
@@ -191,7 +193,7 @@ class RowRules(Model):
     def _lines_have_plain_fields(self: Rows) -> bool:
         if self.row_schema is None or self.parser.type not in ("csv", "regex"):
             return True
-        return not any(isinstance(one.type, Struct | ListOf | MapOf) for one in self.row_schema.of_values)
+        return not any(isinstance(one.type, Struct | ListOf | MapOf) for one in self.row_schema.declared)
 
     @rule(
         NotInCel("comparing so many names costs more than the API server allows"),
@@ -200,7 +202,7 @@ class RowRules(Model):
         *("schema", "fields"),
     )
     def _lines_have_the_fields(self: Rows) -> Sequence[Finding]:
-        columns = () if self.row_schema is None else self.row_schema.of_values
+        columns = () if self.row_schema is None else self.row_schema.source_columns
         if self.parser.type == "csv" and self.parser.csv is not None and self.parser.csv.columns is not None:
             known: Sequence[str] = self.parser.csv.columns
             remedy = "add it to spec.parser.csv.columns, at its place in the values, or remove it"
@@ -229,7 +231,7 @@ class RowRules(Model):
     def _groups_are_fields(self: Rows) -> bool:
         if self.row_schema is None or self.parser.regex is None:
             return True
-        return set(groups_of(self.parser.regex.pattern)) <= {one.name for one in self.row_schema.of_values}
+        return set(groups_of(self.parser.regex.pattern)) <= {one.name for one in self.row_schema.source_columns}
 
     @rule(
         "has(self.schema) || $parser.unknownFields == 'drop'",
@@ -239,6 +241,57 @@ class RowRules(Model):
     )
     def _unknown_fields_are_those_of_a_schema(self: Rows) -> bool:
         return self.row_schema is not None or self.parser.unknown_fields == "drop"
+
+    @rule(
+        "has(self.schema) || !has(self.parser) || !has(self.parser.faults)",
+        "has no meaning without a schema",
+        "remove it, or name the fields in spec.schema",
+        *("parser", "faults"),
+    )
+    def _faults_are_those_of_columns(self: Rows) -> bool:
+        return self.row_schema is not None or "faults" not in self.parser.model_fields_set
+
+    @rule(
+        f"$parser.unknownFields != 'keep' || $output.format in {cel_literal(COLUMNAR)}",
+        "adds a column, but the format stores values unchanged",
+        "remove it, or set spec.output.format to parquet, avro or jsonl",
+        *("parser", "unknownFields"),
+    )
+    def _what_is_kept_has_a_column(self: Rows) -> bool:
+        return self.parser.rest is None or self.output.format in COLUMNAR
+
+    @rule(
+        NotInCel("spec.schema.rename can give a column any name"),
+        NO_REST,
+        "choose another one",
+        *("parser", "restColumn"),
+    )
+    def _what_is_kept_has_a_column_of_its_own(self: Rows) -> Sequence[Finding]:
+        rest, schema = self.parser.rest, self.row_schema
+        if rest is None or schema is None:
+            return []
+        names = {one.name.lower() for one in schema.declared if one.name not in schema.drop}
+        names |= set() if schema.key is None else {schema.key.column.lower()}
+        if rest.lower() not in names:
+            return []
+        return [Finding(NO_REST, "set spec.parser.restColumn to another name", ("parser", "restColumn"), f'"{rest}"')]
+
+    @rule(
+        NotInCel("of a value of any type CEL sees nothing"),
+        NO_ABSENT,
+        "remove it; a null in a column is null",
+        *("schema", "fields"),
+    )
+    def _defaults_are_for_fields_that_may_be_absent(self: Rows) -> Sequence[Finding]:
+        fields = () if self.row_schema is None else self.row_schema.fields or ()
+        if self.parser.type in ("json", "messagepack"):
+            return []
+        remedy = "remove it; only values of json and messagepack can lack a field"
+        return [
+            Finding(NO_ABSENT, remedy, ("schema", "fields", place, "default"))
+            for place, one in enumerate(fields)
+            if one.default is not None
+        ]
 
     @rule(
         NotInCel("the default of a folder's prefix depends on its granularity"),

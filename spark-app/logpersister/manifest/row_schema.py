@@ -1,9 +1,9 @@
 """``spec.schema``: the columns that values become."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from logpersister.manifest.constraint import Model, Unique
 from logpersister.manifest.declared_columns import (
@@ -23,16 +23,12 @@ from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import read_schema
 from logpersister.manifest.protobuf_text import MessageName, ProtobufText
 from logpersister.manifest.registry import LATEST, RegistrySpec
+from logpersister.manifest.renaming import NOT_RENAMED, RenameSpec, rename_findings, renamed, renames_of
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.thrift.errors import ThriftError
 from logpersister.manifest.thrift.plan import plan_of
 from logpersister.manifest.thrift_schema import ThriftSchema
-from logpersister.manifest.types import (
-    MOST_COLUMNS,
-    Struct,
-    Type,
-    leaves,
-)
+from logpersister.manifest.types import MOST_COLUMNS, Plain, Struct, Type, leaves
 
 MOST_FIELDS = 256
 
@@ -68,6 +64,10 @@ class SchemaSpec(Model):
     key: KeySpec | None = None
     """Column that keys become, parsed by themselves (docs/schemas.md#keys). Default: none."""
 
+    rename: Annotated[tuple[RenameSpec, ...], Field(max_length=MOST_FIELDS)] = ()
+    """Fields that have another name in columns. Everything else in the manifest, such as `hash`, `drop` and
+    `partitionBy`, names them as columns do (docs/schemas.md#names-of-columns)."""
+
     hash: HashSpec | None = None
     """Fields that are stored as a keyed hash (docs/schemas.md#what-is-not-stored-as-it-is)."""
 
@@ -77,6 +77,22 @@ class SchemaSpec(Model):
     drop: Annotated[tuple[FieldName, ...], Field(max_length=MOST_FIELDS), Unique()] = ()
     """Columns of `avro`, `protobuf`, `thrift` or the registry that are not stored. A column of `fields` is removed
     there."""
+
+    _rest: str | None = PrivateAttr(default=None)
+    """Name of the column of what values have besides, which `spec.parser` asks for."""
+
+    def with_rest(self, column: str | None) -> Self:
+        """Return the schema with a column of what values have besides; None: without one."""
+        if column == self._rest:
+            return self
+        found = self.model_copy()
+        found._rest = column  # noqa: SLF001 - a copy of ours
+        return found
+
+    @property
+    def rest(self) -> Column | None:
+        """The column of what values have besides."""
+        return None if self._rest is None else Column(self._rest, Plain("json"), required=False)
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -97,7 +113,17 @@ class SchemaSpec(Model):
     @property
     def of_values(self) -> tuple[Column, ...]:
         """The columns that values become."""
-        return tuple(one for one in self.declared if one.name not in self.drop)
+        found = tuple(one for one in self.declared if one.name not in self.drop)
+        return found if self.rest is None else (*found, self.rest)
+
+    @property
+    def as_written(self) -> "SchemaSpec":
+        """The schema of values alone, with the names that they have."""
+        if not self.rename:
+            return self.without_key
+        names = [one.name for one in self.source_columns]
+        dropped = (name for name, column in zip(names, self.declared, strict=True) if column.name in self.drop)
+        return self.without_key.model_copy(update={"rename": (), "drop": tuple(dropped)})
 
     @property
     def has_avro_keys(self) -> bool:
@@ -122,7 +148,12 @@ class SchemaSpec(Model):
 
     @property
     def declared(self) -> tuple[Column, ...]:
-        """The columns that values become, with those that are left out."""
+        """The columns that fields of values become, with those that are left out."""
+        return renamed(self.source_columns, renames_of(self.rename))
+
+    @property
+    def source_columns(self) -> tuple[Column, ...]:
+        """The same with the names that values have."""
         if self.avro is not None:
             return columns_by(self.avro)
         if self.fields is None and self.protobuf is not None:
@@ -135,8 +166,9 @@ class SchemaSpec(Model):
         """Return what becomes of each field of a struct of Thrift, as `plan_of` does. Raises ThriftError."""
         if self.thrift is None:
             raise ThriftError("there is no schema")
-        formats = {one.name: one.format for one in self.of_values}
-        return plan_of(self.thrift.idl, self.thrift.struct, self.of_values, formats)
+        columns = self.as_written.of_values
+        formats = {one.name: one.format for one in columns}
+        return plan_of(self.thrift.idl, self.thrift.struct, columns, formats)
 
     def type_at(self, path: str) -> Type | None:
         """Return the type of a field, ``geo.country`` for one in a struct; None: there is none."""
@@ -313,3 +345,12 @@ class SchemaSpec(Model):
     )
     def _hidden_fields_can_be(self) -> Sequence[Finding]:
         return list(hiding_findings(self)) if self.hidden and not self.asks_registry else []
+
+    @rule(
+        NotInCel("it would have to understand the types"),
+        NOT_RENAMED,
+        "name other fields (docs/schemas.md#names-of-columns)",
+        "rename",
+    )
+    def _renamed_fields_can_be(self) -> Sequence[Finding]:
+        return list(rename_findings(self.rename, self.source_columns)) if self.rename and not self.asks_registry else []

@@ -90,7 +90,7 @@ class Spec(TypeRules, FinishRules, TableRules):
     parser: ParserSpec = ParserSpec()
     """What values must be. Records with other values are stored in quarantine."""
 
-    row_schema: SchemaSpec | None = Field(default=None, alias="schema")
+    declared_schema: SchemaSpec | None = Field(default=None, alias="schema")
     """Columns that values become, with every parser except `bytes` (docs/schemas.md)."""
 
     types: TypesSpec | None = None
@@ -158,6 +158,12 @@ class Spec(TypeRules, FinishRules, TableRules):
     pod_template: PodTemplate | None = None
     """Merged into the members' pods; their container is named `member`. A change replaces the pods without a new
     revision, so set the image by `image`, not here. `logpersister run` ignores it."""
+
+    @property
+    def row_schema(self) -> SchemaSpec | None:
+        """The schema of rows, with the column of what the parser keeps besides."""
+        schema = self.declared_schema
+        return None if schema is None else schema.with_rest(self.parser.rest)
 
     def override_of(self, topic: str) -> int | None:
         """Return the place of the entry of `overrides` that applies to a topic; None: the group's blocks do."""
@@ -240,9 +246,9 @@ class Spec(TypeRules, FinishRules, TableRules):
             return self.model_copy(update={"overrides": ()})
         update: dict[str, object] = {"overrides": ()}
         if override.parser is not None:
-            update |= {"parser": override.parser, "row_schema": None, "types": None}
+            update |= {"parser": override.parser, "declared_schema": None, "types": None}
         if override.row_schema is not None:
-            update["row_schema"] = override.row_schema
+            update["declared_schema"] = override.row_schema
         if override.output is not None:
             update["output"] = override.output
             if not date_levels(override.output.partition_by):

@@ -144,7 +144,7 @@ def _findings(spec: Typed) -> list[Finding]:
 
 
 def _of_entries(types: TypesSpec, entry: TypeRule, spec: Typed) -> list[Finding]:
-    schema = spec.row_schema
+    schema = spec.declared_schema
     if schema is not None and entry.row_schema is not None and schema != entry.row_schema:  # completed by the topic's
         found = [replace(one, at=("schema", *one.at)) for of in rules_of(SchemaSpec) for one in of.findings(schema)]
         if entry.row_schema.protobuf is None and schema.protobuf is not None and schema.message is None:

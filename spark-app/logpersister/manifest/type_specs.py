@@ -18,6 +18,9 @@ class Typed(Rows, Protocol):
     """What of a spec decides about the records of types."""
 
     @property
+    def declared_schema(self) -> SchemaSpec | None: ...
+
+    @property
     def types(self) -> TypesSpec | None: ...
 
     @property
@@ -40,24 +43,24 @@ def specs_of_types(spec: TypedSpec) -> Sequence[TypedSpec]:
 def _of(spec: TypedSpec, types: TypesSpec, entry: TypeRule) -> TypedSpec:
     update: dict[str, object] = {"types": None}
     if entry.action != "store":  # so it is not parsed
-        return spec.model_copy(update=update | {"parser": ParserSpec(), "row_schema": None})
+        return spec.model_copy(update=update | {"parser": ParserSpec(), "declared_schema": None})
     parser = entry.parser
     if parser is None:
         parser = spec.parser.model_copy(update={"framing": "plain"}) if types.hands_parts else spec.parser
     elif entry.row_schema is None:
-        update["row_schema"] = None
+        update["declared_schema"] = None
     update["parser"] = parser
     if types.hands_parts:
-        update["row_schema"] = None  # that of the topic is of whole values
+        update["declared_schema"] = None  # that of the topic is of whole values
     if entry.row_schema is not None:
-        update["row_schema"] = _completed(entry.row_schema, parser, types, spec.row_schema)
+        update["declared_schema"] = _completed(entry.row_schema, parser, types, spec.declared_schema)
     if entry.output is not None:
         update["output"] = entry.output
     found = spec.model_copy(update=update)
     head = _head(types, spec.row_schema)
     if head is None or found.row_schema is None:
         return found
-    return found.model_copy(update={"row_schema": HeadedSchema.of(found.row_schema, head)})
+    return found.model_copy(update={"declared_schema": HeadedSchema.of(found.row_schema, head)})
 
 
 def _head(types: TypesSpec, of_topic: SchemaSpec | None) -> Column | None:

@@ -79,6 +79,12 @@ class Reports(Listener, DutyListener, FolderListener):
             )
         refused = [_quarantined(one.range, one.quarantined) for one in outcomes if one.quarantined is not None]
         log_each(log, "records.quarantined", refused, level="warning")
+        adjusted = [
+            {**_where(one.range), "values": sum(one.adjusted.values()), "reasons": dict(one.adjusted)}
+            for one in outcomes
+            if one.adjusted
+        ]
+        log_each(log, "values.adjusted", adjusted)
         late = [
             {**_where(one.range), "records": one.late.records, "to": one.late.to}
             for one in outcomes
@@ -99,6 +105,7 @@ class Reports(Listener, DutyListener, FolderListener):
             quarantined=outcome.quarantined,
             unexplained=outcome.unexplained,
             dropped=outcome.dropped,
+            adjusted=outcome.adjusted,
             late=outcome.late,
         )
         self._metrics.range_written(written)

@@ -6,7 +6,7 @@ over the same range, because Kafka is the buffer. Which pass writes an object ha
 """
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -26,6 +26,7 @@ from logpersister.pipeline.splitting import Side, again, in_order, sides
 from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.ranges import NewestEvent, Offset
+from logpersister.records.adjusted import by_reason
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.typed import AnyLayout
 from logpersister.report.facts import LateRecords, Quarantined
@@ -140,6 +141,8 @@ class RangeWriter:
         self.payload_bytes = 0
         self.unexplained = self.dropped = 0
         """See `RangeOutcome`."""
+        self.adjusted: Counter[str] = Counter()
+        """See `RangeOutcome`."""
         self.late: LateRecords | None = None
         """The same."""
         self.newest: NewestEvent | None = None
@@ -169,6 +172,8 @@ class RangeWriter:
             if late:
                 before = 0 if self.late is None else self.late.records
                 self.late = LateRecords(before + late, "folder" if side.refused is None else "quarantine")
+            if side.adjusted is not None:
+                self.adjusted += by_reason(side.adjusted.counts())
             if self._event_times is not None and side.refused is None:
                 newest = self._event_times.newest(side.rows)
                 self.newest = newest if self.newest is None else self.newest.followed_by(newest)

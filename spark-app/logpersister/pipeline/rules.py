@@ -14,8 +14,10 @@ from typing import Any, Final
 
 from logpersister.formats import registry
 from logpersister.manifest import LogPersister
+from logpersister.manifest.faults import REFUSED
 from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.hiding_key import fingerprint
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
@@ -83,11 +85,19 @@ def _rules_of(spec: Spec) -> dict[str, int | str]:
     rules |= {_ZONE + zone: zone_rules(zone) for zone in zones}
     if spec.row_schema is not None:
         rules[f"rows:{parser.type}"] = _ROWS[parser.type]
+        if _adjusts(parser, spec.row_schema):
+            rules["rows:faults"] = rows.FAULT_RULES
         rules |= _hiding_rules(spec.row_schema)
         rules |= _key_rules(spec.row_schema)
     elif parser.has_quarantine:
         rules[f"parser:{parser.type}"] = _PARSERS[parser.type]
     return rules
+
+
+def _adjusts(parser: ParserSpec, schema: SchemaSpec) -> bool:
+    """Whether rows have more or other values than their fields."""
+    has_defaults = any(one.default is not None for one in schema.fields or ())
+    return parser.faults != REFUSED or parser.rest is not None or has_defaults
 
 
 def _hiding_rules(schema: SchemaSpec) -> Rules:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from logpersister.formats import binary
 from logpersister.ranges import Offset
+from logpersister.records.adjusted import Adjusted
 from logpersister.records.escaping import QUARANTINE, own_path
 from logpersister.records.late import CAME_LATE
 from logpersister.records.paths import Assignment, Indices
@@ -40,6 +41,8 @@ class Side:
     """Of accepted records with types: which rule is theirs. Each rule has columns of its own, too."""
     is_of_type: bool = False
     """Whether there are types."""
+    adjusted: Adjusted | None = None
+    """What the parser has adjusted in accepted records; None: nothing."""
 
     @property
     def waiting(self) -> pa.RecordBatch:
@@ -85,12 +88,13 @@ def sides(batch: pa.RecordBatch, layout: AnyLayout, wanted: Container[int] | Non
 def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
     refused = assignment.refused
     if refused is None:
-        yield Side(_with_rows(batch, assignment.rows), assignment.paths, assignment.indices)
+        rows = _with_rows(batch, assignment.rows)
+        yield Side(rows, assignment.paths, assignment.indices, adjusted=assignment.adjusted)
         return
     if len(assignment.paths) > 1:
         good = assignment.indices != len(assignment.paths) - 1
         accepted = _with_rows(batch.filter(pa.array(good, pa.bool_())), assignment.rows)
-        yield Side(accepted, assignment.paths[:-1], assignment.indices[good])
+        yield Side(accepted, assignment.paths[:-1], assignment.indices[good], adjusted=assignment.adjusted)
     bad = batch.take(refused.rows)
     if not assignment.keeps_refused_values:
         bad = _without_values(bad)
@@ -177,12 +181,16 @@ def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else concat_batches(batches)  # which the stubs do not know
 
 
-def by_path(batch: pa.RecordBatch, layout: AnyLayout) -> Iterator[tuple[str, pa.RecordBatch]]:
+def by_path(
+    batch: pa.RecordBatch, layout: AnyLayout, note: Callable[[Adjusted], None] = lambda _: None
+) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield rows of each path, in offset order, with what the parser says of them (columns of `records.schema`).
 
-    A path may come several times, each time with later rows.
+    A path may come several times, each time with later rows. `note` is told what the parser has adjusted.
     """
     for side in sides(batch, layout):
+        if side.adjusted is not None:
+            note(side.adjusted)
         if len(side.paths) == 1:
             yield side.paths[0], side.rows
             continue

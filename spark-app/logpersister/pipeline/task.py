@@ -108,6 +108,7 @@ class _Unfinished:
             quarantined=quarantined,
             unexplained=writer.unexplained,
             dropped=writer.dropped,
+            adjusted=dict(writer.adjusted),
             late=writer.late,
             newest=writer.newest,
         )

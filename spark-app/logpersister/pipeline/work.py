@@ -101,6 +101,8 @@ class RangeOutcome:
     """Offsets at its end without records of which brokers only said nothing (`reader.RangeRead`)."""
     dropped: int = 0
     """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    adjusted: Mapping[str, int] = field(default_factory=dict)
+    """Values in its records that the parser has adjusted, by the reason why it would have refused them else."""
     late: LateRecords | None = None
     """Those of its records that came when their folder was finished, and stand elsewhere for that; None: none did."""
     newest: NewestEvent | None = None

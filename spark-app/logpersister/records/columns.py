@@ -39,7 +39,7 @@ def row_columns(schema: SchemaSpec) -> pa.Schema:
 
 def most_rows(schema: SchemaSpec) -> int:
     """Return how many rows may be made at once. The shortest value, ``{}``, takes its place in each column, too."""
-    return max(1, MOST_BYTES_AT_ONCE // sum(_width(field.type) for field in row_columns(schema)))
+    return max(1, MOST_BYTES_AT_ONCE // sum(_least(field) for field in row_columns(schema)))
 
 
 def without_notation(schema: pa.Schema) -> pa.Schema:
@@ -100,6 +100,11 @@ def _arrow(type_: Type, notation: str) -> pa.DataType:  # noqa: PLR0911  (one fo
         case MapOf(value, required):
             key = pa.field("key", pa.string(), nullable=False)
             return map_of(key, _field("value", value, required=required, notation=notation))
+
+
+def _least(field: "pa.Field[Any]") -> int:
+    """Return the bytes that a field takes in a record that does not have it."""
+    return _width(field.type) + len((field.metadata or {}).get(DEFAULT, b""))
 
 
 def _width(type_: Any) -> int:

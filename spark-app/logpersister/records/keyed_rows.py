@@ -51,10 +51,11 @@ class KeyedRows:
         assert of_keys.rows is not None
         values = of_values.rows.filter(pa.array(good_keys[good_values], pa.bool_()))
         keys = of_keys.rows.filter(pa.array(good_values[good_keys], pa.bool_()))
-        rows = self._joined(values, keys)
+        rows, adjusted = self._joined(values, keys), of_values.adjusted
         if good_values.all() and good_keys.all():
-            return Parsed(rows)
-        return Parsed(rows, self._refused(of_values.refused, of_keys.refused))
+            return Parsed(rows, None, adjusted)
+        adjusted = None if adjusted is None else adjusted.only(good_keys)
+        return Parsed(rows, self._refused(of_values.refused, of_keys.refused), adjusted)
 
     def _joined(self, values: pa.StructArray, keys: pa.StructArray) -> pa.StructArray:
         column: pa.Array[Any] = keys.flatten()[0] if self.is_plain else keys

@@ -79,7 +79,9 @@ def _refused(found: Assignment, paths: Sequence[str], late: Marks) -> Assignment
     number = np.full(len(paths) + 1, len(left), np.int32)  # that of quarantine, which is the last
     number[:-1][~late] = np.arange(len(left), dtype=np.int32)
     refused = Refused(places, reason, cast("pa.StringArray", reasons), cast("pa.StringArray", fields))
-    return replace(found, paths=[*left, QUARANTINE], indices=number[found.indices], refused=refused, rows=rows)
+    adjusted = None if found.adjusted is None else found.adjusted.only(~came_late)
+    indices = number[found.indices]
+    return replace(found, paths=[*left, QUARANTINE], indices=indices, refused=refused, rows=rows, adjusted=adjusted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Final, cast
 import pyarrow as pa
 
 import logpersister_native as native
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
@@ -29,6 +30,9 @@ class CsvRows:
 
     schema: SchemaSpec
     syntax: CsvSpec
+    keeps_unknown: bool = False
+    """Whether the last column has what the schema does not name."""
+    faults: FaultsSpec = REFUSED
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         return parsed_of(*_native_csv(self).parse(cast("pa.BinaryArray", batch.column("value"))))
@@ -40,6 +44,7 @@ class RegexRows:
 
     schema: SchemaSpec
     regex: RegexSpec
+    faults: FaultsSpec = REFUSED
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         return parsed_of(*_native_regex(self).parse(cast("pa.BinaryArray", batch.column("value"))))
@@ -50,14 +55,17 @@ def _native_csv(of: CsvRows) -> "native.CsvParser":
     syntax = of.syntax
     return native.CsvParser(
         row_columns(of.schema),
-        names=syntax.columns or [one.name for one in of.schema.columns],
+        names=syntax.columns or [one.name for one in of.schema.declared],
         delimiter=syntax.delimiter,
         quote=syntax.quote,
         escape=syntax.escape,
         null=syntax.null_text,
+        unknown_fields="keep" if of.keeps_unknown else "drop",
+        faults=of.faults.words,
     )
 
 
 @lru_cache(maxsize=MOST_PARSERS)
 def _native_regex(of: RegexRows) -> "native.RegexParser":
-    return native.RegexParser(row_columns(of.schema), pattern=of.regex.pattern, null=of.regex.null_text)
+    columns, regex = row_columns(of.schema), of.regex
+    return native.RegexParser(columns, pattern=regex.pattern, null=regex.null_text, faults=of.faults.words)

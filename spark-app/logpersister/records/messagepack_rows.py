@@ -11,6 +11,7 @@ from typing import Final, cast
 import pyarrow as pa
 
 import logpersister_native as native
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.parser import UnknownFields
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
@@ -27,6 +28,7 @@ class MessagePackRows:
 
     schema: SchemaSpec
     unknown_fields: UnknownFields
+    faults: FaultsSpec = REFUSED
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         return parsed_of(*_native(self).parse(cast("pa.BinaryArray", batch.column("value"))))
@@ -34,4 +36,4 @@ class MessagePackRows:
 
 @lru_cache(maxsize=MOST_PARSERS)
 def _native(of: MessagePackRows) -> "native.MessagePackParser":
-    return native.MessagePackParser(row_columns(of.schema), unknown_fields=of.unknown_fields)
+    return native.MessagePackParser(row_columns(of.schema), unknown_fields=of.unknown_fields, faults=of.faults.words)

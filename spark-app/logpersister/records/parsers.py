@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import logpersister_native as native
+from logpersister.records.adjusted import Adjusted
 
 JSON_RULES = 1
 """Raise it when the check judges any value otherwise than before, also by a new serde_json."""
@@ -46,6 +47,8 @@ class Parsed:
     """The records that were not refused as rows, in their order, null for a tombstone. None: the parser makes none."""
     refused: Refused | None = None
     """None: all records are what they must be."""
+    adjusted: Adjusted | None = None
+    """What of the others was adjusted; None: nothing."""
 
     def because(self, problem: str | None) -> "Parsed":
         """Return the same; the reason of the first refused record says more, if more is known."""

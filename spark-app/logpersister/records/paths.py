@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from logpersister.manifest.partition_rule import DateRule, PartitionRule
+from logpersister.records.adjusted import Adjusted
 from logpersister.records.escaping import MAX_SEGMENT_BYTES, escape, is_safe_path
 from logpersister.records.field_paths import FieldStep, field_step, milliseconds_at
 from logpersister.records.parsers import Refused
@@ -52,6 +53,8 @@ class Assignment:
     """What the parser refused; those rows have the path of quarantine, the last of `paths`."""
     rows: pa.StructArray | None = None
     """What the parser made of the others, in their order; None: it makes no rows."""
+    adjusted: Adjusted | None = None
+    """What it has adjusted in them; None: nothing."""
     keeps_refused_values: bool = True
     """Whether value, key and headers of what the parser refused are stored."""
 

@@ -24,6 +24,7 @@ from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.records.parsers import JsonParser, Parser
 from logpersister.records.paths import Assignment, Layout, make_layout
 from logpersister.records.protobuf_rows import ProtobufRows
+from logpersister.records.renaming import renaming
 from logpersister.records.rows import make_rows
 from logpersister.records.schema import ROW
 from logpersister.records.thrift_rows import ThriftRows
@@ -44,7 +45,8 @@ class QuarantineLayout:
         parsed = self.parser.parse(batch)
         refused = parsed.refused
         if refused is None:
-            return replace(self.inner.assign(_with_row(batch, parsed.rows)), rows=parsed.rows)
+            found = self.inner.assign(_with_row(batch, parsed.rows))
+            return replace(found, rows=parsed.rows, adjusted=parsed.adjusted)
         if len(refused.rows) == batch.num_rows:
             return Assignment([QUARANTINE], np.zeros(batch.num_rows, np.int32), refused)
         good = np.ones(batch.num_rows, np.bool_)
@@ -52,7 +54,7 @@ class QuarantineLayout:
         others = self.inner.assign(_with_row(batch.select(_NEEDED_BY_PATHS).filter(pa.array(good)), parsed.rows))
         indices = np.full(batch.num_rows, len(others.paths), np.int32)
         indices[good] = others.indices
-        return Assignment([*others.paths, QUARANTINE], indices, refused, parsed.rows)
+        return Assignment([*others.paths, QUARANTINE], indices, refused, parsed.rows, parsed.adjusted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,8 @@ def make_parser(
     """
     if schema is None:
         return JsonParser() if parser.type == "json" else None
-    rows = keyed(_rows(parser, schema.without_key, writers), schema, writers)
+    rows = renaming(_rows(parser, schema.as_written, writers), schema.rename)
+    rows = keyed(rows, schema, writers)
     if heads is not None and isinstance(schema, HeadedSchema):
         rows = KeyedRows(rows, heads, schema.head.name, source=HEAD)
     return hiding(rows, schema)
@@ -93,15 +96,15 @@ def make_parser(
 def _rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
     match parser.type:
         case "messagepack":
-            return MessagePackRows(schema, parser.unknown_fields)
+            return MessagePackRows(schema, parser.unknown_fields, parser.faults)
         case "thrift":
             return ThriftRows(schema, (parser.thrift or ThriftSpec()).protocol)
         case "csv":
-            return CsvRows(schema, parser.csv or CsvSpec())
+            return CsvRows(schema, parser.csv or CsvSpec(), parser.unknown_fields == "keep", parser.faults)
         case "regex":
             if parser.regex is None:
                 raise ValueError("parser regex needs a pattern")
-            return RegexRows(schema, parser.regex)
+            return RegexRows(schema, parser.regex, parser.faults)
         case "avro" | "protobuf":
             return _resolved_rows(parser, schema, writers)
         case _:

@@ -3,7 +3,7 @@
 The parser is native (spark-app/native). What it accepts says docs/schemas.md; `verify.rows` says the same once more.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, cast
@@ -12,19 +12,25 @@ import numpy as np
 import pyarrow as pa
 
 import logpersister_native as native
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.parser import ParserSpec, UnknownFields
 from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.adjusted import Adjusted
 from logpersister.records.columns import row_columns
 from logpersister.records.parsers import Parsed, Refused
 
 RULES: Final = 1
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
+FAULT_RULES: Final = 1
+"""The same where ``spec.parser.faults`` adjusts values, a field has a default, or what is unknown is kept."""
 
 _ACCEPTED: Final = 0
 _NULL: Final = 1
 """Codes of the native parser, which are places in its ``REASONS``."""
 
 MOST_PARSERS: Final = 4
+ToldAdjusted = tuple[Sequence[tuple[int, str]], pa.Int64Array, pa.Int32Array]
+"""What a native parser says of values that it has adjusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,32 +39,44 @@ class JsonRows:
 
     schema: SchemaSpec
     unknown_fields: UnknownFields
+    faults: FaultsSpec = REFUSED
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         return parsed_of(*_native(self).parse(cast("pa.BinaryArray", batch.column("value"))))
 
 
-def parsed_of(accepted: pa.RecordBatch, codes: pa.UInt8Array, fields: pa.StringArray) -> Parsed:
+def parsed_of(
+    accepted: pa.RecordBatch, codes: pa.UInt8Array, fields: pa.StringArray, told: ToldAdjusted | None = None
+) -> Parsed:
     """Return in our words what a native parser has made of values.
 
     Args:
         accepted: the rows of the values that were accepted.
         codes: of each value, why it was not; places in `native.REASONS`.
         fields: of each value, which field is concerned.
+        told: what was adjusted in values that were accepted.
     """
+    adjusted = None if told is None else _adjusted(*told)
     rows: pa.StructArray = accepted.to_struct_array()
     found = codes.to_numpy(zero_copy_only=True)
     if accepted.num_rows == len(found):
-        return Parsed(rows)
+        return Parsed(rows, None, adjusted)
     refused = np.flatnonzero((found != _ACCEPTED) & (found != _NULL))
     kept = np.delete(found, refused)
     if accepted.num_rows < len(kept):
         rows = _with_nulls(rows, kept == _ACCEPTED)
     if not len(refused):
-        return Parsed(rows)
+        return Parsed(rows, None, adjusted)
     reasons, where = _words().take(codes.take(refused)), fields.take(refused)
     first = f"{reasons[0]} in {where[0]}" if where[0].is_valid else str(reasons[0])
-    return Parsed(rows, Refused(refused, f"no row of the schema: {first}", reasons, where))
+    return Parsed(rows, Refused(refused, f"no row of the schema: {first}", reasons, where), adjusted)
+
+
+def _adjusted(kinds: Sequence[tuple[int, str]], records: pa.Int64Array, kind_of: pa.Int32Array) -> Adjusted | None:
+    if not len(records):
+        return None
+    told = [(native.REASONS[code], path or None) for code, path in kinds]
+    return Adjusted(told, records.to_numpy(zero_copy_only=True), kind_of.to_numpy(zero_copy_only=True))
 
 
 def _with_nulls(rows: pa.StructArray, is_row: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> pa.StructArray:
@@ -92,9 +110,9 @@ def _words() -> pa.StringArray:
 
 @lru_cache(maxsize=MOST_PARSERS)
 def _native(of: JsonRows) -> "native.RowParser":
-    return native.RowParser(row_columns(of.schema), unknown_fields=of.unknown_fields)
+    return native.RowParser(row_columns(of.schema), unknown_fields=of.unknown_fields, faults=of.faults.words)
 
 
 def make_rows(parser: ParserSpec, schema: SchemaSpec) -> JsonRows:
     """Return what makes rows of values."""
-    return JsonRows(schema, parser.unknown_fields)
+    return JsonRows(schema, parser.unknown_fields, parser.faults)

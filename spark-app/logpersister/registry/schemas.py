@@ -76,7 +76,7 @@ class RegistrySchemas:
     def _compare(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
         columns, subject = self._resource_with(now).spec.row_schema, self._registry.subject_of(topic)
         assert columns is not None
-        columns = columns.without_key
+        columns = columns.as_written
         first, last = sorted((now.version, before.version))
         between = [one for one in self._connection.ask(lambda client: client.versions(subject)) if first < one < last]
         for version in sorted([before.version, *between]):

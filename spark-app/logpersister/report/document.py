@@ -35,6 +35,7 @@ def status_document(status: Status) -> Document:
             "last": rfc3339(status.last_quarantined),
             "recent": [_quarantine(recent) for recent in status.quarantine],
         },
+        "adjusted": {"values": sum(status.totals.adjusted.values()), "reasons": dict(status.totals.adjusted)},
         "progress": {"at": rfc3339(status.progress_at), "jobs": [_job(job) for job in status.jobs]},
         "errors": {
             "count": status.totals.range_failures,

@@ -3,7 +3,8 @@
 The pipeline fills these in once, so that a counter and the status document can never disagree about one range.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -73,6 +74,8 @@ class RangeWritten:
     """Offsets at its end without records, for which no record batch says that there are none."""
     dropped: int = 0
     """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    adjusted: Mapping[str, int] = field(default_factory=dict)
+    """Values that the parser has adjusted, by the reason why it would have refused their records else."""
     late: LateRecords | None = None
     """Those that came when their folder was finished, and stand elsewhere for that; None: there are none."""
 

@@ -34,7 +34,8 @@ from logpersister.report.telling import TellingReport
 
 PREFIX: Final = "logpersister"
 MAX_TOPICS: Final = 2_000
-"""Topics with series of their own; the rest share ``other``. Fourteen series a topic: 28,000 at the very most."""
+"""Topics with series of their own; the rest share ``other``. Fifteen series a topic, and one for each reason why
+values are adjusted: 42,000 at the very most."""
 MAX_KINDS: Final = 32
 
 _SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -82,6 +83,7 @@ class Metrics:
         counter, gauge = self._counter, self._gauge
         self._records = counter("records", "Records stored and committed.", "topic")
         self._quarantined = counter("quarantined_records", "Records stored that the parser refused.", "topic")
+        self._adjusted = counter("adjusted_values", "Values that the parser has adjusted.", "topic", "reason")
         self._dropped = counter("dropped_records", "Records left out because of their type.", "topic")
         self._payload_bytes = counter("payload_bytes", "Bytes of keys and values stored, before encoding.", "topic")
         self._object_bytes = counter("object_bytes", "Bytes of the objects stored, as in the bucket.", "topic")
@@ -148,6 +150,8 @@ class Metrics:
         self._ranges.labels(topic).inc()
         if written.quarantined is not None:
             self._quarantined.labels(topic).inc(written.quarantined.records)
+        for reason, values in written.adjusted.items():
+            self._adjusted.labels(topic, reason).inc(values)
         if written.dropped:
             self._dropped.labels(topic).inc(written.dropped)
         if written.late is not None:

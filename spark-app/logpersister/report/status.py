@@ -5,9 +5,9 @@ facts to a `StatusBoard` from any thread; a reader takes a `Status`, which is an
 """
 
 import threading
-from collections import deque
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
@@ -102,6 +102,8 @@ class Totals:
     """Records; they are among `records`."""
     dropped: int = 0
     """Records; they are not."""
+    adjusted: Mapping[str, int] = field(default_factory=dict)
+    """Values that the parser has adjusted, by reason."""
     late: int = 0
     """Records that came when their folder was finished, wherever they went; they are among `records`."""
     upload_failures: int = 0
@@ -117,6 +119,7 @@ class Totals:
             records=self.records + written.records,
             quarantined=self.quarantined + (written.quarantined.records if written.quarantined else 0),
             dropped=self.dropped + written.dropped,
+            adjusted=Counter(self.adjusted) + Counter(written.adjusted),
             late=self.late + (written.late.records if written.late else 0),
         )
 

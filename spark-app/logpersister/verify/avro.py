@@ -22,14 +22,9 @@ from logpersister.verify.avro_defaults import GROWTH_OF_A_CHARACTER, MisfitError
 from logpersister.verify.avro_input import Cursor
 from logpersister.verify.avro_schema import NoSchemaError, WrittenType, read_schema, skip
 from logpersister.verify.growth import width
+from logpersister.verify.json_values import Reading, column_value, instant_in_range
 from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import (
-    Oracle,
-    Reading,
-    Row,
-    column_value,
-    instant_in_range,
-)
+from logpersister.verify.rows import Oracle, Row
 
 MOST_NESTED: Final = 64
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

@@ -3,16 +3,21 @@
 Source: RFC 4180; docs/schemas.md says what is added.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from logpersister.manifest.declared_columns import Column
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.verify.faults import Faults
+from logpersister.verify.json_values import Reading
 from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import Oracle, Reading, Row
+from logpersister.verify.rest import joined
+from logpersister.verify.rows import Oracle, Row
 from logpersister.verify.text_values import text_value
 
 
@@ -22,41 +27,61 @@ class CsvOracle(Oracle):
 
     schema: SchemaSpec
     syntax: CsvSpec
+    faults: FaultsSpec = REFUSED
 
     def row(self, value: bytes) -> Row:
-        texts = list(_texts(_decoded(value), self.syntax))
-        if len(texts) != len(self._names):
-            raise RefusalError("too_few_columns" if len(texts) < len(self._names) else "too_many_columns")
+        texts = list(_texts(decoded(value, self.faults), self.syntax))
+        rest = self.schema.rest
+        if len(texts) < len(self._names):
+            raise RefusalError("too_few_columns")
+        if len(texts) > len(self._names) and rest is None:
+            raise RefusalError("too_many_columns")
+        names = [*self._names, *(str(place) for place in range(len(self._names), len(texts)))]
         found: dict[str, Any] = dict.fromkeys(one.name for one in self.schema.columns)
-        for name, text in zip(self._names, texts, strict=True):
-            if name in found:
-                found[name] = read_column(text, self._columns[name])
-        return found
+        others: list[tuple[str, str]] = []
+        for name, text in zip(names, texts, strict=True):
+            if name in self._columns:
+                found[name] = read_column(text, self._columns[name], self.faults)
+            else:
+                others.append((_json(name), _json(text)))
+        return found if rest is None else {**found, rest.name: joined(others)}
 
     @cached_property
     def _columns(self) -> dict[str, Column]:
-        return {one.name: one for one in self.schema.columns}
+        return {one.name: one for one in self.schema.declared}
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
         return self.syntax.columns or tuple(self._columns)
 
 
-def read_column(text: str | None, column: Column) -> Any:
+def _json(text: str | None) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def read_column(text: str | None, column: Column, faults: FaultsSpec) -> Any:
     """Return what a text becomes, None for null, in a column. Raises `RefusalError`."""
     if text is None:
         if column.required:
             raise RefusalError("missing", column.name)
         return None
+    reading = Reading(column.format or "rfc3339")
     try:
-        return text_value(text, column.type, Reading(column.format or "rfc3339"))
+        return Faults(faults).adjusted(
+            lambda: text_value(text, column.type, reading), _nothing, required=column.required
+        )
     except RefusalError as error:
         raise error.below(column.name) from None
 
 
-def _decoded(value: bytes) -> str:
+def _nothing() -> Any:
+    raise RefusalError("wrong_type")
+
+
+def decoded(value: bytes, faults: FaultsSpec) -> str:
+    """Return the text that a value is. Raises `RefusalError`."""
     try:
-        return value.decode()
+        return value.decode(errors="replace" if faults.invalid_utf8 == "replace" else "strict")
     except UnicodeDecodeError:
         raise RefusalError("not_utf8") from None
 

@@ -23,6 +23,10 @@ class Budget:
         if self._left < 0:
             raise RefusalError("overflow", step)
 
+    def take_rest(self, text: str | None) -> None:
+        """Take the bytes of an object of what is unknown, its braces aside. Raises `RefusalError`."""
+        self.take(0 if text is None else len(text.encode()) - 2)
+
 
 @cache
 def width(type_: Type) -> int:

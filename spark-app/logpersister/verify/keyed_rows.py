@@ -8,8 +8,9 @@ from logpersister.manifest.key_schema import KeySpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.writers import Writers
 from logpersister.verify.avro import AvroOracle
+from logpersister.verify.json_values import Reading
 from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import Oracle, Reading, Row, RowOracle
+from logpersister.verify.rows import Oracle, Row, RowOracle
 from logpersister.verify.text_values import text_value
 
 

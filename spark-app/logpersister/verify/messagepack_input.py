@@ -4,11 +4,11 @@ Source: https://github.com/msgpack/msgpack/blob/master/spec.md.
 """
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from logpersister.verify.json_values import MOST_NESTED
 from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import MOST_NESTED
 
 Kind = Literal["nil", "bool", "integer", "single", "double", "text", "bytes", "array", "map", "extension"]
 
@@ -49,6 +49,8 @@ class Node:
     kind: Kind
     content: Any = None
     """A bool, an int, a float; bytes (also of a text); nodes; pairs of nodes; of an extension its type and bytes."""
+    written: bytes = b""
+    """All of it, if it is made of others or an extension."""
 
 
 def tree_of(value: bytes) -> Node:
@@ -74,6 +76,13 @@ class _Reader:
         return taken
 
     def node(self, depth: int) -> Node:
+        begin = self.at
+        node = self._node(depth)
+        if node.kind in ("array", "map", "extension"):
+            return replace(node, written=self._value[begin : self.at])
+        return node
+
+    def _node(self, depth: int) -> Node:
         (first,) = self._take(1)
         if not 0x80 <= first < 0xE0:
             return Node("integer", first if first < 0x80 else first - 0x100)

@@ -8,9 +8,10 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.line_parsers import RegexSpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.verify.csv_record import read_column
+from logpersister.verify.csv_record import decoded, read_column
 from logpersister.verify.refusal import RefusalError
 from logpersister.verify.rows import Oracle, Row
 
@@ -21,18 +22,16 @@ class RegexOracle(Oracle):
 
     schema: SchemaSpec
     regex: RegexSpec
+    faults: FaultsSpec = REFUSED
 
     def row(self, value: bytes) -> Row:
-        try:
-            match = self._pattern.fullmatch(value.decode())
-        except UnicodeDecodeError:
-            raise RefusalError("not_utf8") from None
+        match = self._pattern.fullmatch(decoded(value, self.faults))
         if match is None:
             raise RefusalError("no_match")
         null = self.regex.null_text
         found = {one.name: match[one.name] for one in self.schema.columns}
         return {
-            one.name: read_column(None if found[one.name] == null else found[one.name], one)
+            one.name: read_column(None if found[one.name] == null else found[one.name], one, self.faults)
             for one in self.schema.columns
         }
 

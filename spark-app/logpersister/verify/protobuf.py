@@ -14,10 +14,11 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.writers import NOBODYS, Writers, can_exist
 from logpersister.verify.avro_defaults import MisfitError
 from logpersister.verify.growth import Budget
+from logpersister.verify.json_values import Reading
 from logpersister.verify.protobuf_header import selected, split
 from logpersister.verify.protobuf_message import Message
 from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import Oracle, Reading, Row
+from logpersister.verify.rows import Oracle, Row
 
 
 @dataclass(frozen=True)

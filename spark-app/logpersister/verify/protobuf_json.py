@@ -75,10 +75,10 @@ def _value(data: bytes, depth: int) -> str:
 def _number(number: float) -> str:
     if not math.isfinite(number):
         raise RefusalError("overflow")
-    return format(_shortest(number), "f").removesuffix(".0")
+    return format(shortest(number), "f").removesuffix(".0")
 
 
-def _shortest(number: float) -> Decimal:
+def shortest(number: float) -> Decimal:
     """Return the shortest number that is read as this one; of two that are equally near, the larger one.
 
     `repr` takes the one whose last digit is even, the native parser does not: 1e15 + 0.25 is 1000000000000000.3 there.

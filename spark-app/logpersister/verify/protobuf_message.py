@@ -11,6 +11,7 @@ from logpersister.manifest.protobuf.well_known import JSON, TIMESTAMP, WRAPPED
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Timestamp, Type
 from logpersister.verify.avro_defaults import GROWTH_OF_A_CHARACTER, MisfitError
 from logpersister.verify.growth import Budget, width
+from logpersister.verify.json_values import Reading
 from logpersister.verify.protobuf_input import GROUP, SIZED, Cursor, Part, parts_of
 from logpersister.verify.protobuf_values import (
     Value,
@@ -25,7 +26,6 @@ from logpersister.verify.protobuf_values import (
     zero,
 )
 from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import Reading
 
 _ReadingOf = Callable[[str], Reading]
 

@@ -10,10 +10,10 @@ from logpersister.manifest.protobuf.schema import Enum, Field, Schema
 from logpersister.manifest.types import Binary, Decimal, Plain, Time, Timestamp, Type
 from logpersister.verify.avro_defaults import MisfitError
 from logpersister.verify.growth import Budget
+from logpersister.verify.json_values import Reading, column_value, instant_in_range
 from logpersister.verify.protobuf_input import FIXED32, FIXED64, GROUP, SIZED, VARINT, Part, parts_of
 from logpersister.verify.protobuf_json import json_text, text_of
 from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import Reading, column_value, instant_in_range
 
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}

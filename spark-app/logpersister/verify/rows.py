@@ -1,60 +1,32 @@
 """Rows of a schema made once more, value by value in plain Python; no code of the native parser is in it.
 
-docs/schemas.md says what is a row. What Python has no exact type for is as it stands in Arrow: dates are days, times
-and timestamps units since midnight and 1970.
+docs/schemas.md says what is a row.
 """
 
-import base64
-import json
-import re
-import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from datetime import date, timedelta
-from decimal import Decimal as Number
-from decimal import InvalidOperation
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import (
-    Binary,
-    Decimal,
-    ListOf,
-    MapOf,
-    Member,
-    Plain,
-    Struct,
-    Time,
-    Timestamp,
-    Type,
-)
+from logpersister.manifest.types import ListOf, MapOf, Member, Plain, Struct, Type
 from logpersister.records.parsers import Parsed, Refused
+from logpersister.verify.faults import Faults, is_plain_scalar, unique
 from logpersister.verify.growth import Budget, width
-from logpersister.verify.json_text import Node, NotJsonError, tree_of
+from logpersister.verify.json_text import Node, tree_of
+from logpersister.verify.json_values import Reading, document_of, plain_value
 from logpersister.verify.refusal import RefusalError
-
-MOST_NESTED: Final = 64
-
-_BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
-_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_FIRST_SECOND: Final = (date(1, 1, 1) - date(1970, 1, 1)) // timedelta(seconds=1)
-_LAST_SECOND: Final = (date(9999, 12, 31) - date(1970, 1, 1)) // timedelta(seconds=1) + 86_399
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
-_DATE: Final = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
-_TIME: Final = r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]+))?"
-_DATE_ALONE: Final = re.compile(_DATE)
-_TIME_ALONE: Final = re.compile(_TIME)
-_INSTANT: Final = re.compile(_DATE + "[Tt ]" + _TIME + r"(?:[Zz]|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))?")
-
-_NO_NUMBERS: Final = {text: float(text) for text in ("NaN", "Infinity", "-Infinity")}
+from logpersister.verify.rest import joined
+from logpersister.verify.text_values import text_value
 
 Row = Mapping[str, Any]
+ReadingOf = Callable[[str], Reading]
+"""Returns what holds for everything in a field of a struct."""
 
 
 class Oracle(ABC):
@@ -94,307 +66,148 @@ class RowOracle(Oracle):
 
     schema: SchemaSpec
     unknown_fields: str
+    faults: FaultsSpec = REFUSED
     is_stored: bool = False
     """Whether it reads what was stored: there numbers can be what JSON has no numbers for, instants are text
     whatever they were in values, and tombstones are rows of nulls."""
 
     def row(self, value: bytes) -> Row:
-        return self.row_of(_checked(value), Budget(len(value)))
+        tree = document_of(value, replaces_invalid=self.faults.invalid_utf8 == "replace")
+        return self.row_of(tree, Budget(len(value)))
 
     def row_of(self, tree: Node, budget: Budget | None = None) -> Row:
         """Return the row of a document; None as `budget`: any. Raises `RefusalError`."""
         if tree.kind != "object":
             raise RefusalError("not_an_object")
-        readings = self._readings if budget is None else self._within(budget)
-        return _struct(tree, self._members, readings.__getitem__, refuse_unknown=self._refuses_unknown)
-
-    def _within(self, budget: Budget) -> "Mapping[str, Reading]":
-        return {name: replace(reading, budget=budget) for name, reading in self._readings.items()}
-
-    @property
-    def _refuses_unknown(self) -> bool:
-        return self.unknown_fields == "refuse"
+        rest = None if self.is_stored else self.schema.rest
+        conversion = _Conversion(budget, Faults(self.faults), self.unknown_fields)
+        row = conversion.struct(tree, self._members, self._readings.__getitem__, is_row=True)
+        return row if rest is None else {**row, rest.name: conversion.rest}
 
     @cached_property
     def _members(self) -> tuple[Member, ...]:
-        return tuple(Member(one.name, one.type, one.required and not self.is_stored) for one in self.schema.columns)
+        rest = None if self.is_stored else self.schema.rest
+        kept = (one for one in self.schema.columns if one != rest)
+        return tuple(Member(one.name, one.type, one.required and not self.is_stored, one.default) for one in kept)
 
     @cached_property
-    def _readings(self) -> "Mapping[str, Reading]":
+    def _readings(self) -> Mapping[str, Reading]:
         return {
-            one.name: Reading(
-                "rfc3339" if self.is_stored else one.format or "rfc3339", self._refuses_unknown, self.is_stored
-            )
+            one.name: Reading("rfc3339" if self.is_stored else one.format or "rfc3339", self.is_stored)
             for one in self.schema.columns
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What holds for everything in a field."""
+class _Conversion:
+    """One value on its way into columns."""
 
-    format: str
-    refuse_unknown: bool = False
-    is_stored: bool = False
-    budget: Budget | None = None
-    """Of the value that is read; None: lists and maps may take anything."""
+    def __init__(self, budget: Budget | None, faults: Faults, unknown_fields: str) -> None:
+        self._budget = budget
+        self._faults = faults
+        self._unknown = unknown_fields
+        self.rest: str | None = None
+        """What the row does not name, if that is kept."""
 
-    def take(self, type_: Type, step: str) -> None:
-        """Take what an item of a list or an entry of a map needs. Raises `RefusalError`."""
-        if self.budget is not None:
-            self.budget.take(width(type_), step)
+    def struct(
+        self, node: Node, members: Sequence[Member], reading: ReadingOf, *, is_row: bool = False
+    ) -> dict[str, Any]:
+        known = {member.name: member for member in members}
+        found: dict[str, Any] = {}
+        unknown: list[str] = []
+        for name, value in self._members(node, known):
+            member = known.get(name)
+            if member is None:
+                if self._unknown == "refuse":
+                    raise RefusalError("unknown_field")
+                unknown.append(name)
+            elif name in found:
+                raise RefusalError("duplicate", name)
+            else:
+                found[name] = self._item(value, member.type, reading(name), name, required=member.required)
+        if self._unknown == "keep" and len(set(unknown)) < len(unknown):
+            raise RefusalError("duplicate")
+        if is_row and self._unknown == "keep":
+            self.rest = self._rest_of(node, Struct(tuple(members)))
+            if self._budget is not None:
+                self._budget.take_rest(self.rest)
+        for member in members:
+            if member.name not in found:
+                found[member.name] = self._absent(member, reading, with_default=is_row)
+        return {member.name: found[member.name] for member in members}
 
+    def _members(self, node: Node, known: Mapping[str, Member]) -> Sequence[tuple[str, Node]]:
+        """Return the members of an object that count."""
+        names = [name if name in known or self._unknown == "keep" else None for name, _ in node.members]
+        return unique(node.members, names, self._faults.duplicates)
 
-def _checked(value: bytes) -> Node:
-    """Return a document, which may still be anything."""
-    try:
-        text = value.decode()
-    except UnicodeDecodeError:
-        raise RefusalError("not_utf8") from None
-    try:
-        tree = tree_of(text)
-    except NotJsonError:
-        raise RefusalError("not_json") from None
-    if tree.depth > MOST_NESTED:
-        raise RefusalError("too_deep")
-    if "\\u" in text and any(token[0] == '"' and _is_half(token) for token in tree.tokens):
-        raise RefusalError("bad_text")
-    return tree
-
-
-def _is_half(token: str) -> bool:
-    return _SURROGATE.search(Node("string", [token], 0, 1).string) is not None
-
-
-def _struct(
-    node: Node, members: tuple[Member, ...], reading: Callable[[str], Reading], *, refuse_unknown: bool
-) -> dict[str, Any]:
-    known = {member.name: member for member in members}
-    found: dict[str, Any] = {}
-    for name, value in node.members:
-        member = known.get(name)
-        if member is None:
-            if refuse_unknown:
-                raise RefusalError("unknown_field")
-        elif name in found:
-            raise RefusalError("duplicate", name)
-        else:
-            found[name] = _item(value, member.type, reading(name), name, required=member.required)
-    for member in members:
-        if member.name not in found:
-            if member.required:
-                raise RefusalError("missing", member.name)
-            found[member.name] = None
-    return {member.name: found[member.name] for member in members}
-
-
-def _inside(node: Node, type_: Type, reading: Reading, step: str, *, required: bool) -> Any:
-    reading.take(type_, step)
-    return _item(node, type_, reading, step, required=required)
-
-
-def _item(node: Node, type_: Type, reading: Reading, step: str, *, required: bool) -> Any:
-    if node.kind == "word" and node.text == "null":
-        if required:
-            raise RefusalError("missing", step)
+    @staticmethod
+    def _absent(member: Member, reading: ReadingOf, *, with_default: bool) -> Any:
+        if with_default and member.default is not None:
+            return plain_value(tree_of(member.default), member.type, reading(member.name))
+        if member.required:
+            raise RefusalError("missing", member.name)
         return None
-    try:
-        return _value(node, type_, reading)
-    except RefusalError as error:
-        raise error.below(step) from None
+
+    def _inside(self, node: Node, type_: Type, reading: Reading, step: str, *, required: bool) -> Any:
+        if self._budget is not None:
+            self._budget.take(width(type_), step)
+        return self._item(node, type_, reading, step, required=required)
+
+    def _item(self, node: Node, type_: Type, reading: Reading, step: str, *, required: bool) -> Any:
+        if node.kind == "word" and node.text == "null":
+            if required:
+                raise RefusalError("missing", step)
+            return None
+        try:
+            return self._faults.adjusted(
+                lambda: self._value(node, type_, reading),
+                lambda: _converted(node, type_, reading),
+                required=required,
+            )
+        except RefusalError as error:
+            raise error.below(step) from None
+
+    def _value(self, node: Node, type_: Type, reading: Reading) -> Any:
+        match type_:
+            case Struct(members) if node.kind == "object":
+                return self.struct(node, members, lambda _: reading)
+            case ListOf(item, required) if node.kind == "array":
+                return [self._inside(one, item, reading, "[]", required=required) for _, one in node.members]
+            case MapOf(value, required) if node.kind == "object":
+                pairs = unique(node.members, [name for name, _ in node.members], self._faults.duplicates)
+                entries = [(key, self._inside(one, value, reading, "{}", required=required)) for key, one in pairs]
+                if len({key for key, _ in entries}) < len(entries):
+                    raise RefusalError("duplicate", "{}")
+                return entries
+        return plain_value(node, type_, reading)
+
+    def _rest_of(self, node: Node, type_: Type) -> str | None:
+        """Return what is in a value that its type does not name, as a JSON object; None: nothing is."""
+        match type_:
+            case Struct(members) if node.kind == "object":
+                known = {one.name: one for one in members}
+                return joined(
+                    (_written_name(value), self._rest_of(value, known[name].type) if name in known else value.text)
+                    for name, value in self._members(node, known)
+                )
+            case ListOf(item) if node.kind == "array":
+                items = (self._rest_of(one, item) for _, one in node.members)
+                return joined((f'"{index}"', inside) for index, inside in enumerate(items))
+            case MapOf(value) if node.kind == "object":
+                pairs = unique(node.members, [name for name, _ in node.members], self._faults.duplicates)
+                return joined((_written_name(one), self._rest_of(one, value)) for _, one in pairs)
+        return None
 
 
-def _value(node: Node, type_: Type, reading: Reading) -> Any:  # noqa: PLR0911  (one for each type)
-    match type_:
-        case Plain("float32" | "float64") if reading.is_stored and node.kind == "string":
-            return _NO_NUMBERS[node.string]
-        case Plain(name):
-            return _PLAIN[name](node) if name in _PLAIN else _integer(node, _BITS[name])
-        case Binary():
-            return _bytes(_string(node))
-        case Time(unit):
-            return _time(_string(node), unit)
-        case Timestamp(unit):
-            return _timestamp(node, unit, reading.format)
-        case Decimal(precision, scale):
-            return _decimal(node, precision, scale)
-        case Struct(members):
-            _expect(node, "object")
-            return _struct(node, members, lambda _: reading, refuse_unknown=reading.refuse_unknown)
-        case ListOf(item, required):
-            _expect(node, "array")
-            return [_inside(one, item, reading, "[]", required=required) for _, one in node.members]
-        case MapOf(value, required):
-            _expect(node, "object")
-            entries = [(key, _inside(one, value, reading, "{}", required=required)) for key, one in node.members]
-            if len({key for key, _ in entries}) < len(entries):
-                raise RefusalError("duplicate", "{}")
-            return entries
+def _written_name(value: Node) -> str:
+    """Return the name of a member as it was written."""
+    return value.tokens[value.begin - 2]
 
 
-def column_value(text: str, type_: Type, reading: Reading) -> Any:
-    """Return what a text becomes in a column, as the same text in JSON does. Raises `RefusalError`."""
-    return _value(Node("string", [json.dumps(text)], 0, 1), type_, reading)
-
-
-def number_value(text: str, type_: Type, reading: Reading) -> Any:
-    """Return what the text of a number becomes in a column, as the number in JSON does. Raises `RefusalError`."""
-    if _NUMBER.fullmatch(text) is None:
-        raise RefusalError("bad_text")
-    return _value(Node("number", [text], 0, 1), type_, reading)
-
-
-def document_text(text: str) -> str:
-    """Return the text of a JSON document without white space outside of strings. Raises `RefusalError`."""
-    try:
-        return _checked(text.encode()).text
-    except RefusalError:
-        raise RefusalError("bad_text") from None
-
-
-def _expect(node: Node, kind: str) -> None:
-    if node.kind != kind:
-        raise RefusalError("wrong_type")
-
-
-def _string(node: Node) -> str:
-    _expect(node, "string")
-    return node.string
-
-
-def _bool(node: Node) -> bool:
-    _expect(node, "word")
-    return node.text == "true"
-
-
-def _integer(node: Node, bits: int) -> int:
-    _expect(node, "number")
-    if not node.text.lstrip("-").isdigit():
-        raise RefusalError("wrong_type")
-    digits = node.text.lstrip("-")
-    if len(digits) > 19:  # also what Python would not convert
-        raise RefusalError("overflow")
-    number = int(node.text)
-    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
-        raise RefusalError("overflow")
-    return number
-
-
-def _double(node: Node) -> float:
-    _expect(node, "number")
-    number = float(node.text)
-    if number in (float("inf"), float("-inf")):
-        raise RefusalError("overflow")
-    return number
-
-
-def _single(node: Node) -> float:
-    double = _double(node)
-    try:
-        (single,) = struct.unpack("<f", struct.pack("<f", double))
-    except OverflowError:
-        raise RefusalError("overflow") from None
-    # A double in the middle of two singles may itself be rounded: then the text decides, and not the even one.
-    other = float(np.nextafter(np.float32(single), np.float32(double if double != single else single)))
-    written = Number(node.text)
-    if double - single == other - double != 0 and written != Number(double):
-        return float(max(single, other) if written > Number(double) else min(single, other))
-    return float(single)
-
-
-def _date(node: Node) -> int:
-    match = _DATE_ALONE.fullmatch(_string(node))
-    if match is None:
-        raise RefusalError("bad_text")
-    return instant_in_range(_days(match) * 86_400) // 86_400
-
-
-def _days(match: re.Match[str]) -> int:
-    """Return the days since 1970; the year 0, which Python does not have, is 400 years before the year 400."""
-    year, month, day = (int(match[group]) for group in (1, 2, 3))
-    try:
-        shifted = date(year or 400, month, day)
-    except ValueError:
-        raise RefusalError("bad_text") from None
-    return (shifted - date(1970, 1, 1)).days - (0 if year else 146_097)
-
-
-def _time(text: str, unit: str) -> int:
-    match = _TIME_ALONE.fullmatch(text)
-    if match is None:
-        raise RefusalError("bad_text")
-    seconds, nanoseconds = _seconds(match, 1)
-    return seconds * _PER_SECOND[unit] + nanoseconds * _PER_SECOND[unit] // 10**9
-
-
-def _seconds(match: re.Match[str], first: int) -> tuple[int, int]:
-    hours, minutes, seconds = (int(match[first + step]) for step in range(3))
-    return (hours * 60 + minutes) * 60 + seconds, int((match[first + 3] or "0")[:9].ljust(9, "0"))
-
-
-def _timestamp(node: Node, unit: str, written: str) -> int:
-    if written != "rfc3339":
-        per_second = _PER_SECOND[written[6:-1]]
-        number = _integer(node, 64)
-        instant_in_range(number // per_second)
-        return _fitting(number * _PER_SECOND[unit] // per_second)
-    match = _INSTANT.fullmatch(_string(node))
-    if match is None:
-        raise RefusalError("bad_text")
-    seconds, nanoseconds = _seconds(match, 4)
-    seconds += _days(match) * 86_400
-    if match[8]:
-        seconds -= int(match[8] + "1") * (int(match[9]) * 60 + int(match[10])) * 60
-    return _fitting(instant_in_range(seconds) * _PER_SECOND[unit] + nanoseconds * _PER_SECOND[unit] // 10**9)
-
-
-def instant_in_range(second: int) -> int:
-    """Return a second since 1970 of the years 1 to 9999. Raises `RefusalError` for others."""
-    if not _FIRST_SECOND <= second <= _LAST_SECOND:
-        raise RefusalError("overflow")
-    return second
-
-
-def _fitting(number: int) -> int:
-    if not -(2**63) <= number < 2**63:
-        raise RefusalError("overflow")
-    return number
-
-
-def _decimal(node: Node, precision: int, scale: int) -> Number:
-    text = node.string if node.kind == "string" else node.text
-    if node.kind not in ("string", "number"):
-        raise RefusalError("wrong_type")
-    if _NUMBER.fullmatch(text) is None:
-        raise RefusalError("bad_text")
-    digits = re.split("[eE]", text)[0].replace(".", "").lstrip("-0").rstrip("0")
-    if not digits:
-        return Number(0)
-    try:
-        number = Number(text)
-    except InvalidOperation:  # an exponent beyond all bounds
-        raise RefusalError("overflow") from None
-    last = number.adjusted() - len(digits) + 1
-    if last < -scale or number.adjusted() >= precision - scale:
-        raise RefusalError("overflow")
-    return number
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        found = base64.b64decode(text.encode("ascii"), validate=True)
-    except ValueError:
-        raise RefusalError("bad_text") from None
-    if base64.b64encode(found) != text.encode():
-        raise RefusalError("bad_text")
-    return found
-
-
-_PLAIN: "Final[Mapping[str, Callable[[Node], Any]]]" = {
-    "bool": _bool,
-    "float32": _single,
-    "float64": _double,
-    "string": _string,
-    "date": _date,
-    "json": lambda node: node.text,
-}
+def _converted(node: Node, type_: Type, reading: Reading) -> Any:
+    """Return what a value of another kind becomes. Raises `RefusalError`."""
+    if node.kind == "string" and is_plain_scalar(type_):
+        return text_value(node.string, type_, reading)
+    if type_ == Plain("string") and node.kind in ("number", "word"):
+        return node.text
+    raise RefusalError("wrong_type")

@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from logpersister.manifest.types import Plain, Timestamp, Type
+from logpersister.verify.json_values import Reading, column_value, document_text, number_value
 from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import Reading, column_value, document_text, number_value
 
 _BOOLS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 

@@ -13,8 +13,9 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.thrift.schema import Field, Kind, Schema, read_schema
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
 from logpersister.verify.growth import Budget, width
+from logpersister.verify.json_values import Reading, column_value, instant_in_range
 from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import Oracle, Reading, Row, column_value, instant_in_range
+from logpersister.verify.rows import Oracle, Row
 from logpersister.verify.thrift_input import Node, tree_of
 
 _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}

@@ -7,8 +7,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Final
 
+from logpersister.verify.json_values import MOST_NESTED
 from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import MOST_NESTED
 
 _BINARY: Final = {
     2: "bool", 3: "i8", 4: "double", 6: "i16", 8: "i32", 10: "i64", 11: "sized", 12: "struct", 13: "map", 14: "set",

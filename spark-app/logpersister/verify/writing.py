@@ -28,6 +28,7 @@ from logpersister.verify.message_types import MessageTypeOracle
 from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.pattern import RegexOracle
 from logpersister.verify.protobuf import ProtobufOracle
+from logpersister.verify.renaming import renaming
 from logpersister.verify.rows import Oracle, RowOracle
 from logpersister.verify.schema_names import SchemaNameOracle
 from logpersister.verify.thrift import ThriftOracle
@@ -80,27 +81,10 @@ class Writing:
         """What makes rows of values, as they are stored; None: nothing does. Raises ManifestError without its key."""
         if self.schema is None:
             return None
-        found = keyed(self._parser_of(self.schema.without_key), self.schema, self.writers)
+        found = keyed(_of_values(self.parser, self.schema, self.writers), self.schema, self.writers)
         if self.bodies is not None:
             found = BodyOracle(self.schema, self.bodies, found, self.heads)
         return hiding(found)
-
-    def _parser_of(self, schema: SchemaSpec) -> Oracle:  # noqa: PLR0911 - one for each parser
-        match self.parser.type:
-            case "protobuf":
-                return ProtobufOracle(schema, self.parser.framing, self.writers)
-            case "avro" if self.writers is not None:
-                return AvroOracle(schema, self.parser.framing, self.writers)
-            case "messagepack":
-                return MessagePackOracle(schema, self.parser.unknown_fields)
-            case "thrift":
-                return ThriftOracle(schema, (self.parser.thrift or ThriftSpec()).protocol)
-            case "csv":
-                return CsvOracle(schema, self.parser.csv or CsvSpec())
-            case "regex" if self.parser.regex is not None:
-                return RegexOracle(schema, self.parser.regex)
-            case _:
-                return RowOracle(schema, self.parser.unknown_fields)
 
     def layout_at(self, horizon: int | None) -> AnyLayout:
         """Return in which path each record belongs, in a range with a horizon."""
@@ -151,6 +135,31 @@ class TypesWriting:
     """Where types are names of schemas, or in messages of protobuf."""
 
 
+def _of_values(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Oracle:
+    """Return what makes rows of values, without keys."""
+    return renaming(_as_written(parser, schema.as_written, writers), schema)
+
+
+def _as_written(  # noqa: PLR0911 - one for each parser
+    parser: ParserSpec, schema: SchemaSpec, writers: Writers | None
+) -> Oracle:
+    match parser.type:
+        case "protobuf":
+            return ProtobufOracle(schema, parser.framing, writers)
+        case "avro" if writers is not None:
+            return AvroOracle(schema, parser.framing, writers)
+        case "messagepack":
+            return MessagePackOracle(schema, parser.unknown_fields, parser.faults)
+        case "thrift":
+            return ThriftOracle(schema, (parser.thrift or ThriftSpec()).protocol)
+        case "csv":
+            return CsvOracle(schema, parser.csv or CsvSpec(), parser.faults)
+        case "regex" if parser.regex is not None:
+            return RegexOracle(schema, parser.regex, parser.faults)
+        case _:
+            return RowOracle(schema, parser.unknown_fields, parser.faults)
+
+
 def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Oracle | None:
     """Return what makes rows of what stands around the values of types; None: nothing does."""
     header = None if types.frame is None else types.frame.header
@@ -160,7 +169,7 @@ def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Oracle | None
     if types.column_of_values is None or spec.row_schema is None:
         return None
     writers = None if spec.parser.framing == "plain" else writers_of(spec)
-    return ProtobufOracle(spec.row_schema.without_key, spec.parser.framing, writers)
+    return _of_values(spec.parser, spec.row_schema, writers)
 
 
 def _found_by(

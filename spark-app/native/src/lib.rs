@@ -37,8 +37,8 @@ pub use hashes::keyed_hashes;
 pub use json::{MOST_NESTED, Refused, not_json};
 pub use lines::json_lines;
 pub use rows::{
-    AvroParser, CsvParser, CsvSyntax, Framing, Inside, MessagePackParser, MessageParts, MessageTypes, ProtobufParser,
-    REASONS, Refusal, RegexParser, RowParser, Rows, SchemaKey, SchemaKeys, ThriftParser, UnknownFields,
-    avro_fingerprint, schema_keys,
+    Adjusted, AvroParser, CsvParser, CsvSyntax, Duplicates, Faults, Framing, Inside, MessagePackParser, MessageParts,
+    MessageTypes, Options, ProtobufParser, REASONS, Refusal, RegexParser, RowParser, Rows, SchemaKey, SchemaKeys,
+    ThriftParser, UnknownFields, WrongType, avro_fingerprint, schema_keys,
 };
 pub use transactions::Aborted;

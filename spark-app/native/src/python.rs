@@ -1,5 +1,6 @@
 //! The Python package `logpersister_native`; its types are in `logpersister_native.pyi`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch, StringArray};
@@ -11,7 +12,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use crate::{Aborted, Codec, CsvSyntax, Decompressor, Framing, Inside, Legacy, Request, Rows, UnknownFields};
+use crate::{
+    Aborted, Codec, CsvSyntax, Decompressor, Faults, Framing, Inside, Legacy, Options, Request, Rows, UnknownFields,
+};
 
 pyo3::create_exception!(
     logpersister_native,
@@ -146,17 +149,19 @@ fn schema_keys(
 
 /// Makes typed rows of JSON texts.
 ///
-/// `schema` says which fields there are; the metadata `logpersister.notation` of a field says how its values are written.
-/// `unknown_fields` is "drop" or "refuse". Raises ValueError for types that cannot be read, naming the field.
+/// `schema` says which fields there are; the metadata `logpersister.notation` of a field says how its values are written,
+/// `logpersister.default` what it has where a text does not have it, in JSON. `unknown_fields` is "drop", "refuse", or "keep":
+/// then the last field of the schema is a JSON object of what is unknown. `faults` says what becomes of values that do not
+/// fit, in the words of the manifest. Raises ValueError for types that cannot be read, naming the field.
 #[pyclass(frozen, module = "logpersister_native")]
 struct RowParser(crate::RowParser);
 
 #[pymethods]
 impl RowParser {
     #[new]
-    #[pyo3(signature = (schema, *, unknown_fields))]
-    fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str) -> PyResult<Self> {
-        crate::RowParser::new(schema_of(schema)?, unknown_fields_of(unknown_fields)?)
+    #[pyo3(signature = (schema, *, unknown_fields, faults = None))]
+    fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str, faults: Option<Words>) -> PyResult<Self> {
+        crate::RowParser::new(schema_of(schema)?, options_of(unknown_fields, faults)?)
             .map(Self)
             .map_err(PyValueError::new_err)
     }
@@ -164,8 +169,10 @@ impl RowParser {
     /// Parse the values of a binary array.
     ///
     /// Returns the rows of those that are accepted, a record batch of the schema in their order; for each value a position in
-    /// REASONS, a uint8 array, 0 when it is accepted; and for each value the path of the field that is concerned, a string
-    /// array, null when none is. Raises TypeError for another array.
+    /// REASONS, a uint8 array, 0 when it is accepted; for each value the path of the field that is concerned, a string
+    /// array, null when none is; and what was adjusted in accepted values: of each kind why it would have been refused, a
+    /// position in REASONS, and the path, perhaps empty; and of each adjusted value the place of its record, an int64 array,
+    /// and of its kind, an int32 array. Raises TypeError for another array.
     fn parse(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<PyRows> {
         parsed(py, values, |values| self.0.parse(values))
     }
@@ -180,9 +187,9 @@ struct MessagePackParser(crate::MessagePackParser);
 #[pymethods]
 impl MessagePackParser {
     #[new]
-    #[pyo3(signature = (schema, *, unknown_fields))]
-    fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str) -> PyResult<Self> {
-        crate::MessagePackParser::new(schema_of(schema)?, unknown_fields_of(unknown_fields)?)
+    #[pyo3(signature = (schema, *, unknown_fields, faults = None))]
+    fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str, faults: Option<Words>) -> PyResult<Self> {
+        crate::MessagePackParser::new(schema_of(schema)?, options_of(unknown_fields, faults)?)
             .map(Self)
             .map_err(PyValueError::new_err)
     }
@@ -333,15 +340,16 @@ impl MessageParts {
 /// Makes typed rows of CSV records (RFC 4180), one in each value.
 ///
 /// `names` are those of a record's columns, in their order. `delimiter` is one character of ASCII; so are `quote` and
-/// `escape`, or empty. `null` is what stands for null where it is not in quotes. Raises ValueError for fields that cannot be
-/// read.
+/// `escape`, or empty. `null` is what stands for null where it is not in quotes. `unknown_fields` is "drop" or "keep", as for
+/// RowParser, `faults` is what it is there. Raises ValueError for fields that cannot be read.
 #[pyclass(frozen, module = "logpersister_native")]
 struct CsvParser(crate::CsvParser);
 
 #[pymethods]
 impl CsvParser {
     #[new]
-    #[pyo3(signature = (schema, *, names, delimiter, quote, escape, null))]
+    #[pyo3(signature = (schema, *, names, delimiter, quote, escape, null, unknown_fields = "drop", faults = None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
         schema: &Bound<'_, PyAny>,
         names: Vec<String>,
@@ -349,10 +357,13 @@ impl CsvParser {
         quote: &str,
         escape: &str,
         null: &str,
+        unknown_fields: &str,
+        faults: Option<Words>,
     ) -> PyResult<Self> {
+        let options = options_of(unknown_fields, faults)?;
         let delimiter = sign(delimiter)?.ok_or_else(|| PyValueError::new_err("there is no delimiter"))?;
         let syntax = CsvSyntax { delimiter, quote: sign(quote)?, escape: sign(escape)?, null: null.into() };
-        crate::CsvParser::new(schema_of(schema)?, syntax, &names).map(Self).map_err(PyValueError::new_err)
+        crate::CsvParser::new(schema_of(schema)?, syntax, &names, options).map(Self).map_err(PyValueError::new_err)
     }
 
     /// Parse the values of a binary array, as RowParser does.
@@ -363,16 +374,17 @@ impl CsvParser {
 
 /// Makes typed rows of texts that a pattern matches as a whole; a field is what the group of its name matches.
 ///
-/// `null` is a text that stands for null. Raises ValueError for patterns and fields that cannot be read.
+/// `null` is a text that stands for null; `faults` is what it is for RowParser. Raises ValueError for patterns and fields that cannot be read.
 #[pyclass(frozen, module = "logpersister_native")]
 struct RegexParser(crate::RegexParser);
 
 #[pymethods]
 impl RegexParser {
     #[new]
-    #[pyo3(signature = (schema, *, pattern, null))]
-    fn new(schema: &Bound<'_, PyAny>, pattern: &str, null: Option<&str>) -> PyResult<Self> {
-        crate::RegexParser::new(schema_of(schema)?, pattern, null.map(Into::into))
+    #[pyo3(signature = (schema, *, pattern, null, faults = None))]
+    fn new(schema: &Bound<'_, PyAny>, pattern: &str, null: Option<&str>, faults: Option<Words>) -> PyResult<Self> {
+        let faults = options_of("drop", faults)?.faults;
+        crate::RegexParser::new(schema_of(schema)?, pattern, null.map(Into::into), faults)
             .map(Self)
             .map_err(PyValueError::new_err)
     }
@@ -430,10 +442,16 @@ type PyKey = (u128, Vec<i64>, String);
 /// Names, places of values, and ids of writers that are not known.
 type PyTypes = (Vec<Py<PyBytes>>, Py<PyAny>, Vec<u128>);
 
-/// Rows, reasons and paths.
-type PyRows = (Py<PyAny>, Py<PyAny>, Py<PyAny>);
+/// Faults and what becomes of them, in words.
+type Words = HashMap<String, String>;
 
-/// The same, and ids of writers that are not known.
+/// Kinds, and of each value its record and its kind.
+type PyAdjusted = (Vec<(u8, String)>, Py<PyAny>, Py<PyAny>);
+
+/// Rows, reasons, paths, and what was adjusted.
+type PyRows = (Py<PyAny>, Py<PyAny>, Py<PyAny>, PyAdjusted);
+
+/// Rows, reasons, paths, and ids of writers that are not known.
 type PyResolved = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Vec<u128>);
 
 fn parsed(
@@ -441,8 +459,14 @@ fn parsed(
     values: &Bound<'_, PyAny>,
     parse: impl FnOnce(&BinaryArray) -> Result<Rows, ArrowError> + Send,
 ) -> PyResult<PyRows> {
-    let (batch, reasons, paths, _) = resolved(py, values, |values| Ok((parse(values)?, Vec::new())))?;
-    Ok((batch, reasons, paths))
+    let values = binary(values)?;
+    let mut rows = py.detach(|| parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let adjusted = std::mem::take(&mut rows.adjusted);
+    let kinds = adjusted.kinds.into_iter().map(|(refusal, path)| (refusal as u8, path)).collect();
+    let records = adjusted.records.into_data().to_pyarrow(py)?.unbind();
+    let kind_of = adjusted.kind_of.into_data().to_pyarrow(py)?.unbind();
+    let (batch, reasons, paths) = told(py, rows)?;
+    Ok((batch, reasons, paths, (kinds, records, kind_of)))
 }
 
 fn resolved(
@@ -452,12 +476,14 @@ fn resolved(
 ) -> PyResult<PyResolved> {
     let values = binary(values)?;
     let (rows, unknown) = py.detach(|| parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok((
-        rows.batch.to_pyarrow(py)?.unbind(),
-        rows.reasons.into_data().to_pyarrow(py)?.unbind(),
-        rows.paths.into_data().to_pyarrow(py)?.unbind(),
-        unknown,
-    ))
+    let (batch, reasons, paths) = told(py, rows)?;
+    Ok((batch, reasons, paths, unknown))
+}
+
+fn told(py: Python<'_>, rows: Rows) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
+    let batch = rows.batch.to_pyarrow(py)?.unbind();
+    let reasons = rows.reasons.into_data().to_pyarrow(py)?.unbind();
+    Ok((batch, reasons, rows.paths.into_data().to_pyarrow(py)?.unbind()))
 }
 
 fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
@@ -477,12 +503,16 @@ fn sign(text: &str) -> PyResult<Option<u8>> {
     }
 }
 
-fn unknown_fields_of(word: &str) -> PyResult<UnknownFields> {
-    match word {
-        "drop" => Ok(UnknownFields::Drop),
-        "refuse" => Ok(UnknownFields::Refuse),
-        other => Err(PyValueError::new_err(format!("unknown_fields is drop or refuse, not {other}"))),
-    }
+fn options_of(unknown_fields: &str, faults: Option<Words>) -> PyResult<Options> {
+    let unknown_fields = match unknown_fields {
+        "drop" => UnknownFields::Drop,
+        "keep" => UnknownFields::Keep,
+        "refuse" => UnknownFields::Refuse,
+        other => return Err(PyValueError::new_err(format!("unknown_fields is drop, keep or refuse, not {other}"))),
+    };
+    let words = faults.unwrap_or_default();
+    let faults = Faults::from_words(words.iter().map(|(fault, action)| (fault.as_str(), action.as_str())));
+    Ok(Options { unknown_fields, faults: faults.map_err(PyValueError::new_err)? })
 }
 
 fn binary(values: &Bound<'_, PyAny>) -> PyResult<BinaryArray> {

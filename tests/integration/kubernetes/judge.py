@@ -35,6 +35,15 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "has a field of type struct, list or map, which lines of text do not have": (
         "it would have to understand the types of the schema"
     ),
+    "is the name of a column of values, and so of what unknownFields keeps; case does not count": (
+        "spec.schema.rename can give a column any name"
+    ),
+    "has a column that is named by a number, as further columns of values are in the column of what is kept": (
+        "comparing so many names costs more than the API server allows"
+    ),
+    "cannot be renamed": "it would have to understand the types",
+    "cannot be the default": "of a value of any type CEL sees nothing",
+    "has no meaning, because values of this parser lack no fields": "of a value of any type CEL sees nothing",
     "is not a field of the values": "comparing so many names costs more than the API server allows",
     "has a group whose name is not a field of spec.schema": "it would have to understand the pattern",
     "is not a pattern: it": "patterns nest, and patterns do not",

@@ -70,7 +70,8 @@ def test_it_is_structural() -> None:
     forbidden = {"$ref", "$defs", "allOf", "oneOf", "not", "title", "const", "definitions"}
     for path, node in NODES.items():
         assert not forbidden & set(node), path
-        assert "type" in node or node.get("x-kubernetes-int-or-string"), path
+        is_of_any_type = node.get("x-kubernetes-int-or-string") or node.get("x-kubernetes-preserve-unknown-fields")
+        assert "type" in node or is_of_any_type, path
         assert not isinstance(node.get("additionalProperties"), bool), path
         if "anyOf" in node:
             assert node["x-kubernetes-int-or-string"], path

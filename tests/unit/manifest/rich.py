@@ -151,7 +151,15 @@ BY_SCHEMA: dict[str, Any] = {
         "storage": {"bucket": "logs"},
         "parser": {
             "type": "json",
-            "unknownFields": "refuse",
+            "unknownFields": "keep",
+            "restColumn": "others",
+            "faults": {
+                "wrongType": "convert",
+                "overflow": "setNull",
+                "badText": "setNull",
+                "duplicates": "last",
+                "invalidUtf8": "replace",
+            },
             "quarantine": {"format": "parquet", "holdAbove": "5%", "keepValue": False},
         },
         "overrides": [
@@ -169,9 +177,10 @@ BY_SCHEMA: dict[str, Any] = {
                 {"name": "at", "type": "list<timestamp[ms] not null>", "required": True, "format": "epoch[us]"},
                 {"name": "id", "type": "int64"},
                 {"name": "seen", "type": "timestamp[ms]"},
-                {"name": "country", "type": "string"},
+                {"name": "land", "type": "string", "default": "unknown"},
                 {"name": "user", "type": "struct<email: string, phone: string>"},
             ],
+            "rename": [{"field": "land", "to": "country"}],
             "hash": {"fields": ["user.email"], "secretName": "pseudonyms"},
             "mask": [{"fields": ["user.phone"], "keepLast": 3}],
         },

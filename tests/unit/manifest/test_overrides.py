@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from logpersister.manifest.revision import revision_of
-from tests.unit.manifest.documents import accepted
+from tests.unit.manifest.documents import accepted, problems
 
 CLICKS: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}]}
 ORDERS: dict[str, Any] = {"fields": [{"name": "price", "type": "decimal(10,2)"}]}
@@ -58,3 +58,38 @@ def test_a_manifest_without_overrides_is_its_own() -> None:
     assert resource.for_topic("raw.a") is resource
     assert resource.spec.limits_of("raw.a").max_age == timedelta(minutes=1)
     assert list(resource.spec.variants()) == [resource.spec]
+
+
+def test_what_is_kept_is_a_column_of_each_topic_whose_parser_says_so() -> None:
+    lenient = {"type": "json", "unknownFields": "keep", "restColumn": "others"}
+    renamed = {"fields": CLICKS["fields"], "rename": [{"field": "id", "to": "number"}]}
+    types = {
+        "header": "h",
+        "entries": [
+            {"names": ["a"], "schema": ORDERS},
+            {"names": ["b"], "parser": {"type": "json"}, "schema": ORDERS},
+        ],
+        "others": {"action": "store"},
+    }
+    overrides = [
+        {"topics": ["orders"], "schema": ORDERS},
+        {"topics": ["raw.a"], "parser": {"type": "json", "unknownFields": "keep"}, "schema": renamed},
+        {"topics": ["raw.b"], "parser": {"type": "json"}, "schema": ORDERS},
+    ]
+    changes = {**GROUP, "spec.parser": lenient, "spec.overrides": overrides, "spec.types": types}
+    spec = accepted(changes).spec
+    of_types = [one.row_schema for one in spec.for_topic("clicks").of_types()]
+    schemas = [spec.for_topic(topic).row_schema for topic in ("orders", "raw.a", "raw.b")]
+    names = [[column.name for column in one.columns] for one in (*of_types, *schemas) if one is not None]
+    kept = [["price", "others"], ["price"], ["id", "others"]]
+    assert names == [*kept, ["price", "others"], ["number", "_rest"], ["price"]]
+
+
+def test_what_does_not_go_together_with_what_is_kept_is_told_where_it_is() -> None:
+    entry = {"topics": ["orders"], "schema": {"fields": [{"name": "_REST", "type": "int8"}]}}
+    lenient = {**GROUP, "spec.parser": {"type": "json", "unknownFields": "keep"}}
+    (problem,) = problems({**lenient, "spec.overrides": [entry]})
+    assert str(problem).startswith("spec.overrides[0]: does not go together with spec.parser.restColumn, which then is")
+    types = {"header": "h", "entries": [{"names": ["a"], "output": {"format": "text"}}]}
+    (problem,) = problems({**lenient, "spec.types": types})
+    assert str(problem).startswith("spec.types.entries[0]: does not go together with spec.parser.unknownFields, which")

@@ -23,7 +23,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 
 def documented() -> dict[str, tuple[str, str]]:
     """Return type and default of each field that the page has a row for."""
-    rows = re.findall(r"^\| `([A-Za-z.\[\]]+)` \| (.*?) \| (.*?) \| .+ \|$", PAGE.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `([A-Za-z0-9.\[\]]+)` \| (.*?) \| (.*?) \| .+ \|$", PAGE.read_text(), re.MULTILINE)
     assert len(rows) == len({row[0] for row in rows}), "a field has two rows"
     return {path: (kind, default.strip()) for path, kind, default in rows if "." in path or path in fields_at(())}
 

@@ -60,6 +60,29 @@ def rows(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"spec.parser": {"type": "json"}, "spec.schema": {"fields": list(fields)}}
 
 
+def adjusting(*fields: dict[str, Any], of: str = "json", schema: Any = None, **parser: Any) -> dict[str, Any]:
+    """Return a change to a topic of rows in Parquet whose parser does more than refuse."""
+    columns = list(fields) or [{"name": "id", "type": "int8"}, {"name": "user", "type": "struct<phone: string>"}]
+    return {
+        "spec.parser": {"type": of, **parser},
+        "spec.schema": {"fields": columns, **(schema or {})},
+        F + "format": "parquet",
+    }
+
+
+def renaming(*pairs: str, **schema: Any) -> dict[str, Any]:
+    """Return a change to a topic in which fields have other names, written as ``id=number``."""
+    entries = [dict(zip(("field", "to"), pair.split("="), strict=True)) for pair in pairs]
+    return adjusting(schema={"rename": entries, **schema}, quarantine=QUIET)
+
+
+def default(value: Any, type_: str = "int8", **more: Any) -> dict[str, Any]:
+    return adjusting({"name": "id", "type": type_, "default": value, **more})
+
+
+ONE = {"name": "id", "type": "int8"}
+
+
 def avro(*fields: dict[str, Any], url: str = "http://registry:8081", **parser: str) -> dict[str, Any]:
     schema = {"fields": list(fields or [{"name": "id", "type": "int8"}]), "registry": {"url": url}}
     return {"spec.parser": {"type": "avro", **parser}, "spec.schema": schema}
@@ -334,6 +357,36 @@ ACCEPTED: list[dict[str, Any]] = [
     hashing("mail", output="orc", quarantine={"keepValue": True}),
     hiding(mask=[{"fields": ["user.phone"], "keepLast": 4}, {"fields": ["mail"]}]),
     dropping("f1", of=2),
+    adjusting(unknownFields="keep"),
+    adjusting(ONE, of="messagepack", unknownFields="keep", restColumn="others"),
+    adjusting(
+        ONE, of="csv", unknownFields="keep", csv={"columns": ["id", "note", "2nd"]}, faults={"overflow": "setNull"}
+    ),
+    adjusting(
+        ONE, of="regex", regex={"pattern": "(?P<id>.*)"}, faults={"badText": "setNull", "invalidUtf8": "replace"}
+    ),
+    adjusting(faults={"wrongType": "convert", "duplicates": "last"}),
+    adjusting(faults={}),
+    adjusting(faults={"wrongType": "setNull"}) | {F + "format": "text"},
+    renaming("user.phone=phone_number", "user=person", "id=user", mask=[{"fields": ["person.phone_number"]}]),
+    renaming("id=number") | {F + "partitionBy": [{"field": "number", "prefix": "n="}]},
+    renaming("id=ID"),
+    by_avro("long", "string", rename=[{"field": "f0", "to": "f1"}, {"field": "f1", "to": "f0"}], drop=["f1"])
+    | {F + "format": "parquet", "spec.parser": {"type": "avro", "quarantine": QUIET}},
+    by_registry() | {"spec.schema": REGISTERED | {"rename": [{"field": "not.yet.known", "to": "known"}]}},
+    default(0),
+    default(-128),
+    default(False, "bool"),
+    default(0.5, "float32"),
+    default(1, "float64"),
+    default("", "string", required=True),
+    default("2026-02-28", "date"),
+    default("23:59:59.5", "time[us]"),
+    default("2026-11-26T05:00:00+01:00", "timestamp[ns]"),
+    default(0, "timestamp[s]", format="epoch[ms]"),
+    default("-1.50", "decimal(3,2)"),
+    default(7, "decimal(1,0)"),
+    default("/w==", "binary[base64]"),
     keyed(),
     keyed(type="timestamp[ms]", format="epoch[s]", column="at"),
     keyed(parser="csv", type="json") | {F + "format": "text"},
@@ -812,6 +865,106 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         rows({"name": "id", "type": "int8"}) | {"spec.parser": {"type": "thrift"}},
         "spec.schema.thrift: is missing, and values of Thrift do not say by which schema they were written; write the",
     ),
+    (
+        adjusting(of="regex", regex={"pattern": "(?P<id>.*)"}, unknownFields="keep"),
+        'spec.parser.unknownFields: "keep" has no meaning for lines of text, whose fields are known; remove it; with',
+    ),
+    (
+        adjusting(unknownFields="drop", restColumn="a"),
+        'spec.parser.restColumn: "a" has no meaning without unknownFields',
+    ),
+    (
+        adjusting(unknownFields="keep", restColumn="kafka_rest"),
+        'spec.parser.restColumn: "kafka_rest" begins with kafka_, which is for Kafka\'s own fields',
+    ),
+    (
+        adjusting(unknownFields="keep", restColumn="USER"),
+        'spec.parser.restColumn: "USER" is the name of a column of values, and so of what unknownFields keeps; case',
+    ),
+    (
+        renaming("id=_rest") | {"spec.parser": {"type": "json", "unknownFields": "keep", "quarantine": QUIET}},
+        'spec.parser.restColumn: "_rest" is the name of a column of values, and so of what unknownFields keeps; case',
+    ),
+    (
+        keyed(column="_Rest", parser="json")
+        | {"spec.parser": {"type": "json", "unknownFields": "keep", "quarantine": QUIET}, F + "format": "parquet"},
+        'spec.parser.restColumn: "_rest" is the name of a column of values, and so of what unknownFields keeps; case',
+    ),
+    (
+        adjusting(unknownFields="keep") | {F + "format": "text"},
+        'spec.parser.unknownFields: "keep" adds a column, but the format stores values unchanged; remove it, or set',
+    ),
+    (
+        adjusting(ONE, of="csv", unknownFields="keep", csv={"columns": ["id", "7"]}),
+        "spec.parser.csv.columns: has a column that is named by a number, as further columns of values are",
+    ),
+    (
+        {"spec.parser": {"type": "json", "unknownFields": "keep"}, F + "format": "parquet"},
+        'spec.parser.unknownFields: "keep" has no meaning without a schema; remove it, or name the known fields',
+    ),
+    (
+        {"spec.parser": {"type": "json", "faults": {"overflow": "setNull"}}},
+        "spec.parser.faults: has no meaning without a schema; remove it, or name the fields in spec.schema",
+    ),
+    (
+        thrift() | {"spec.parser": {"type": "thrift", "faults": {"overflow": "setNull"}}},
+        "spec.parser.faults: has no meaning with this parser; remove it; values of json, messagepack, csv and regex",
+    ),
+    (
+        adjusting(faults={"overflow": "convert"}),
+        'spec.parser.faults.overflow: "convert" is not allowed here; write one of: refuse, setNull',
+    ),
+    (
+        adjusting(ONE, of="csv", faults={"wrongType": "convert"}),
+        'spec.parser.faults.wrongType: "convert" has no meaning for lines of text, where all values are text; write',
+    ),
+    (
+        adjusting(ONE, of="csv", faults={"duplicates": "last"}),
+        'spec.parser.faults.duplicates: "last" has no meaning for lines of text, which have each field once; remove',
+    ),
+    (renaming("phone=a"), 'spec.schema.rename[0].field: "phone" cannot be renamed: values have no such field; correct'),
+    (renaming("id.a=a"), 'spec.schema.rename[0].field: "id.a" cannot be renamed: values have no such field; correct'),
+    (renaming("user.phone=phone"), 'spec.schema.rename[0].field: "user.phone" cannot be renamed: to is the same name'),
+    (renaming("id=a", "id=b"), 'spec.schema.rename[1].field: "id" cannot be renamed twice; name it once'),
+    (renaming("id=User"), "spec.schema.rename: cannot be renamed: then two fields are user; case does not count"),
+    (renaming("id=a.b"), 'spec.schema.rename[0].to: "a.b" is not a name for a column (letters, digits, _, @, $ and -'),
+    (renaming("id=kafka_id"), 'spec.schema.rename[0].to: "kafka_id" begins with kafka_, which is for Kafka\'s own'),
+    (
+        renaming("user.phone=tel", mask=[{"fields": ["user.phone"]}]),
+        'spec.schema.mask[0].fields[0]: "user.phone" cannot be hidden: spec.schema has no such field; correct the name',
+    ),
+    (
+        renaming("id=number") | {F + "partitionBy": [{"field": "id", "prefix": "n="}]},
+        'spec.output.partitionBy[0].field: "id" cannot name folders: spec.schema has no such field; name a field that',
+    ),
+    (
+        default("7"),
+        'spec.schema.fields[0].default: "7" cannot be the default: it is no int8; write a value of the type',
+    ),
+    (default(128), "spec.schema.fields[0].default: 128 cannot be the default: it is no int8; write a value"),
+    (default(True), "spec.schema.fields[0].default: true cannot be the default: it is no int8; write a value"),
+    (default(1e39, "float32"), "spec.schema.fields[0].default: 1e+39 cannot be the default: it is no float32"),
+    (default(0, "string"), "spec.schema.fields[0].default: 0 cannot be the default: it is no string"),
+    (default(1.5, "decimal(3,2)"), "cannot be the default: it is no decimal(3,2); write it as text, exactly"),
+    (default("1.505", "decimal(3,2)"), "cannot be the default: it is no decimal(3,2); write it as text, exactly"),
+    (default("2026-02-29", "date"), 'default: "2026-02-29" cannot be the default: it is no date'),
+    (default("24:00:00", "time[ms]"), 'default: "24:00:00" cannot be the default: it is no time'),
+    (default("now", "timestamp[ms]"), 'default: "now" cannot be the default: it is no timestamp as rfc3339'),
+    (default("0001-01-01T00:00:00+01:00", "timestamp[ms]"), "cannot be the default: it is no timestamp as rfc3339"),
+    (default("2500-01-01T00:00:00Z", "timestamp[ns]"), "cannot be the default: it is no timestamp as rfc3339"),
+    (
+        default("0", "timestamp[s]", format="epoch[s]"),
+        'default: "0" cannot be the default: it is no timestamp as epoch',
+    ),
+    (default("AB==", "binary[base64]"), 'default: "AB==" cannot be the default: it is no base64'),
+    (default("{}", "json"), 'default: "{}" cannot be the default: fields of type json have none'),
+    (default("a", "list<string>"), 'default: "a" cannot be the default: fields of type list have none'),
+    (default("x" * 1001, "string"), "cannot be the default: it has more than 1000 characters"),
+    (default([1]), "spec.schema.fields[0].default: a list cannot be the default: it is no text, number or bool"),
+    (
+        default(1) | {"spec.parser": {"type": "csv"}},
+        "spec.schema.fields[0].default: has no meaning, because values of this parser lack no fields; remove it; only",
+    ),
     (thrift() | {"spec.parser": {"type": "json"}}, "spec.schema.thrift: has no meaning without parser thrift; name"),
     (
         thrift() | {"spec.parser": {"type": "json", "thrift": {}}},
@@ -823,7 +976,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         thrift() | {"spec.parser": {"type": "thrift", "unknownFields": "refuse"}},
-        'spec.parser.unknownFields: "refuse" has no meaning: the schema of each value says which fields it has',
+        'spec.parser.unknownFields: "refuse" is not possible with this parser: the schema of each value says which',
     ),
     (thrift("struct S { 1: S s }"), "spec.schema.thrift.idl: cannot be the columns: its field 's': S has itself in it"),
     (thrift("struct S { }"), "cannot be the columns: it has no fields; correct it"),
@@ -868,7 +1021,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {F + "format": "parquet", F + "parquet": {"pageBytes": "1Ki"}},
         'spec.output.parquet.pageBytes: "1Ki" is too small: at least 16Ki is expected',
     ),
-    (avro(unknownFields="refuse"), 'spec.parser.unknownFields: "refuse" has no meaning: the schema of each value'),
+    (
+        avro(unknownFields="refuse"),
+        'spec.parser.unknownFields: "refuse" is not possible with this parser: the schema of each value',
+    ),
     (lines("csv", delimiter="a"), "is not one ASCII character (no letter, digit or line break); write for example"),
     (lines("csv", delimiter="\n"), "is not one ASCII character (no letter, digit or line break); write for example"),
     (

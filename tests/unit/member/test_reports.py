@@ -102,6 +102,24 @@ def test_refused_records_are_counted_logged_and_shown_without_what_is_in_them(sh
     assert (shown.status.totals.records, shown.status.totals.quarantined) == (5, 2)
 
 
+def test_adjusted_values_are_counted_logged_and_shown_by_reason(shown: Shown) -> None:
+    objects = (ObjectWritten("a", 100, 3),)
+    outcomes = [
+        RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, adjusted={"wrong_type": 4, "duplicate": 1}),
+        RangeOutcome(Range(CLICKS, 9, 12), objects, 400, 1.5, adjusted={"wrong_type": 2}),
+        RangeOutcome(Range(CLICKS, 12, 20), objects),
+    ]
+    with capture_logs() as lines:
+        shown.reports.stored(outcomes)
+    told = [line for line in lines if line["event"] == "values.adjusted"]
+    assert [(line["start"], line["values"], line["reasons"], line["log_level"]) for line in told] == [
+        (0, 5, {"wrong_type": 4, "duplicate": 1}, "info"),
+        (9, 2, {"wrong_type": 2}, "info"),
+    ]
+    assert sorted(shown.sample("logpersister_adjusted_values_total")) == ["1.0", "6.0"]
+    assert status_document(shown.status)["adjusted"] == {"values": 7, "reasons": {"wrong_type": 6, "duplicate": 1}}
+
+
 def test_late_records_are_counted_logged_and_shown_wherever_they_went(shown: Shown) -> None:
     objects = (ObjectWritten("raw/clicks/_late/dt=2026-11-21/1_0_00000000000000000000.txt", 100, 4),)
     with capture_logs() as lines:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.room import Room
 from logpersister.records.checksum import PayloadChecksum
@@ -105,6 +106,27 @@ def test_what_has_no_room_is_written_in_further_passes() -> None:
     assert sum(int(facts["records"]) for facts in bucket.facts.values()) == 100
     once = sum(len(str(offset)) for offset in range(100) if offset % 10 != 9)
     assert writer.payload_bytes == once, "a further pass counts nothing again"
+
+
+def test_adjusted_values_are_counted_once_whatever_the_passes() -> None:
+    bucket = FakeBucket()
+    parser = ParserSpec.model_validate({"type": "json", "faults": {"wrongType": "setNull", "duplicates": "last"}})
+    fields = [{"name": "n", "type": "int32"}, {"name": "m", "type": "string"}]
+    output = OutputSpec.model_validate({"partitionBy": [{"field": "m"}]})
+    layout = layout_of(output, parser, SchemaSpec.model_validate({"fields": fields}))
+    values: list[bytes | None] = [
+        b'{"n": "x", "m": "%d"}' % (number % 23) if number % 2 else b'{"n": 1, "n": 2, "m": 7}' for number in range(100)
+    ]
+    values[3], values[4] = None, b'{"n": "x", "m":'
+    writer = RangeWriter(work(0, 100), layout, Lines(), bucket.open_upload, ROOM)
+    passes = 1
+    writer.write(batch_of([0] * 100, values=values))
+    while writer.end_pass():
+        passes += 1
+        writer.write(batch_of([0] * 100, values=values))
+    assert passes > 2
+    assert writer.adjusted == {"wrong_type": 49 + 49, "duplicate": 49}
+    assert sum(one.records for one in writer.objects()) == 100
 
 
 @examples(60)

@@ -56,6 +56,16 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     schema = {"fields": [{"name": "n", "type": "int8"}]}
     all_of_rows = {"format:parquet": 1, "names": 1, "rows:json": 1}
     assert used(output={"format": "parquet"}, parser={"type": "json"}, schema=schema) == all_of_rows
+    lenient: list[dict[str, Any]] = [
+        {"parser": {"type": "json", "unknownFields": "keep"}},
+        {"parser": {"type": "json", "faults": {"overflow": "setNull"}}},
+        {"schema": {"fields": [{"name": "n", "type": "int8", "default": 1}]}},
+    ]
+    for more in lenient:
+        spec = {"output": {"format": "parquet"}, "parser": {"type": "json"}, "schema": schema, **more}
+        assert used(**spec) == all_of_rows | {"rows:faults": 1}
+    plain = {"parser": {"type": "json", "faults": {}}, "output": {"format": "parquet"}}
+    assert used(**plain, schema={**schema, "rename": [{"field": "n", "to": "m"}]}) == all_of_rows
     avro = {"registry": {"url": "http://registry:8081"}, **schema}
     assert used(parser={"type": "avro"}, schema=avro) == {"format:text": 1, "names": 1, "rows:avro": 1}
     assert "rows:protobuf" in used(parser={"type": "protobuf"}, schema=avro)

@@ -44,7 +44,7 @@ def syntaxes(draw: st.DrawFn, schema: SchemaSpec) -> CsvSpec:
     signs = draw(st.permutations([",", ";", "\t", "\u0001", '"', "'", "\\", "|"]))
     quote = draw(st.sampled_from([signs[1], ""]))
     escape = draw(st.sampled_from([signs[2], "", ""]))
-    names = [one.name for one in schema.columns]
+    names = [one.name for one in schema.declared]
     more = draw(st.sampled_from([None, names, [*names[::-1], "other"], ["other", *names, "another"]]))
     return CsvSpec(
         delimiter=signs[0],
@@ -58,7 +58,7 @@ def syntaxes(draw: st.DrawFn, schema: SchemaSpec) -> CsvSpec:
 @st.composite
 def records(draw: st.DrawFn, schema: SchemaSpec, syntax: CsvSpec) -> bytes:
     """Return a record, now and then a damaged one."""
-    names = syntax.columns or tuple(one.name for one in schema.columns)
+    names = [*(syntax.columns or (one.name for one in schema.declared)), *draw(st.sampled_from([[]] * 4 + [["more"]]))]
     parts = []
     for name in names:
         text = draw(texts(schema, name))

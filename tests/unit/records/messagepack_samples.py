@@ -90,7 +90,17 @@ _odd = st.sampled_from(
         {"a": 1},
         {1: 2},
         b"\xff",
+        "7",
+        "true",
+        1e300,
+        0.1,
+        5e-7,
+        1e16,
+        float("nan"),
         msgpack.ExtType(5, b"x"),
+        msgpack.Timestamp(-1, 500),
+        Written(b"\xa3a\xf0\x90"),
+        Written(b"\xca\x3d\xcc\xcc\xcd"),
         Written(b"\xc1"),
     ]
 )
@@ -142,8 +152,8 @@ def _map(members: tuple[Member, ...], format_of: Any) -> Any:
             for one in members
             if one.required or draw(st.integers(0, 3))
         ]
-        match draw(st.integers(0, 12)):
-            case 0:
+        match draw(st.integers(0, 14)):
+            case 0 | 3 | 4:
                 pairs.append((draw(_odd), draw(_odd)))
             case 1:
                 pairs.append(("other", {"a": [None]}))
@@ -157,8 +167,8 @@ def _map(members: tuple[Member, ...], format_of: Any) -> Any:
 @st.composite
 def values(draw: st.DrawFn, schema: SchemaSpec) -> bytes:
     """Return a value for a schema, now and then a damaged one."""
-    formats = {one.name: one.format for one in schema.columns}
-    value = bytearray(draw(_map(schema.columns, formats.__getitem__)))
+    formats = {one.name: one.format for one in schema.declared}
+    value = bytearray(draw(_map(schema.declared, formats.__getitem__)))
     match draw(st.integers(0, 25)):
         case 10:
             del value[draw(st.integers(0, len(value))) :]

@@ -30,8 +30,14 @@ LEAVES = [
     "decimal(1,0)", "decimal(10,2)", "decimal(38,38)", "decimal(38,0)",
 ]  # fmt: skip
 FORMATS = ["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
-ODD = ["null", "true", "[]", "{}", '""', "0", "-1", "1.5", "1.0", "1e400", "[1,[2]]", '{"a":1}', '"\\ud83d"', '"x"']
+ODD = [
+    "null", "true", "[]", "{}", '""', "0", "-1", "1.5", "1.0", "1e400", "[1,[2]]", '{"a":1}', '"\\ud83d"', '"x"',
+    '"7"', '"1e1"', '"true"', '"\\ud83d\\ud83d\\ude00"', '{"b":{"c":"1"}}',
+]  # fmt: skip
 """Values that fit few types, as they are written."""
+NO_ROWS = [
+    b"", b"null", b"[]", b'["\xff"]', b"{} {}", b"[" * 70 + b"]" * 70, b'{"x":' + b"[" * 64 + b"]" * 64 + b"}",
+]  # fmt: skip
 
 
 def _nested(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -145,9 +151,15 @@ def documents(schema: SchemaSpec) -> st.SearchStrategy[bytes]:
     def build(draw: st.DrawFn) -> bytes:
         entries = [
             f"{quoted(field.name)}:{draw(written(field.type, field.format))}"
-            for field in schema.columns
+            for field in schema.declared
             if field.required or draw(st.booleans())
         ]
+        more: list[list[str]] = [[]] * 6 + [
+            entries[:1],
+            ['"other":1,"x": [ "\\ud83d\\ude00" ]'],
+            ['"other": 1', '"\\u006fther":"2"'],
+        ]
+        entries += draw(st.sampled_from(more))
         text = "{" + ", ".join(entries) + "}"
         match draw(st.integers(0, 25)):
             case 0:
@@ -155,11 +167,7 @@ def documents(schema: SchemaSpec) -> st.SearchStrategy[bytes]:
             case 1:
                 return text.encode().replace(b"1", b"\xff", 1)
             case 2:
-                return draw(
-                    st.sampled_from(
-                        [b"", b"null", b"[]", b"{} {}", b"[" * 70 + b"]" * 70, b'{"x":' + b"[" * 64 + b"]" * 64 + b"}"]
-                    )
-                )
+                return draw(st.sampled_from(NO_ROWS))
             case _:
                 return text.encode()
 

@@ -106,6 +106,16 @@ def test_late_records_go_to_quarantine_beside_those_that_the_parser_refuses() ->
     assert (refused.late, refused.first_refused) == (2, 1)
 
 
+@pytest.mark.parametrize(("late", "adjusted"), [("append", 3), ("folder", 3), ("quarantine", 1)])
+def test_adjusted_values_count_only_where_rows_are_stored(late: str, adjusted: int) -> None:
+    spec = spec_of(late, parser={"type": "json", "faults": {"wrongType": "setNull"}}, schema=SCHEMA)
+    times = [MIDNIGHT, MIDNIGHT + HOUR, MIDNIGHT, MIDNIGHT]
+    values = [b'{"id": 1, "at": 5}', b'{"id": 2, "at": 5}', b"{", b'{"id": 4, "at": 5}']
+    parts = [*sides(batch_of(times, values=values), layout(spec, MIDNIGHT + HOUR))]
+    told = [part.adjusted.counts() for part in parts if part.adjusted is not None]
+    assert told == [{("wrong_type", "at"): adjusted}]
+
+
 def test_the_layout_travels_to_executors() -> None:
     by = layout(spec_of("folder"), MIDNIGHT)
     assert isinstance(by, LateLayout)

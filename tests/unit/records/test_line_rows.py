@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
 from logpersister.manifest.pattern import groups_of
@@ -20,6 +21,7 @@ from logpersister.records.line_rows import CsvRows, RegexRows
 from logpersister.verify.csv_record import CsvOracle
 from logpersister.verify.pattern import RegexOracle
 from tests.examples import examples
+from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.line_samples import pattern_of, records, schemas, syntaxes, texts, texts_for_patterns
 from tests.unit.records.row_samples import batch_of_values
@@ -27,14 +29,15 @@ from tests.unit.records.test_rows import schema_of
 
 
 @pytest.mark.slow
-@examples(150)
-@given(st.data())
-def test_records_are_those_of_the_oracle(data: st.DataObject) -> None:
-    schema = data.draw(schemas())
+@examples(200)
+@given(st.data(), st.sampled_from(["drop", "keep"]), fault_samples.of_lines)
+def test_records_are_those_of_the_oracle(data: st.DataObject, unknown: str, faults: FaultsSpec) -> None:
+    schema = fault_samples.kept(data.draw(schemas()), unknown)
     syntax = data.draw(syntaxes(schema))
     found = data.draw(st.lists(st.none() | records(schema, syntax), max_size=10))
-    ours = judged_by(CsvRows(schema, syntax), found)
-    assert ours == of_oracle(CsvOracle(schema, syntax), found)
+    parser = CsvRows(schema, syntax, unknown == "keep", faults)
+    assert judged_by(parser, found) == of_oracle(CsvOracle(schema, syntax, faults), found)
+    fault_samples.assert_adjusted(parser, CsvRows(schema, syntax, unknown == "keep"), found)
 
 
 @pytest.mark.slow
@@ -105,15 +108,17 @@ def test_patterns_are_those_of_python(chance: Random) -> None:
 
 @pytest.mark.slow
 @examples(100)
-@given(st.data())
-def test_what_groups_become_is_what_the_oracle_says(data: st.DataObject) -> None:
+@given(st.data(), fault_samples.of_lines)
+def test_what_groups_become_is_what_the_oracle_says(data: st.DataObject, faults: FaultsSpec) -> None:
     schema = data.draw(schemas(("id", "at", "_id")))
     names = [one.name for one in schema.columns]
     null = data.draw(st.sampled_from([None, "", "-", "NULL"]))
     regex = RegexSpec(pattern=r"\n?;".join(f"(?P<{name}>[^;]*?)" for name in names), null_text=null)
     values = st.tuples(*(texts(schema, name) for name in names)).map(lambda one: ";".join(one).encode())
     found = data.draw(st.lists(st.none() | values | values.map(lambda one: one + b"\xff"), max_size=8))
-    assert judged_by(RegexRows(schema, regex), found) == of_oracle(RegexOracle(schema, regex), found)
+    parser = RegexRows(schema, regex, faults)
+    assert judged_by(parser, found) == of_oracle(RegexOracle(schema, regex, faults), found)
+    fault_samples.assert_adjusted(parser, RegexRows(schema, regex), found)
 
 
 ORDER = schema_of(

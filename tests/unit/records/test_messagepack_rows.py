@@ -1,6 +1,7 @@
 """Rows of MessagePack values: the native parser against the oracle of `verify` and against the official library."""
 
 import pickle
+from base64 import b64decode
 from decimal import Decimal
 from typing import Any
 
@@ -9,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Binary, MapOf, Plain, Struct
 from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.verify.comparison import same
 from logpersister.verify.messagepack import MessagePackOracle
 from tests.examples import examples
+from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.messagepack_samples import Written, entries, packed, schemas, values
 from tests.unit.records.test_rows import schema_of
@@ -29,13 +32,15 @@ def expected(schema: SchemaSpec, found: list[bytes | None], unknown: Any = "drop
 
 
 @pytest.mark.slow
-@examples(150)
-@given(st.data(), st.sampled_from(["drop", "refuse"]))
-def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, unknown: Any) -> None:
-    schema = data.draw(schemas)
+@examples(250)
+@given(st.data(), fault_samples.unknown, fault_samples.faults)
+def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, unknown: Any, faults: FaultsSpec) -> None:
+    schema = fault_samples.kept(data.draw(schemas), unknown)
     found = data.draw(st.lists(st.none() | values(schema), max_size=10))
-    ours, oracle = judged(schema, found, unknown), expected(schema, found, unknown)
+    parser = MessagePackRows(schema, unknown, faults)
+    ours, oracle = judged_by(parser, found), of_oracle(MessagePackOracle(schema, unknown, faults), found)
     assert same(list(ours), list(oracle)), (ours, oracle)
+    fault_samples.assert_adjusted(parser, MessagePackRows(schema, unknown), found)
 
 
 @pytest.mark.slow
@@ -165,6 +170,25 @@ def test_unknown_fields() -> None:
     value = packed({"id": 1, "items": [{"sku": "a", 5: 5}]})
     assert judged(EVENT, [value])[1] == []
     assert judged(EVENT, [value], "refuse")[1] == [(0, "unknown_field", "items[]")]
+
+
+def test_a_field_and_what_is_unknown_are_never_one_name() -> None:
+    """Even where an unknown name, which may be of any type, becomes the same text."""
+    schema = schema_of(("name", "int8"), ("true", "int8")).with_rest("_rest")
+    unknown = [(b64decode("name"), 2), (True, 3)]
+    found: list[bytes | None] = [
+        entries([("name", 1), *unknown, ("true", 4)]),
+        entries([("name", 1), *unknown, ("name", 5), (b64decode("name"), 6)]),
+    ]
+    kept = judged_by(MessagePackRows(schema, "keep", fault_samples.ALL), found)
+    assert kept == of_oracle(MessagePackOracle(schema, "keep", fault_samples.ALL), found)
+    assert kept == (
+        [
+            {"name": 1, "true": 4, "_rest": '{"name":2,"true":3}'},
+            {"name": 5, "true": None, "_rest": '{"true":3,"name":6}'},
+        ],
+        [],
+    )
 
 
 def test_short_items_cannot_take_all_memory() -> None:

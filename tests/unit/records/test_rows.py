@@ -1,5 +1,6 @@
 """The native row parser against the oracle of `verify`, which shares no code with it: random schemas and values."""
 
+import json
 import pickle
 from decimal import Decimal
 from typing import Any
@@ -8,15 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import most_rows
+from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.records.rows import JsonRows
+from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.parquet import plain
 from logpersister.verify.rows import RowOracle
 from tests.examples import examples
+from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
-from tests.unit.records.row_samples import batch_of_values, documents, schemas
+from tests.unit.records.row_samples import NO_ROWS, batch_of_values, documents, schemas
 
 
 def schema_of(*fields: tuple[str, str] | tuple[str, str, str]) -> SchemaSpec:
@@ -43,12 +48,14 @@ def expected(schema: SchemaSpec, values: list[bytes | None], unknown: Any = "dro
 
 
 @pytest.mark.slow
-@examples(400)
-@given(st.data(), st.sampled_from(["drop", "refuse"]))
-def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, unknown: Any) -> None:
-    schema = data.draw(schemas())
+@examples(500)
+@given(st.data(), fault_samples.unknown, fault_samples.faults)
+def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, unknown: Any, faults: FaultsSpec) -> None:
+    schema = fault_samples.kept(data.draw(schemas()), unknown)
     values = data.draw(st.lists(st.none() | documents(schema), max_size=12))
-    assert judged(schema, values, unknown) == expected(schema, values, unknown)
+    parser = JsonRows(schema, unknown, faults)
+    assert judged_by(parser, values) == of_oracle(RowOracle(schema, unknown, faults), values)
+    fault_samples.assert_adjusted(parser, JsonRows(schema, unknown), values)
 
 
 EVENT = schema_of(
@@ -105,6 +112,13 @@ def test_a_refused_value_by_hand(value: bytes, reason: str, field: str | None) -
     assert expected(EVENT, [good, value, None, good]) == (rows, refused)
 
 
+@pytest.mark.parametrize("value", NO_ROWS)
+def test_what_options_cannot_put_right_is_refused_for_what_it_is(value: bytes) -> None:
+    refused = judged_by(JsonRows(EVENT, "drop", fault_samples.ALL), [value])
+    assert refused == of_oracle(RowOracle(EVENT, "drop", fault_samples.ALL), [value])
+    assert [reason for _, reason, _ in refused[1]] in (["not_json"], ["not_an_object"], ["too_deep"])
+
+
 def test_unknown_fields() -> None:
     value = b'{"id": 1, "items": [{"sku": "a", "size": 5}]}'
     assert judged(EVENT, [value])[1] == []
@@ -118,8 +132,9 @@ def test_the_first_reason_is_told_in_words() -> None:
 
 
 def test_a_parser_travels_to_executors() -> None:
-    parser = JsonRows(EVENT, "drop")
+    parser = JsonRows(EVENT.with_rest("others"), "keep", fault_samples.ALL)
     assert pickle.loads(pickle.dumps(parser)) == parser
+    assert parser != JsonRows(EVENT, "keep", fault_samples.ALL)
 
 
 def test_wide_rows_are_made_in_pieces_and_stay_what_they_are() -> None:
@@ -153,5 +168,60 @@ def test_short_items_cannot_take_all_memory(value: bytes, field: str) -> None:
     assert expected(WIDE, [few, value])[1] == [(1, "overflow", field)]
 
 
+def test_what_is_unknown_counts_with_items() -> None:
+    schema = schema_of(("all", "list<int8>")).with_rest("_rest")
+    values: list[bytes | None] = [b'{"all":[%s],"x":"%s"}' % (b",".join([b"1"] * 10), b"x" * size) for size in (1, 99)]
+    lenient = fault_samples.ALL
+    parser, oracle = JsonRows(schema, "keep", lenient), RowOracle(schema, "keep", lenient)
+    assert judged_by(parser, values) == of_oracle(oracle, values)
+    wide = schema_of(("all", f"list<struct<{', '.join(f'c{number}: decimal(38,2)' for number in range(100))}>>"))
+    wide = wide.with_rest("_rest")
+    items = b",".join([b"{}"] * 2)
+    values = [b'{"all":[%s],"x":"%s"}' % (items, b"x" * size) for size in (0, 1, 16)]
+    values += [b'{"all":[%s],"x":"\\u0000%s"}' % (b",".join([b"{}"] * count), b"x" * 40) for count in range(2, 9)]
+    parser, oracle = JsonRows(wide, "keep", lenient), RowOracle(wide, "keep", lenient)
+    assert judged_by(parser, values) == of_oracle(oracle, values)
+    refused = [reason for _, reason, _ in judged_by(parser, values)[1]]
+    assert {*refused} == {"overflow"}
+    assert len(refused) < len(values)
+
+
 def test_what_is_no_json_is_called_so_behind_too_many_items() -> None:
     assert judged(WIDE, [b'{"all": [%s]' % b",".join([b"{}"] * 200)])[1] == [(0, "not_json", None)]
+
+
+DEFAULTS: list[tuple[Any, ...]] = [
+    (True, "bool", True), (-128, "int8", -128), (2**63 - 1, "int64", 2**63 - 1), (0.1, "float64", 0.1),
+    (3.4028234663852886e38, "float32", 3.4028234663852886e38), (5, "float32", 5.0),
+    ("a\u2028\n\"", "string", "a\u2028\n\""),
+    ("0001-01-01", "date", -719162), ("9999-12-31", "date", 2932896), ("23:59:59.999", "time[ms]", 86_399_999),
+    ("9999-12-31T23:59:59.999Z", "timestamp[ms]", 253402300799999), ("1970-01-01T00:00:00", "timestamp[ns]", 0),
+    ("0001-01-01T00:00:00-01:00", "timestamp[s]", -62135593200), ("-99.9", "decimal(3,1)", Decimal("-99.9")),
+    (10**18, "decimal(19,0)", Decimal(10**18)), ("1.50", "decimal(2,1)", Decimal("1.5")),
+    ("/w==", "binary[base64]", b"\xff"), ("", "binary[base64]", b""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "type_", "column"), DEFAULTS, ids=str)
+def test_a_default_that_the_manifest_accepts_is_read_as_values_are(value: Any, type_: str, column: Any) -> None:
+    field = FieldSpec(name="d", type=type_, default=value, required=True)
+    schema = SchemaSpec(fields=(field, FieldSpec(name="x", type="json")))
+    values: list[bytes | None] = [b"{}", b'{"x": 1}', b'{"d": null}', json.dumps({"d": value}).encode()]
+    rows, refused = judged(schema, values)
+    assert ([row["d"] for row in rows], refused) == ([column] * 3, [(2, "missing", "d")])
+    assert expected(schema, values) == (rows, refused)
+    alone, packs = SchemaSpec(fields=(field,)), [b"\x80", b"\x81\xa1d\xc0"]
+    packed = judged_by(MessagePackRows(alone, "drop"), [*packs])
+    assert packed == of_oracle(MessagePackOracle(alone, "drop"), [*packs])
+    assert packed == ([{"d": column}], [(1, "missing", "d")])
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), float("inf"), float("nan"), True, "1"], ids=str)
+def test_what_no_column_of_numbers_holds_is_no_default(value: Any) -> None:
+    with pytest.raises(ValueError, match="cannot be the default: it is no float64"):
+        FieldSpec(name="d", type="float64", default=value)
+
+
+def test_long_defaults_are_made_in_smaller_pieces() -> None:
+    long = SchemaSpec(fields=(FieldSpec(name="d", type="string", default="x" * 996),))
+    assert most_rows(long) == (64 << 20) // (4 + 998)

@@ -69,10 +69,12 @@ def client() -> FakeClient:
     return FakeClient({})
 
 
-def schemas(client: FakeClient, output: dict[str, Any] | None = None, **registry: Any) -> RegistrySchemas:
+def schemas(
+    client: FakeClient, output: dict[str, Any] | None = None, rename: Any = (), **registry: Any
+) -> RegistrySchemas:
     changes = {
         "spec.parser": {"type": "avro"},
-        "spec.schema": {"registry": {"url": URL, **registry}},
+        "spec.schema": {"registry": {"url": URL, **registry}, "rename": list(rename)},
         "spec.output": {"format": "parquet", **(output or {})},
     }
     resource = accepted(changes)
@@ -131,6 +133,19 @@ def test_what_cannot_be_the_columns(client: FakeClient, schema: Schema, told: st
     assert "version 7 of subject 'clicks-value' cannot declare the columns of topic clicks: " in str(caught.value)
     assert told in str(caught.value)
     assert "; register a version that can, or name the columns in spec.schema.fields" in str(caught.value)
+
+
+def test_columns_of_versions_have_other_names_and_resolve_by_those_of_values(client: FakeClient) -> None:
+    client.subjects = {"clicks-value": versions(V1, V2)}
+    found = schemas(client, rename=[{"field": "id", "to": "number"}])
+    columns = found.resource_of("clicks").spec.row_schema
+    assert columns is not None
+    assert [one.name for one in columns.columns] == ["number", "at"]
+    assert found.unreadable("clicks", OutputSchema(2, V2), OutputSchema(1, V1)) is None
+    with pytest.raises(RegistryError) as caught:
+        schemas(client, rename=[{"field": "user", "to": "person"}]).current("clicks")
+    told = "schema.rename[0].field cannot be renamed: values have no such field; register a version that can"
+    assert told in str(caught.value)
 
 
 def test_a_version_must_read_all_since_the_one_before(client: FakeClient) -> None:

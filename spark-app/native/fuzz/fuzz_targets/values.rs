@@ -2,17 +2,21 @@
 
 #![no_main]
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use arrow_array::BinaryArray;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use libfuzzer_sys::fuzz_target;
-use logpersister_native::{CsvParser, CsvSyntax, MessagePackParser, RegexParser, Rows, ThriftParser, UnknownFields};
+use logpersister_native::{
+    CsvParser, CsvSyntax, Faults, MessagePackParser, Options, RegexParser, Rows, ThriftParser, UnknownFields,
+};
 
 const PACKED: &[u8] = b"\x83\xa1n\x07\xa1s\xa4text\xa1t\xd6\xff\x6b\x00\x00\x00";
 const BINARY: &[u8] = b"\x0a\0\x01\0\0\0\0\0\0\0\x07\x0b\0\x02\0\0\0\x04text\0";
 const COMPACT: &[u8] = b"\x16\x0e\x18\x04text\0";
-const PLAN: &str = r#"[{"number": 1, "kind": "i64"}, {"number": 2, "kind": "string"}, {"number": 3, "kind": "string"}]"#;
+const PLAN: &str =
+    r#"[{"number": 1, "kind": "i64"}, {"number": 2, "kind": "string"}, {"number": 3, "kind": "string"}]"#;
 const LINE: &[u8] = b"7,text,2026-11-24T05:00:00Z";
 
 static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
@@ -22,16 +26,25 @@ static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
         Field::new("t", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), true),
     ]))
 });
-static MESSAGEPACK: LazyLock<MessagePackParser> =
-    LazyLock::new(|| MessagePackParser::new(SCHEMA.clone(), UnknownFields::Drop).unwrap());
+static MESSAGEPACK: LazyLock<[MessagePackParser; 2]> = LazyLock::new(|| {
+    let faults = ["wrongType=convert", "overflow=setNull", "badText=setNull", "duplicates=last", "invalidUtf8=replace"];
+    let faults = Faults::from_words(faults.map(|pair| pair.split_once('=').unwrap())).unwrap();
+    let json = HashMap::from([("logpersister.notation".into(), "json".into())]);
+    let rest = Arc::new(Field::new("_rest", DataType::Utf8, true).with_metadata(json));
+    let fields: Vec<_> = SCHEMA.fields().iter().cloned().chain([rest]).collect();
+    let options = Options { unknown_fields: UnknownFields::Keep, faults };
+    let lenient = MessagePackParser::new(Arc::new(Schema::new(fields)), options).unwrap();
+    [MessagePackParser::new(SCHEMA.clone(), UnknownFields::Drop).unwrap(), lenient]
+});
 static THRIFT: LazyLock<[ThriftParser; 2]> =
     LazyLock::new(|| [false, true].map(|is_compact| ThriftParser::new(SCHEMA.clone(), PLAN, is_compact).unwrap()));
 static CSV: LazyLock<CsvParser> = LazyLock::new(|| {
     let syntax = CsvSyntax { delimiter: b',', quote: Some(b'"'), escape: Some(b'\\'), null: Vec::new() };
-    CsvParser::new(SCHEMA.clone(), syntax, &["n", "s", "t"].map(String::from)).unwrap()
+    CsvParser::new(SCHEMA.clone(), syntax, &["n", "s", "t"].map(String::from), UnknownFields::Drop).unwrap()
 });
 static REGEX: LazyLock<RegexParser> = LazyLock::new(|| {
-    RegexParser::new(SCHEMA.clone(), r"(?P<n>-?\d+),(?P<s>(?:[^,\\]|\\.)*)(?:,(?P<t>\S+))?", None).unwrap()
+    RegexParser::new(SCHEMA.clone(), r"(?P<n>-?\d+),(?P<s>(?:[^,\\]|\\.)*)(?:,(?P<t>\S+))?", None, Faults::default())
+        .unwrap()
 });
 
 fn check(rows: &Rows) {
@@ -45,7 +58,9 @@ fn check(rows: &Rows) {
 }
 
 fuzz_target!(|input: &[u8]| {
-    check(&MESSAGEPACK.parse(&BinaryArray::from_iter_values([PACKED, input, PACKED])).unwrap());
+    for parser in &*MESSAGEPACK {
+        check(&parser.parse(&BinaryArray::from_iter_values([PACKED, input, PACKED])).unwrap());
+    }
     for (parser, good) in THRIFT.iter().zip([BINARY, COMPACT]) {
         check(&parser.parse(&BinaryArray::from_iter_values([good, input, good])).unwrap());
     }

@@ -1,7 +1,7 @@
 # Types of src/python.rs, which says what each of these is.
 
-from collections.abc import Sequence
-from typing import Literal, final
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias, final
 
 import pyarrow as pa
 
@@ -10,32 +10,50 @@ class CorruptBatchError(Exception):
 
 REASONS: tuple[str, ...]
 
+_Rows: TypeAlias = tuple[
+    pa.RecordBatch, pa.UInt8Array, pa.StringArray, tuple[Sequence[tuple[int, str]], pa.Int64Array, pa.Int32Array]
+]
+_Faults: TypeAlias = Mapping[str, str] | None
+
 @final
 class RowParser:
-    def __new__(cls, schema: pa.Schema, *, unknown_fields: Literal["drop", "refuse"]) -> RowParser: ...
-    def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray]: ...
+    def __new__(
+        cls, schema: pa.Schema, *, unknown_fields: Literal["drop", "keep", "refuse"], faults: _Faults = None
+    ) -> RowParser: ...
+    def parse(self, values: pa.BinaryArray) -> _Rows: ...
 
 @final
 class MessagePackParser:
-    def __new__(cls, schema: pa.Schema, *, unknown_fields: Literal["drop", "refuse"]) -> MessagePackParser: ...
-    def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray]: ...
+    def __new__(
+        cls, schema: pa.Schema, *, unknown_fields: Literal["drop", "keep", "refuse"], faults: _Faults = None
+    ) -> MessagePackParser: ...
+    def parse(self, values: pa.BinaryArray) -> _Rows: ...
 
 @final
 class ThriftParser:
     def __new__(cls, schema: pa.Schema, *, plan: str, protocol: Literal["binary", "compact"]) -> ThriftParser: ...
-    def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray]: ...
+    def parse(self, values: pa.BinaryArray) -> _Rows: ...
 
 @final
 class CsvParser:
     def __new__(
-        cls, schema: pa.Schema, *, names: Sequence[str], delimiter: str, quote: str, escape: str, null: str
+        cls,
+        schema: pa.Schema,
+        *,
+        names: Sequence[str],
+        delimiter: str,
+        quote: str,
+        escape: str,
+        null: str,
+        unknown_fields: Literal["drop", "keep"] = "drop",
+        faults: _Faults = None,
     ) -> CsvParser: ...
-    def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray]: ...
+    def parse(self, values: pa.BinaryArray) -> _Rows: ...
 
 @final
 class RegexParser:
-    def __new__(cls, schema: pa.Schema, *, pattern: str, null: str | None) -> RegexParser: ...
-    def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray]: ...
+    def __new__(cls, schema: pa.Schema, *, pattern: str, null: str | None, faults: _Faults = None) -> RegexParser: ...
+    def parse(self, values: pa.BinaryArray) -> _Rows: ...
 
 @final
 class AvroParser:

@@ -8,6 +8,7 @@ mod time;
 use arrow_array::RecordBatch;
 
 use cell::Members;
+pub use time::timestamp;
 
 /// Return the rows of a batch, each as a JSON object and a line feed. An error says which column cannot be written.
 pub fn json_lines(batch: &RecordBatch) -> Result<Vec<u8>, String> {

@@ -4,6 +4,7 @@ use arrow_array::{Array, BinaryArray};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{ArrowError, SchemaRef};
 
+use super::adjusted::Adjustments;
 use super::column::{Bytes, Filled};
 use super::nested::StructColumn;
 use super::reason::{Refusal, Step, path};
@@ -24,18 +25,27 @@ pub trait ReadRow {
     fn bytes(&self) -> usize {
         0
     }
+
+    /// Changes columns before they are filled.
+    fn prepare(&self, _: &mut StructColumn) {}
+
+    /// What was adjusted in the value that was read last; None: nothing ever is.
+    fn adjustments(&mut self) -> Option<&mut Adjustments> {
+        None
+    }
 }
 
 /// Reads all values. Total, as long as `reader` is; an error only if the rows of all values take more than 2 GiB.
 pub fn rows(schema: &SchemaRef, values: &BinaryArray, reader: &mut impl ReadRow) -> Result<Rows, ArrowError> {
     let fields = schema.fields();
     let mut columns = kind::columns(fields, values.len()).map_err(ArrowError::SchemaError)?;
+    reader.prepare(&mut columns);
     let mut steps = Steps::new();
     let mut reasons = vec![0; values.len()];
     let mut paths = Bytes::with_capacity(values.len());
     let mut has_path = NullBufferBuilder::new(values.len());
     let mut rows = 0;
-    for (reason, value) in reasons.iter_mut().zip(values) {
+    for (record, (reason, value)) in reasons.iter_mut().zip(values).enumerate() {
         steps.clear();
         let read = value.ok_or(Refusal::Null).and_then(|value| {
             reader.read(value, rows, &mut columns, &mut steps).map_err(|refusal| {
@@ -47,7 +57,12 @@ pub fn rows(schema: &SchemaRef, values: &BinaryArray, reader: &mut impl ReadRow)
             })
         });
         match read {
-            Ok(()) => rows += 1,
+            Ok(()) => {
+                rows += 1;
+                if let Some(adjustments) = reader.adjustments() {
+                    adjustments.accept(record);
+                }
+            }
             Err(refusal) => {
                 columns.truncate(rows);
                 *reason = refusal as u8;
@@ -61,5 +76,6 @@ pub fn rows(schema: &SchemaRef, values: &BinaryArray, reader: &mut impl ReadRow)
         }
     }
     let batch = columns.into_batch(schema, rows)?;
-    Ok(Rows { batch, reasons: reasons.into(), paths: paths.strings(has_path.finish())? })
+    let adjusted = reader.adjustments().map(|adjustments| adjustments.finish(fields)).unwrap_or_default();
+    Ok(Rows { batch, reasons: reasons.into(), paths: paths.strings(has_path.finish())?, adjusted })
 }

@@ -38,6 +38,10 @@ impl Growth {
         Ok(())
     }
 
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
     pub fn taken(&self) -> usize {
         self.taken
     }

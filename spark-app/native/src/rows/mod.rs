@@ -4,13 +4,16 @@
 //! Each value is judged by itself: a refused one leaves nothing behind. When a value is judged or stored otherwise than
 //! before, `RULES` in `records/rows.py` (JSON), or `RULES` of its own of another parser beside it, must be raised.
 
+mod adjusted;
 mod avro;
 pub mod base64;
 mod column;
 mod csv;
+mod faults;
 mod fill;
 mod growth;
 mod kind;
+mod lenient;
 mod messagepack;
 mod nested;
 mod number;
@@ -18,6 +21,8 @@ mod protobuf;
 mod reader;
 mod reason;
 mod regex;
+mod repair;
+mod rest;
 mod row;
 mod schema_keys;
 mod target;
@@ -30,30 +35,54 @@ use arrow_schema::{ArrowError, SchemaRef};
 
 pub use self::regex::RegexParser;
 use crate::json::{check_grammar, check_nesting};
+pub use adjusted::Adjusted;
 pub use avro::{AvroParser, Framing, avro_fingerprint};
 pub use csv::{CsvParser, CsvSyntax};
+pub use faults::{Duplicates, Faults, WrongType};
+use faults::{Leniency, Strict};
 use fill::{ReadRow, Steps};
+use growth::Growth;
 pub use kind::{NOTATION, per_second};
+use lenient::{Attempt, Attempts, Lenient};
 pub use messagepack::MessagePackParser;
 use nested::StructColumn;
 pub use protobuf::{MessageParts, MessageTypes, ProtobufParser};
 use reader::{MOST_NESTED, Reader};
 pub use reason::{REASONS, Refusal};
+use row::RowReader;
 pub use schema_keys::{Inside, SchemaKey, SchemaKeys, schema_keys};
 pub use thrift::ThriftParser;
 
 /// What becomes of a field that the schema does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UnknownFields {
+    #[default]
     Drop,
+    /// The last field of the schema is a JSON object of them.
+    Keep,
     Refuse,
+}
+
+/// What a parser does with records that are not what the schema says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    pub unknown_fields: UnknownFields,
+    pub faults: Faults,
+}
+
+impl From<UnknownFields> for Options {
+    fn from(unknown_fields: UnknownFields) -> Self {
+        Self { unknown_fields, faults: Faults::default() }
+    }
 }
 
 /// Makes rows of a schema from JSON texts.
 #[derive(Debug, Clone)]
 pub struct RowParser {
     schema: SchemaRef,
-    unknown_fields: UnknownFields,
+    options: Options,
+    /// Of each field what it has where a text does not have it, in JSON; empty if no field has anything.
+    defaults: lenient::Defaults,
 }
 
 /// The rows of a column of values, and what is wrong with the values that are none.
@@ -65,19 +94,27 @@ pub struct Rows {
     pub reasons: UInt8Array,
     /// For each value the field that is concerned, if one is: names of the schema, never anything of the value.
     pub paths: StringArray,
+    /// What was adjusted in accepted values.
+    pub adjusted: Adjusted,
 }
 
 impl RowParser {
-    /// An error says which field of the schema cannot be read, and why.
-    pub fn new(schema: SchemaRef, unknown_fields: UnknownFields) -> Result<Self, String> {
-        kind::columns(schema.fields(), 0)?;
-        Ok(Self { schema, unknown_fields })
+    /// The metadata `logpersister.default` of a field is what it has where a text does not have it, in JSON. An error says
+    /// which field of the schema cannot be read, and why.
+    pub fn new(schema: SchemaRef, options: impl Into<Options>) -> Result<Self, String> {
+        let options = options.into();
+        let defaults = lenient::defaults(&schema, options)?;
+        Ok(Self { schema, options, defaults })
     }
 
     /// Reads all values. Total: any bytes give an answer, on a stack of bounded size.
     pub fn parse(&self, values: &BinaryArray) -> Result<Rows, ArrowError> {
-        let refuse_unknown = self.unknown_fields == UnknownFields::Refuse;
-        fill::rows(&self.schema, values, &mut JsonReader { refuse_unknown, space: Vec::new() })
+        let (refuse_unknown, space) = (self.options.unknown_fields == UnknownFields::Refuse, Vec::new());
+        if lenient::is_strict(self.options, &self.defaults) {
+            return fill::rows(&self.schema, values, &mut JsonReader { refuse_unknown, space });
+        }
+        let parser = LenientJsonReader { refuse_unknown, space };
+        fill::rows(&self.schema, values, &mut Attempts::new(parser, self.options, &self.defaults))
     }
 }
 
@@ -90,15 +127,64 @@ struct JsonReader {
 impl ReadRow for JsonReader {
     #[inline]
     fn read(&mut self, text: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
-        // Most texts are ASCII, and that is seen faster.
-        if !text.is_ascii() && std::str::from_utf8(text).is_err() {
-            return Err(Refusal::NotUtf8);
-        }
-        row::read(text, row, columns, self.refuse_unknown, &mut self.space, steps)
+        check_utf8(text)?;
+        let growth = Growth::of(text.len());
+        RowReader::new(text, growth, self.refuse_unknown, &mut self.space, steps, &mut Strict).row(row, columns)
     }
 
     fn judge_whole(&self, text: &[u8]) -> Option<Refusal> {
         judge_whole(text)
+    }
+}
+
+#[inline(always)]
+fn check_utf8(text: &[u8]) -> Result<(), Refusal> {
+    // Most texts are ASCII, and that is seen faster.
+    if text.is_ascii() || std::str::from_utf8(text).is_ok() { Ok(()) } else { Err(Refusal::NotUtf8) }
+}
+
+/// The same with faults that do not refuse a text, fields that are kept, and defaults.
+struct LenientJsonReader {
+    refuse_unknown: bool,
+    space: Vec<u8>,
+}
+
+impl Attempt for LenientJsonReader {
+    const GROWTH: usize = 1;
+
+    fn read(
+        &mut self,
+        text: &[u8],
+        growth: Growth,
+        row: usize,
+        columns: &mut StructColumn,
+        steps: &mut Steps,
+        lenient: &mut Lenient<'_>,
+    ) -> Result<(), Refusal> {
+        check_utf8(text)?;
+        RowReader::new(text, growth, self.refuse_unknown, &mut self.space, steps, lenient).row(row, columns)
+    }
+
+    #[cold]
+    fn repaired(&mut self, value: &[u8], columns: &StructColumn, lenient: &mut Lenient<'_>) -> Option<Vec<u8>> {
+        let faults = lenient.faults();
+        let text = if faults.replaces_invalid { repair::in_utf8(value) } else { value.into() };
+        let is_replaced = *text != *value;
+        if is_replaced {
+            lenient.adjusted(Refusal::NotUtf8);
+        }
+        if faults.duplicates != Duplicates::Refuse && std::str::from_utf8(&text).is_ok() {
+            let (keeps, adjustments) = (lenient.rest().is_some(), &mut lenient.adjustments);
+            let found = repair::Deduplication::new(&text, faults.duplicates, keeps, &mut self.space, adjustments);
+            if let Ok(Some(found)) = found.text(columns) {
+                return Some(found);
+            }
+        }
+        is_replaced.then(|| text.into_owned())
+    }
+
+    fn judge_whole(&self, value: &[u8], faults: Faults) -> Option<Refusal> {
+        if faults.replaces_invalid { judge_whole(&repair::in_utf8(value)) } else { judge_whole(value) }
     }
 }
 

@@ -38,6 +38,20 @@ impl StructColumn {
         self.names.get(position).map(|name| &**name).filter(|name| !name.is_empty())
     }
 
+    /// The name of the field at a position, in quotes as JSON has it.
+    pub fn quoted(&self, position: usize) -> &[u8] {
+        self.names.get(position).map(|name| &**name).unwrap_or_default()
+    }
+
+    /// From now on the last field is found under no name.
+    pub fn hide_last(&mut self) {
+        if self.names.len() == self.children.len() {
+            let last = self.names.len() - 1;
+            self.names.truncate(last);
+            self.positions.retain(|_, position| *position < last);
+        }
+    }
+
     /// Says whether the field at a position has this name; false, too, for names that JSON has to escape.
     #[inline]
     pub fn is_named(&self, position: usize, name: &[u8]) -> bool {

@@ -16,10 +16,30 @@ pub struct Reader<'a> {
     depth: usize,
 }
 
+/// Where a reader was.
+#[derive(Debug, Clone, Copy)]
+pub struct Position {
+    at: usize,
+    depth: usize,
+}
+
 impl<'a> Reader<'a> {
     /// `text` is UTF-8.
     pub fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0, depth: 0 }
+    }
+
+    pub fn position(&self) -> Position {
+        Position { at: self.at, depth: self.depth }
+    }
+
+    pub fn return_to(&mut self, position: Position) {
+        (self.at, self.depth) = (position.at, position.depth);
+    }
+
+    /// The text from a position on.
+    pub fn since(&self, position: Position) -> &'a [u8] {
+        self.text.get(position.at..self.at).unwrap_or_default()
     }
 
     /// The first byte that is not white space.

@@ -70,8 +70,14 @@ pub enum Refusal {
     NotThrift = 22,
 }
 
+impl Refusal {
+    pub fn word(self) -> &'static str {
+        REASONS[self as usize]
+    }
+}
+
 /// One step from a value to a value in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
     /// The field at this position of a struct.
     Field(usize),

@@ -2,47 +2,65 @@
 
 use super::base64;
 use super::column::{Bytes, Column, Data};
+use super::faults::{Leniency, ReadValue, Strict, WrongType};
 use super::growth::Growth;
 use super::kind::{Clock, TimeNotation, per_second};
 use super::nested::{ListColumn, MapColumn, StructColumn};
 use super::number::Number;
-use super::reader::{Reader, compact};
+use super::reader::{Position, Reader, compact};
 use super::reason::{Refusal, Step};
-use super::time;
+use super::rest::Mark;
+use super::{text, time};
 
-/// Appends the object that `text` is, as row number `row`. After an error the columns must be cut back, and `steps` says
-/// where it is. `space` is for strings whose escapes are resolved, kept for its memory.
-pub fn read(
-    text: &[u8],
-    row: usize,
-    columns: &mut StructColumn,
-    refuse_unknown: bool,
-    space: &mut Vec<u8>,
-    steps: &mut Vec<Step>,
-) -> Result<(), Refusal> {
-    let (reader, growth) = (Reader::new(text), Growth::of(text.len()));
-    let mut row_reader = RowReader { reader, growth, refuse_unknown, space, steps };
-    if row_reader.reader.peek() != Some(b'{') {
-        return Err(Refusal::NotAnObject);
-    }
-    row_reader.members(row, columns)?;
-    row_reader.reader.end()
-}
-
-struct RowReader<'a, 's> {
+/// What reads a text.
+pub struct RowReader<'a, 's, L> {
     reader: Reader<'a>,
     growth: Growth,
     refuse_unknown: bool,
+    /// For strings whose escapes are resolved, kept for its memory.
     space: &'s mut Vec<u8>,
+    /// After an error, where it is, the innermost field first.
     steps: &'s mut Vec<Step>,
+    lenient: &'s mut L,
 }
 
-impl<'a> RowReader<'a, '_> {
-    /// Reads the object that begins here as value number `row` of a struct.
-    fn members(&mut self, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
+impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
+    /// Of a text (UTF-8), whose lists and maps may take what `growth` says.
+    pub fn new(
+        text: &'a [u8],
+        growth: Growth,
+        refuse_unknown: bool,
+        space: &'s mut Vec<u8>,
+        steps: &'s mut Vec<Step>,
+        lenient: &'s mut L,
+    ) -> Self {
+        Self { reader: Reader::new(text), growth, refuse_unknown, space, steps, lenient }
+    }
+
+    /// Appends the object that the text is, as row number `row`. After an error the columns must be cut back.
+    #[inline]
+    pub fn row(&mut self, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
+        if self.reader.peek() != Some(b'{') {
+            return Err(Refusal::NotAnObject);
+        }
+        self.members(row, columns, true)?;
+        self.reader.end()
+    }
+
+    /// Appends the value that the text is.
+    pub fn only_value(&mut self, column: &mut Column) -> Result<(), Refusal> {
+        self.value(column)?;
+        self.reader.end()
+    }
+
+    /// Reads the object that begins here as value number `row` of a struct, or of the row itself.
+    fn members(&mut self, row: usize, columns: &mut StructColumn, is_row: bool) -> Result<(), Refusal> {
         let (mut expected, mut found) = (0, 0);
+        let object = self.lenient.mark();
         let mut more = self.reader.open(b'}')?;
         while more {
+            self.reader.peek();
+            let before = self.reader.position();
             match self.field(columns, expected)? {
                 Some(index) => {
                     let child = &mut columns.children[index];
@@ -50,19 +68,28 @@ impl<'a> RowReader<'a, '_> {
                         return self.fault(Step::Field(index), Refusal::Duplicate);
                     }
                     self.reader.colon()?;
-                    if let Err(refusal) = self.value(child) {
+                    let inside = self.lenient.mark();
+                    if let Err(refusal) = self.child(Step::Field(index), child) {
                         return self.fault(Step::Field(index), refusal);
+                    }
+                    if let Some(rest) = self.lenient.rest() {
+                        rest.put_below(object, inside, columns.quoted(index));
                     }
                     expected = index + 1;
                     found += 1;
                 }
                 None if self.refuse_unknown => return Err(Refusal::UnknownField),
-                None => {
-                    self.reader.colon()?;
-                    self.reader.skip()?;
-                }
+                None => self.unknown(object, before)?,
             }
             more = self.reader.more(b'}')?;
+        }
+        if let Some(rest) = self.lenient.rest() {
+            rest.close(object)?;
+        }
+        if !L::IS_STRICT && is_row {
+            let size = self.lenient.rest().map_or(0, |rest| rest.len());
+            self.growth.take(size)?;
+            self.lenient.end_row(row, columns, self.steps)?;
         }
         if found == columns.children.len() {
             return Ok(());
@@ -72,6 +99,17 @@ impl<'a> RowReader<'a, '_> {
                 return self.fault(Step::Field(index), Refusal::Missing);
             }
         }
+        Ok(())
+    }
+
+    /// Goes behind a member of the object at a mark that is no field; its name begins at a position, and was read.
+    #[inline(always)]
+    fn unknown(&mut self, object: Mark, name: Position) -> Result<(), Refusal> {
+        let written = self.reader.since(name);
+        self.reader.colon()?;
+        let Some(rest) = self.lenient.rest() else { return self.reader.skip() };
+        let resolved = Reader::new(written).text(self.space)?.to_vec();
+        compact(self.reader.raw()?, rest.member(object, resolved, written));
         Ok(())
     }
 
@@ -86,56 +124,18 @@ impl<'a> RowReader<'a, '_> {
         Ok(columns.find(name))
     }
 
-    fn value(&mut self, column: &mut Column) -> Result<(), Refusal> {
-        let first = self.reader.peek().ok_or(Refusal::NotJson)?;
-        if first == b'n' {
-            self.reader.literal("null")?;
-            return if column.push_null() { Ok(()) } else { Err(Refusal::Missing) };
-        }
-        let row = column.len();
-        match &mut column.data {
-            Data::Bool(bits) => bits.append(self.boolean(first)?),
-            Data::Int8(values) => values.push(self.integer(first)?),
-            Data::Int16(values) => values.push(self.integer(first)?),
-            Data::Int32(values) => values.push(self.integer(first)?),
-            Data::Int64(values) => values.push(self.integer(first)?),
-            Data::Float32(values) => values.push(self.number(first)?.single()?),
-            Data::Float64(values) => values.push(self.number(first)?.double()?),
-            Data::Decimal(values, decimal) => {
-                let number = if first == b'"' { self.number_in_text()? } else { self.number(first)? };
-                values.push(decimal.unscaled(&number)?);
-            }
-            Data::Date(values) => values.push(time::date(self.text(first)?)?),
-            Data::TimeMilliseconds(values) => values.push(time::time(self.text(first)?, 1_000)? as i32),
-            Data::TimeMicroseconds(values) => values.push(time::time(self.text(first)?, 1_000_000)?),
-            Data::Timestamp(values, clock) => values.push(self.timestamp(first, *clock)?),
-            Data::String(bytes) => {
-                expect(first == b'"')?;
-                self.reader.string(&mut bytes.data)?;
-                bytes.end();
-            }
-            Data::Json(bytes) => {
-                compact(self.reader.raw()?, &mut bytes.data);
-                bytes.end();
-            }
-            Data::Base64(bytes) => self.base64(first, bytes)?,
-            Data::Struct(columns) => {
-                expect(first == b'{')?;
-                self.members(row, columns)?;
-            }
-            Data::List(list) => self.items(first, list)?,
-            Data::Map(map) => self.entries(first, map)?,
-        }
-        column.pushed();
-        Ok(())
-    }
-
     fn items(&mut self, first: u8, list: &mut ListColumn) -> Result<(), Refusal> {
         expect(first == b'[')?;
+        let (object, mut index) = (self.lenient.mark(), 0_usize);
         let mut more = self.reader.open(b']')?;
         while more {
-            if let Err(refusal) = self.growth.take(list.width).and_then(|()| self.value(&mut list.items)) {
+            let inside = self.lenient.mark();
+            if let Err(refusal) = self.growth.take(list.width).and_then(|()| self.child(Step::Item, &mut list.items)) {
                 return self.fault(Step::Item, refusal);
+            }
+            if let Some(rest) = self.lenient.rest() {
+                rest.put_item_below(object, inside, index);
+                index += 1;
             }
             more = self.reader.more(b']')?;
         }
@@ -145,14 +145,21 @@ impl<'a> RowReader<'a, '_> {
 
     fn entries(&mut self, first: u8, map: &mut MapColumn) -> Result<(), Refusal> {
         expect(first == b'{')?;
+        let object = self.lenient.mark();
         let mut more = self.reader.open(b'}')?;
         while more {
             self.reader.peek();
+            let before = self.reader.position();
             self.reader.string(&mut map.keys.data)?;
             map.keys.end();
+            let key = self.reader.since(before);
             self.reader.colon()?;
-            if let Err(refusal) = self.growth.take(map.width).and_then(|()| self.value(&mut map.values)) {
+            let inside = self.lenient.mark();
+            if let Err(refusal) = self.growth.take(map.width).and_then(|()| self.child(Step::Entry, &mut map.values)) {
                 return self.fault(Step::Entry, refusal);
+            }
+            if let Some(rest) = self.lenient.rest() {
+                rest.put_below(object, inside, key);
             }
             more = self.reader.more(b'}')?;
         }
@@ -213,6 +220,96 @@ impl<'a> RowReader<'a, '_> {
         self.steps.push(step);
         Err(refusal)
     }
+}
+
+impl<'a, L: Leniency> ReadValue for RowReader<'a, '_, L> {
+    type Leniency = L;
+    type Place = Position;
+
+    fn place(&self) -> Position {
+        self.reader.position()
+    }
+
+    fn return_to(&mut self, place: Position) {
+        self.reader.return_to(place);
+    }
+
+    fn value(&mut self, column: &mut Column) -> Result<(), Refusal> {
+        let first = self.reader.peek().ok_or(Refusal::NotJson)?;
+        if first == b'n' {
+            self.reader.literal("null")?;
+            return if column.push_null() { Ok(()) } else { Err(Refusal::Missing) };
+        }
+        let row = column.len();
+        match &mut column.data {
+            Data::Bool(bits) => bits.append(self.boolean(first)?),
+            Data::Int8(values) => values.push(self.integer(first)?),
+            Data::Int16(values) => values.push(self.integer(first)?),
+            Data::Int32(values) => values.push(self.integer(first)?),
+            Data::Int64(values) => values.push(self.integer(first)?),
+            Data::Float32(values) => values.push(self.number(first)?.single()?),
+            Data::Float64(values) => values.push(self.number(first)?.double()?),
+            Data::Decimal(values, decimal) => {
+                let number = if first == b'"' { self.number_in_text()? } else { self.number(first)? };
+                values.push(decimal.unscaled(&number)?);
+            }
+            Data::Date(values) => values.push(time::date(self.text(first)?)?),
+            Data::TimeMilliseconds(values) => values.push(time::time(self.text(first)?, 1_000)? as i32),
+            Data::TimeMicroseconds(values) => values.push(time::time(self.text(first)?, 1_000_000)?),
+            Data::Timestamp(values, clock) => values.push(self.timestamp(first, *clock)?),
+            Data::String(bytes) => {
+                expect(first == b'"')?;
+                self.reader.string(&mut bytes.data)?;
+                bytes.end();
+            }
+            Data::Json(bytes) => {
+                compact(self.reader.raw()?, &mut bytes.data);
+                bytes.end();
+            }
+            Data::Base64(bytes) => self.base64(first, bytes)?,
+            Data::Struct(columns) => {
+                expect(first == b'{')?;
+                self.members(row, columns, false)?;
+            }
+            Data::List(list) => self.items(first, list)?,
+            Data::Map(map) => self.entries(first, map)?,
+        }
+        column.pushed();
+        Ok(())
+    }
+
+    /// A text for another type, or a number or bool for a text.
+    fn convert(&mut self, refusal: Refusal, column: &mut Column) -> Option<Result<(), Refusal>> {
+        if refusal != Refusal::WrongType || self.lenient.faults().wrong_type != WrongType::Convert {
+            return None;
+        }
+        let read = match (self.reader.peek(), &mut column.data) {
+            (Some(b'"'), _) => return Some(self.reader.text(self.space).and_then(|text| text::append(text, column))),
+            (Some(b'-' | b'0'..=b'9' | b't' | b'f'), Data::String(bytes)) => self.reader.raw().map(|written| {
+                bytes.data.extend_from_slice(written);
+                bytes.end();
+            }),
+            _ => return None,
+        };
+        Some(read.map(|()| column.pushed()))
+    }
+
+    fn skip(&mut self) -> Result<(), Refusal> {
+        self.reader.skip()
+    }
+
+    fn is_inside(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
+    fn lenient(&mut self) -> &mut L {
+        self.lenient
+    }
+}
+
+/// Appends the value that a JSON text is, which nobody has sent, so that nothing is adjusted.
+pub fn constant(text: &[u8], space: &mut Vec<u8>, steps: &mut Vec<Step>, column: &mut Column) -> Result<(), Refusal> {
+    RowReader::new(text, Growth::unlimited(), false, space, steps, &mut Strict).only_value(column)
 }
 
 /// Says whether a value begins as its type does. How it goes on does not matter when not.

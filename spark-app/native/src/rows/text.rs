@@ -1,13 +1,15 @@
 //! Values that are text in whatever column they are: what parsers of lines have in common.
 
-use super::base64;
+use std::borrow::Cow;
+
 use super::column::{Column, Data};
-use super::judge_whole;
+use super::faults::Leniency;
 use super::kind::{Clock, TimeNotation, per_second};
 use super::number::Number;
 use super::reader::compact;
-use super::reason::Refusal;
+use super::reason::{Refusal, Step};
 use super::time;
+use super::{base64, judge_whole};
 
 /// Appends what a text (UTF-8) stands for.
 #[inline]
@@ -44,6 +46,41 @@ pub fn append(text: &[u8], column: &mut Column) -> Result<(), Refusal> {
     }
     column.pushed();
     Ok(())
+}
+
+/// Appends what a text stands for as value number `row` of a column; null where it does not fit and may be null instead.
+#[inline(always)]
+pub fn append_leniently<L: Leniency>(
+    text: &[u8],
+    row: usize,
+    step: Step,
+    column: &mut Column,
+    lenient: &mut L,
+) -> Result<(), Refusal> {
+    match append(text, column) {
+        Err(refusal) if !L::IS_STRICT && lenient.faults().sets_null(refusal) && column.nullable => {
+            column.truncate(row);
+            column.push_null();
+            lenient.enter(step);
+            lenient.adjusted(refusal);
+            lenient.leave();
+            Ok(())
+        }
+        read => read,
+    }
+}
+
+/// A line in UTF-8, in which U+FFFD may stand for what is none.
+pub fn in_utf8<'v, L: Leniency>(line: &'v [u8], lenient: &mut L) -> Result<Cow<'v, [u8]>, Refusal> {
+    // Most lines are ASCII, and that is seen faster.
+    if line.is_ascii() || std::str::from_utf8(line).is_ok() {
+        return Ok(line.into());
+    }
+    if !lenient.faults().replaces_invalid {
+        return Err(Refusal::NotUtf8);
+    }
+    lenient.adjusted(Refusal::NotUtf8);
+    Ok(String::from_utf8_lossy(line).into_owned().into_bytes().into())
 }
 
 /// Says whether texts can be values of a column: those that are made of others have no text.

@@ -2,9 +2,10 @@
 
 use arrow_array::BinaryArray;
 use arrow_schema::{DataType, Field, TimeUnit};
-use logpersister_native::not_json;
+use logpersister_native::{Options, RowParser, UnknownFields, not_json};
 
 use crate::common::{Random, mutate};
+use crate::faults::{ALL, options};
 use crate::{field, list, map, noted, parse, parser, structure};
 
 const NAMES: [&str; 8] = ["id", "a", "name", "a longer name", "ключ", "b", "c", "items"];
@@ -92,7 +93,7 @@ fn object<'a>(random: &mut Random, fields: impl IntoIterator<Item = &'a std::syn
         }
     }
     if random.below(5) == 0 {
-        members.push("\"unknown\": [1, {\"id\": \"x\"}]".into());
+        members.push(["\"unknown\": [1, {\"id\": \"x\"}]", "\"x\":\"\""][random.below(2)].into());
     }
     if random.below(3) == 0 {
         members.sort_by_key(|_| random.next());
@@ -102,14 +103,32 @@ fn object<'a>(random: &mut Random, fields: impl IntoIterator<Item = &'a std::syn
     text.push('}');
 }
 
+/// What is adjusted, and whether what is unknown is kept.
+fn random_options(random: &mut Random) -> Options {
+    let words = [
+        "",
+        "",
+        ALL,
+        "wrongType=setNull overflow=setNull badText=setNull duplicates=first",
+        "wrongType=convert",
+        "duplicates=last",
+    ];
+    let unknown = [UnknownFields::Drop, UnknownFields::Keep][random.below(2)];
+    options(unknown, words[random.below(words.len())])
+}
+
 #[test]
 fn bad_rows_leave_nothing_behind() {
-    let (mut good, mut bad) = (0, [0; 12]);
-    for seed in 0..1_500 {
+    let (mut good, mut bad, mut adjusted) = (0, [0; 12], 0);
+    for seed in 0..2_000 {
         let mut random = Random(seed);
-        let fields = random_fields(&mut random, 4);
+        let mut fields = random_fields(&mut random, 4);
         let schema = arrow_schema::Fields::from(fields.clone());
-        let parser = parser(fields);
+        let options = random_options(&mut random);
+        if options.unknown_fields == UnknownFields::Keep {
+            fields.push(noted(field("_rest", DataType::Utf8), "json"));
+        }
+        let parser = RowParser::new(std::sync::Arc::new(arrow_schema::Schema::new(fields)), options).unwrap();
         let values: Vec<Vec<u8>> = (0..20)
             .map(|_| {
                 let mut text = String::new();
@@ -136,11 +155,16 @@ fn bad_rows_leave_nothing_behind() {
                 good += 1;
             }
             bad[usize::from(alone.reasons.value(0))] += 1;
+            let of_record = together.adjusted.records.values().iter().filter(|record| **record == index as i64).count();
+            assert_eq!(alone.adjusted.records.len(), of_record, "{}", about());
+            adjusted += of_record;
             let is_json = not_json(&BinaryArray::from_iter_values([value])).rows.is_empty();
-            assert_eq!(is_json, !matches!(alone.reasons.value(0), 2 | 3), "{}", about());
+            let is_judged = is_json || !options.faults.replaces_invalid;
+            assert!(!is_judged || is_json != matches!(alone.reasons.value(0), 2 | 3), "{}", about());
         }
     }
-    assert!(good > 15_000, "{good} of 30000 are good");
+    assert!(good > 20_000, "{good} of 40000 are good");
+    assert!(adjusted > 500, "{adjusted} values were adjusted");
     for reason in [2, 3, 5, 6, 7, 8, 11] {
         assert!(bad[reason] > 10, "reason {reason} was hardly met: {bad:?}");
     }

@@ -6,6 +6,7 @@ mod common;
 mod avro;
 mod beside;
 mod damage;
+mod faults;
 mod lines;
 mod messagepack;
 mod numbers;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BinaryArray};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use logpersister_native::{CsvParser, CsvSyntax, REASONS, RegexParser, Rows};
+use logpersister_native::{CsvParser, CsvSyntax, Faults, REASONS, RegexParser, Rows, UnknownFields};
 
 use crate::beside::Verdicts;
 use crate::common::{Random, mutate};
@@ -15,11 +15,11 @@ const SYNTAX: CsvSyntax = CsvSyntax { delimiter: b',', quote: Some(b'"'), escape
 
 fn csv(fields: Vec<Field>, syntax: CsvSyntax, names: &[&str]) -> Result<CsvParser, String> {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    CsvParser::new(Arc::new(Schema::new(fields)), syntax, &names)
+    CsvParser::new(Arc::new(Schema::new(fields)), syntax, &names, UnknownFields::Drop)
 }
 
 fn regex(fields: Vec<Field>, pattern: &str) -> Result<RegexParser, String> {
-    RegexParser::new(Arc::new(Schema::new(fields)), pattern, Some(b"-".to_vec()))
+    RegexParser::new(Arc::new(Schema::new(fields)), pattern, Some(b"-".to_vec()), Faults::default())
 }
 
 fn parse_csv<T: AsRef<[u8]>>(parser: &CsvParser, values: &[T]) -> Rows {

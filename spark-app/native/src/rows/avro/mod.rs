@@ -15,6 +15,7 @@ use arrow_array::{Array, BinaryArray};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{ArrowError, SchemaRef};
 
+use super::adjusted::Adjusted;
 use super::column::{Bytes, Filled};
 use super::nested::StructColumn;
 use super::reason::{Refusal, Step, path};
@@ -101,7 +102,12 @@ impl AvroParser {
             }
         }
         let batch = run.columns.into_batch(&self.schema, run.rows)?;
-        let rows = Rows { batch, reasons: reasons.into(), paths: paths.strings(has_path.finish())? };
+        let rows = Rows {
+            batch,
+            reasons: reasons.into(),
+            paths: paths.strings(has_path.finish())?,
+            adjusted: Adjusted::default(),
+        };
         Ok((rows, unknown.into_iter().collect()))
     }
 }

@@ -25,7 +25,7 @@ pub enum Token<'a> {
 }
 
 /// What is left of a value, and how deep we are in it.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
     bytes: &'a [u8],
     depth: usize,
@@ -39,6 +39,11 @@ impl<'a> Input<'a> {
     /// Nothing may follow.
     pub fn end(&self) -> Result<(), Refusal> {
         if self.bytes.is_empty() { Ok(()) } else { Err(Refusal::NotMessagePack) }
+    }
+
+    /// What was read since, where this was `before`.
+    pub fn since(&self, before: &Self) -> &'a [u8] {
+        &before.bytes[..before.bytes.len() - self.bytes.len()]
     }
 
     /// Goes into an array or a map.

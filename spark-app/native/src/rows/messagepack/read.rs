@@ -1,62 +1,87 @@
 //! One MessagePack value into the columns of a schema.
 
 use super::super::column::{Bytes, Column, Data};
+use super::super::faults::{Leniency, ReadValue, WrongType};
 use super::super::growth::Growth;
 use super::super::kind::{Clock, TimeNotation, per_second};
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
 use super::super::number::Number;
 use super::super::reason::{Refusal, Step};
-use super::super::time;
+use super::super::rest::{Mark, quoted};
+use super::super::{text, time};
 use super::input::{Input, Token};
+use super::json;
 
 /// The extension type of timestamps.
-const TIMESTAMP: i8 = -1;
+pub const TIMESTAMP: i8 = -1;
 
 /// What reads a value.
-pub struct ValueReader<'a, 's> {
+pub struct ValueReader<'a, 's, L> {
     input: Input<'a>,
     refuse_unknown: bool,
     growth: Growth,
+    /// After an error, where it is, the innermost field first.
     steps: &'s mut Vec<Step>,
+    lenient: &'s mut L,
 }
 
-impl<'a, 's> ValueReader<'a, 's> {
-    /// After an error, `steps` says where it is, the innermost field first.
-    pub fn new(bytes: &'a [u8], refuse_unknown: bool, steps: &'s mut Vec<Step>) -> Self {
-        Self { input: Input::new(bytes), refuse_unknown, growth: Growth::of(bytes.len()), steps }
+impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
+    /// Of bytes whose lists and maps may take what `growth` says.
+    pub fn new(
+        bytes: &'a [u8],
+        growth: Growth,
+        refuse_unknown: bool,
+        steps: &'s mut Vec<Step>,
+        lenient: &'s mut L,
+    ) -> Self {
+        Self { input: Input::new(bytes), refuse_unknown, growth, steps, lenient }
     }
 
     /// Appends the map that the value is, as row number `row`. After an error the columns must be cut back.
     #[inline]
     pub fn row(&mut self, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
         let Token::Map(entries) = self.input.token()? else { return Err(Refusal::NotAnObject) };
-        self.members(entries, row, columns)?;
+        self.members(entries, row, columns, true)?;
         self.input.end()
     }
 
-    /// Reads so many names and values as value number `row` of a struct.
-    fn members(&mut self, entries: u32, row: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
+    /// Reads so many names and values as value number `row` of a struct, or of the row itself.
+    fn members(&mut self, entries: u32, row: usize, columns: &mut StructColumn, is_row: bool) -> Result<(), Refusal> {
         self.input.open()?;
         let (mut expected, mut found) = (0, 0);
+        let object = self.lenient.mark();
         for _ in 0..entries {
+            let before = self.input;
             let Some(index) = self.field(columns, expected)? else {
                 if self.refuse_unknown {
                     return Err(Refusal::UnknownField);
                 }
-                self.input.skip()?;
+                self.unknown(object, before)?;
                 continue;
             };
             let child = &mut columns.children[index];
             if child.len() > row {
                 return self.fault(Step::Field(index), Refusal::Duplicate);
             }
-            if let Err(refusal) = self.value(child) {
+            let inside = self.lenient.mark();
+            if let Err(refusal) = self.child(Step::Field(index), child) {
                 return self.fault(Step::Field(index), refusal);
+            }
+            if let Some(rest) = self.lenient.rest() {
+                rest.put_below(object, inside, columns.quoted(index));
             }
             expected = index + 1;
             found += 1;
         }
         self.input.close();
+        if let Some(rest) = self.lenient.rest() {
+            rest.close(object)?;
+        }
+        if !L::IS_STRICT && is_row {
+            let size = self.lenient.rest().map_or(0, |rest| rest.len());
+            self.growth.take(size)?;
+            self.lenient.end_row(row, columns, self.steps)?;
+        }
         if found == columns.children.len() {
             return Ok(());
         }
@@ -78,6 +103,87 @@ impl<'a, 's> ValueReader<'a, 's> {
         }
     }
 
+    /// Goes behind a value of the map at a mark that is no field's; its name, which was read, stands before it.
+    #[inline(always)]
+    fn unknown(&mut self, object: Mark, mut name: Input<'a>) -> Result<(), Refusal> {
+        let Some(rest) = self.lenient.rest() else { return self.input.skip() };
+        let name = json::key(&mut name)?;
+        json::value(&mut self.input, rest.member(object, name.clone(), &name), self.growth.most())
+    }
+
+    fn items(&mut self, items: u32, list: &mut ListColumn) -> Result<(), Refusal> {
+        self.input.open()?;
+        let object = self.lenient.mark();
+        for index in 0..items {
+            let inside = self.lenient.mark();
+            if let Err(refusal) = self.growth.take(list.width).and_then(|()| self.child(Step::Item, &mut list.items)) {
+                return self.fault(Step::Item, refusal);
+            }
+            if let Some(rest) = self.lenient.rest() {
+                rest.put_item_below(object, inside, index as usize);
+            }
+        }
+        self.input.close();
+        list.end();
+        Ok(())
+    }
+
+    fn entries(&mut self, entries: u32, map: &mut MapColumn) -> Result<(), Refusal> {
+        self.input.open()?;
+        let object = self.lenient.mark();
+        for _ in 0..entries {
+            if let Err(refusal) = self.entry(object, map) {
+                return self.fault(Step::Entry, refusal);
+            }
+        }
+        self.input.close();
+        if map.has_duplicates() {
+            return self.fault(Step::Entry, Refusal::Duplicate);
+        }
+        map.end();
+        Ok(())
+    }
+
+    fn entry(&mut self, object: Mark, map: &mut MapColumn) -> Result<(), Refusal> {
+        let Token::Text(key) = self.input.token()? else { return Err(Refusal::WrongType) };
+        match valid(key) {
+            Ok(key) => push(&mut map.keys, key),
+            Err(refusal) if self.lenient.faults().replaces_invalid => {
+                push(&mut map.keys, String::from_utf8_lossy(key).as_bytes());
+                self.lenient.enter(Step::Entry);
+                self.lenient.adjusted(refusal);
+                self.lenient.leave();
+            }
+            Err(refusal) => return Err(refusal),
+        }
+        self.growth.take(map.width)?;
+        let inside = self.lenient.mark();
+        self.child(Step::Entry, &mut map.values)?;
+        if let Some(rest) = self.lenient.rest() {
+            rest.put_below(object, inside, &quoted(key));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
+        self.steps.push(step);
+        Err(refusal)
+    }
+}
+
+impl<'a, L: Leniency> ReadValue for ValueReader<'a, '_, L> {
+    type Leniency = L;
+    type Place = Input<'a>;
+
+    fn place(&self) -> Input<'a> {
+        self.input
+    }
+
+    fn return_to(&mut self, place: Input<'a>) {
+        self.input = place;
+    }
+
     fn value(&mut self, column: &mut Column) -> Result<(), Refusal> {
         let token = self.input.token()?;
         if matches!(token, Token::Nil) {
@@ -95,7 +201,7 @@ impl<'a, 's> ValueReader<'a, 's> {
             (Data::Float64(values), _) => values.push(double(token)?),
             (Data::Float32(values), _) => values.push(single(token)?),
             (Data::Timestamp(values, clock), _) => values.push(timestamp(token, *clock)?),
-            (Data::Struct(columns), Token::Map(entries)) => self.members(entries, row, columns)?,
+            (Data::Struct(columns), Token::Map(entries)) => self.members(entries, row, columns, false)?,
             (Data::List(list), Token::Array(items)) => self.items(items, list)?,
             (Data::Map(map), Token::Map(entries)) => self.entries(entries, map)?,
             (Data::Decimal(values, decimal), Token::Text(text)) => {
@@ -112,45 +218,45 @@ impl<'a, 's> ValueReader<'a, 's> {
         Ok(())
     }
 
-    fn items(&mut self, items: u32, list: &mut ListColumn) -> Result<(), Refusal> {
-        self.input.open()?;
-        for _ in 0..items {
-            if let Err(refusal) = self.growth.take(list.width).and_then(|()| self.value(&mut list.items)) {
-                return self.fault(Step::Item, refusal);
-            }
-        }
-        self.input.close();
-        list.end();
-        Ok(())
+    fn convert(&mut self, refusal: Refusal, column: &mut Column) -> Option<Result<(), Refusal>> {
+        let faults = self.lenient.faults();
+        let is_asked_for = match refusal {
+            Refusal::WrongType => faults.wrong_type == WrongType::Convert,
+            Refusal::NotUtf8 => faults.replaces_invalid,
+            _ => false,
+        };
+        is_asked_for.then(|| self.input.token().and_then(|token| convert(token, column)))
     }
 
-    fn entries(&mut self, entries: u32, map: &mut MapColumn) -> Result<(), Refusal> {
-        self.input.open()?;
-        for _ in 0..entries {
-            if let Err(refusal) = self.entry(map) {
-                return self.fault(Step::Entry, refusal);
-            }
-        }
-        self.input.close();
-        if map.has_duplicates() {
-            return self.fault(Step::Entry, Refusal::Duplicate);
-        }
-        map.end();
-        Ok(())
+    fn skip(&mut self) -> Result<(), Refusal> {
+        self.input.skip()
     }
 
-    fn entry(&mut self, map: &mut MapColumn) -> Result<(), Refusal> {
-        let Token::Text(key) = self.input.token()? else { return Err(Refusal::WrongType) };
-        push(&mut map.keys, valid(key)?);
-        self.growth.take(map.width)?;
-        self.value(&mut map.values)
+    fn is_inside(&self) -> bool {
+        !self.steps.is_empty()
     }
 
-    #[cold]
-    fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
-        self.steps.push(step);
-        Err(refusal)
+    fn lenient(&mut self) -> &mut L {
+        self.lenient
     }
+}
+
+/// Appends the text that a token is for another type, the number or bool that it is for a text, or a text of which U+FFFD
+/// stands for what is no UTF-8.
+fn convert(token: Token<'_>, column: &mut Column) -> Result<(), Refusal> {
+    match (token, &mut column.data) {
+        (Token::Text(text) | Token::Bytes(text), Data::String(bytes)) => {
+            push(bytes, String::from_utf8_lossy(text).as_bytes());
+        }
+        (Token::Text(text), _) => return text::append(text, column),
+        (token, Data::String(bytes)) => {
+            json::scalar(token, &mut bytes.data).ok_or(Refusal::WrongType)?;
+            bytes.end();
+        }
+        _ => return Err(Refusal::WrongType),
+    }
+    column.pushed();
+    Ok(())
 }
 
 #[inline]
@@ -214,7 +320,7 @@ fn timestamp(token: Token<'_>, clock: Clock) -> Result<i64, Refusal> {
 }
 
 /// Seconds since 1970 and nanoseconds, of a timestamp of 32, 64 or 96 bits.
-fn instant(bytes: &[u8]) -> Option<(i64, u32)> {
+pub fn instant(bytes: &[u8]) -> Option<(i64, u32)> {
     Some(match *bytes {
         [a, b, c, d] => (u32::from_be_bytes([a, b, c, d]).into(), 0),
         [a, b, c, d, e, f, g, h] => {

@@ -1,0 +1,40 @@
+"""``spec.parser.faults``: what becomes of values that do not fit the columns."""
+
+from typing import Final, Literal
+
+from logpersister.manifest.constraint import Model
+
+WrongType = Literal["refuse", "setNull", "convert"]
+SetNull = Literal["refuse", "setNull"]
+Duplicates = Literal["refuse", "first", "last"]
+InvalidUtf8 = Literal["refuse", "replace"]
+
+
+class FaultsSpec(Model):
+    """What becomes of values that do not fit. By default the record is stored in quarantine."""
+
+    wrong_type: WrongType = "refuse"
+    """Values of another kind than the type. `setNull`: the field is null. `convert` (only with `json` and
+    `messagepack`): text is read as in a CSV column, and a number or bool becomes text; all else is refused."""
+
+    overflow: SetNull = "refuse"
+    """Numbers and times out of the range or the precision of the type."""
+
+    bad_text: SetNull = "refuse"
+    """Text from which the type cannot be read, such as a date that is none."""
+
+    duplicates: Duplicates = "refuse"
+    """Which value counts of a name that is several times in a struct or map. Only with `json` and `messagepack`."""
+
+    invalid_utf8: InvalidUtf8 = "refuse"
+    """Text that is not UTF-8. `replace`: U+FFFD takes its place, and that of half a surrogate pair in JSON."""
+
+    @property
+    def words(self) -> dict[str, str]:
+        """By the words of the manifest."""
+        found: dict[str, str] = self.model_dump(by_alias=True)
+        return found
+
+
+REFUSED: Final = FaultsSpec()
+"""Each fault refuses the record."""

@@ -1,0 +1,40 @@
+"""Values that a parser has adjusted instead of refusing their records (``spec.parser.faults``)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Kind = tuple[str, str | None]
+"""Why the value would have been refused, in one word, and its field; none where no field is concerned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """The adjusted values of a batch; at least one."""
+
+    kinds: Sequence[Kind]
+    records: npt.NDArray[np.int64]
+    """Of each value the place of its record in the batch, ascending."""
+    kind_of: npt.NDArray[np.int32]
+    """Of each value the place of its kind."""
+
+    def only(self, records: npt.NDArray[np.bool_]) -> "Adjusted | None":
+        """Return those of some records of the batch."""
+        kept = records[self.records]
+        return Adjusted(self.kinds, self.records[kept], self.kind_of[kept]) if kept.any() else None
+
+    def counts(self) -> Counter[Kind]:
+        """Return how many there are of each kind."""
+        found = np.bincount(self.kind_of, minlength=len(self.kinds)).tolist()
+        return Counter({kind: count for kind, count in zip(self.kinds, found, strict=True) if count})
+
+
+def by_reason(counts: Counter[Kind]) -> Counter[str]:
+    """Return the same, whatever the fields are."""
+    found: Counter[str] = Counter()
+    for (reason, _), count in counts.items():
+        found[reason] += count
+    return found
