@@ -37,7 +37,8 @@ def readable(type_: OrcType, value: Any) -> Any:  # noqa: PLR0911  (one for each
             return str(np.array(value, "datetime64[D]"))
         case Kind.TIMESTAMP | Kind.INSTANT:
             size, unit = next((size, unit) for size, unit in _UNITS.items() if value % size == 0)
-            return f"{np.array(value // size, f'datetime64[{unit}]')}Z"
+            zone = "Z" if type_.kind == Kind.INSTANT else ""
+            return f"{np.array(value // size, f'datetime64[{unit}]')}{zone}"
         case _:
             return value
 

@@ -11,11 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+_MOST_SECONDS: Final = 2**53
+"""Beyond them the writer rounds seconds, as floating-point numbers, to even ones. Only records of Kafka have them."""
 _PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def with_whole_seconds(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows whose instants before 1970, at any depth, are cut to the second in which they are."""
+    """Return rows whose instants before 1970, at any depth, are cut to the second in which they are.
+
+    So are those beyond the year 285,000,000, to an even second.
+    """
     columns = [_cut(column) for column in rows.columns]
     return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
 
@@ -44,12 +49,20 @@ def _cut(array: Any) -> Any:
 
 def _instants(array: Any, per_second: int) -> Any:
     numbers = array.view(pa.int64())
-    least = pc.min(numbers).as_py()
-    if least is None or least >= 0:
+    bounds: Any = pc.min_max(numbers).as_py()
+    if bounds["min"] is None or (bounds["min"] >= 0 and bounds["max"] // per_second <= _MOST_SECONDS):
         return array
-    values = np.maximum(numbers.fill_null(0).to_numpy(), -(2**63 // per_second) * per_second)  # the first whole second
-    whole = np.where(values < 0, values - values % per_second, values)
-    return pa.array(whole, mask=array.is_null().to_numpy(zero_copy_only=False)).view(array.type)
+    values = np.maximum(numbers.fill_null(0).to_numpy(), _earliest(per_second))
+    seconds = values // per_second
+    is_far = np.abs(seconds) > _MOST_SECONDS
+    whole = np.where(is_far, seconds - seconds % 2, seconds) * per_second
+    kept = np.where((values < 0) | is_far, whole, values)
+    return pa.array(kept, mask=array.is_null().to_numpy(zero_copy_only=False)).view(array.type)
+
+
+def _earliest(per_second: int) -> int:
+    """Return the first instant of an even second that 64 bits hold."""
+    return -(2**63 // (2 * per_second)) * 2 * per_second
 
 
 def _struct(columns: list[Any], type_: Any, is_null: Any) -> Any:

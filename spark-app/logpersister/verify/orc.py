@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from logpersister.manifest.types import ListOf, MapOf, Struct, Timestamp, Type
 from logpersister.ranges import Offset
-from logpersister.verify.orc_columns import DICTIONARY_V2, DIRECT, DIRECT_V2, Stripe, values
+from logpersister.verify.orc_columns import Stripe, values
 from logpersister.verify.orc_tail import (
     GREGORIAN,
     OrcType,
@@ -31,6 +31,7 @@ from logpersister.verify.streams import ByteStream, ContentError
 BATCH_ROWS: Final = 1024
 _LARGEST_VALUE: Final = (1 << 31) - 1
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_MOST_SECONDS: Final = 2**53
 _KAFKA_TIMESTAMP: Final = "kafka_timestamp"
 
 
@@ -66,8 +67,6 @@ class OrcRows:
         pieces = section_pieces(self._section, begin, begin + place.footer)
         footer = message_of(b"".join(self._tail.inflated(pieces)))
         encodings = {number: (one.number(1), one.number(2)) for number, one in enumerate(footer.messages(2))}
-        if any(kind not in (DIRECT, DIRECT_V2, DICTIONARY_V2) for kind, _ in encodings.values()):
-            raise ContentError("a column in it is encoded by the first version of ORC")
         streams: dict[tuple[int, int], Callable[[], ByteStream]] = {}
         at = place.offset
         for one in footer.messages(1):
@@ -174,6 +173,10 @@ def _in_units(nanoseconds: int, per_second: int) -> int:
 
 
 def _whole(instant: int, per_second: int) -> int:
-    """Return what of an instant is stored: before 1970 no fraction of a second, which readers would not agree on."""
-    earliest = -(2**63 // per_second) * per_second  # of what 64 bits hold, in whole seconds
-    return instant if instant >= 0 else max(instant // per_second * per_second, earliest)
+    """Return what of an instant is stored: no fraction of a second before 1970, and very far off only even seconds."""
+    second = instant // per_second
+    is_far = abs(second) > _MOST_SECONDS
+    if instant >= 0 and not is_far:
+        return instant
+    earliest = -(2**63 // (2 * per_second)) * 2  # of what 64 bits hold
+    return max(second - second % 2 if is_far else second, earliest) * per_second

@@ -17,8 +17,8 @@ from logpersister.verify.streams import ByteStream, ContentError
 
 PRESENT, DATA, LENGTH, DICTIONARY_DATA, _DICTIONARY_COUNT, SECONDARY = range(6)
 """Kinds of streams."""
-DIRECT, _DICTIONARY, DIRECT_V2, DICTIONARY_V2 = range(4)
-"""Kinds of encodings."""
+_DICTIONARY_V2: Final = 3
+"""Kind of encoding."""
 _FIRST_SECOND: Final = 1_420_070_400
 """2015 began then."""
 _A_MILLISECOND: Final = 10**6
@@ -36,7 +36,7 @@ class Stripe:
     """Bytes that a value may have."""
 
     def stream(self, column: int, kind: int) -> ByteStream:
-        """Return a stream from its start. Raises `ContentError` where it is missing."""
+        """Return a stream from its start; a missing one is empty."""
         opened = self.streams.get((column, kind))
         return ByteStream([]) if opened is None else opened()
 
@@ -83,7 +83,7 @@ def _floats(type_: OrcType, stripe: Stripe) -> Iterator[float]:
 
 def _binaries(type_: OrcType, stripe: Stripe) -> Iterator[bytes]:
     encoding, size = stripe.encodings[type_.column]
-    if encoding == DICTIONARY_V2:
+    if encoding == _DICTIONARY_V2:
         words = stripe.stream(type_.column, DICTIONARY_DATA)
         known = [words.take(length) for length in islice(stripe.lengths(type_.column), size)]
         for place in stripe.integers(type_.column, DATA, signed=False):

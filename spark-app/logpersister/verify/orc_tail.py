@@ -15,6 +15,8 @@ Section = Callable[[int, int], bytes]
 MAGIC: Final = b"ORC"
 _AT_ONCE: Final = 256 << 10
 _POSTSCRIPT: Final = 256
+_VERSION: Final = [0, 12]
+"""In which integers are in the second version of their encoding."""
 _LARGEST_BLOCK: Final = 1 << 23
 """Of a compressed stream: what the length of a block can say."""
 _CODECS: Final[Mapping[int, Inflate | None]] = {
@@ -130,6 +132,8 @@ def read_tail(size: int, section: Section) -> Tail:
     if not end or not end[:-1].endswith(MAGIC) or end[-1] >= len(end):
         raise ContentError("it does not end as an ORC file")
     postscript = message_of(end[-1 - end[-1] : -1])
+    if postscript.packed(4) != _VERSION:
+        raise ContentError(f"its version of ORC is {'.'.join(map(str, postscript.packed(4)))}, not 0.12")
     codec, block = postscript.number(2), postscript.number(3)
     if codec not in _CODECS or block > _LARGEST_BLOCK:
         raise ContentError(f"its compression is number {codec}, in blocks of {block} bytes")

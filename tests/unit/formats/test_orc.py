@@ -193,9 +193,12 @@ def test_another_writer_s_postscript_is_refused() -> None:
 def test_before_1970_there_are_whole_seconds(unit: str) -> None:
     """At every depth, in slices too; what changes nothing is not copied."""
     per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
-    numbers = [-1, 0, 5, None, -per_second, -per_second - 1, -(2**63), 2**63 - 1]
-    earliest = -(2**63 // per_second) * per_second
-    whole = [one if one is None or one >= 0 else max(one // per_second * per_second, earliest) for one in numbers]
+    earliest = -(2**63 // (2 * per_second)) * 2
+    numbers = [-1, 0, 5, None, -per_second, -per_second - 1, -(2**63), 2**53]
+    whole = [
+        one if one is None or one >= 0 or unit == "s" else max(one // per_second, earliest) * per_second
+        for one in numbers
+    ]
     leaf = pa.timestamp(cast("Any", unit), "UTC")
 
     def batch_of(instants: list[int | None]) -> pa.RecordBatch:
@@ -214,8 +217,18 @@ def test_before_1970_there_are_whole_seconds(unit: str) -> None:
             found.cast(_plain(found.schema)).to_pylist()
             == expected.slice(begin, length).cast(_plain(found.schema)).to_pylist()
         )
-    later = batch_of([0, 1, None, 5, 2**63 - 1, None, 7, 8])
+    later = batch_of([0, 1, None, 5, 2**53, None, 7, 8])
     assert _addresses(with_whole_seconds(later)) == _addresses(later)
+
+
+def test_kafka_s_times_are_read_back_however_far_they_are() -> None:
+    """No reader refuses the nanoseconds of any."""
+    far = 2**53 * 1000
+    times = [0, far - 1, far, far + 999, far + 1000, far + 2500, 2**63 - 1, -far - 1000, -far - 2001, -(2**63)]
+    stored = [0, far - 1, far, far + 999, far, far + 2000, 9_223_372_036_854_774_000, -far - 2000]
+    stored += [-far - 4000, -9_223_372_036_854_774_000]
+    content = encode(make_format(output_of()), [batch([Record(n, one, None, b"x") for n, one in enumerate(times)])])
+    assert [one["kafka_timestamp"] // 10**6 for one in verified(content)] == stored
 
 
 def _map_of(keys: list[str], items: Any) -> Any:
