@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+import pyarrow as pa
 import pytest
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
@@ -50,10 +51,29 @@ def _unscaled(number: Decimal) -> bytes:
     return whole.to_bytes((whole + (whole < 0)).bit_length() // 8 + 1, "big", signed=True)
 
 
+def _whole(nanoseconds: int) -> int:
+    """Return an instant as files of ORC have it: before 1970 in whole seconds."""
+    return nanoseconds // 10**9 * 10**9 if nanoseconds < 0 else nanoseconds
+
+
+def _after_the_gap(days: int) -> int:
+    """Return a date as Spark reads it from ORC: the ten days that the Julian calendar has not are those after them."""
+    return days + 10 if days in range(-141_437, -141_427) else days
+
+
+def _of_orc_by_spark(nanoseconds: int) -> int:
+    days, time = divmod(_whole(nanoseconds), 86_400 * 10**9)
+    return _microseconds(_after_the_gap(days) * 86_400 * 10**9 + time)
+
+
+_TIMESTAMPS: Final = [leaf for leaf in LEAVES if leaf.startswith("timestamp")]
 _NO_TIME: Final = {"time[ms]": REFUSED, "time[us]": REFUSED}
 OTHERWISE: Final[Mapping[tuple[str, str], Mapping[str, str | Leaf]]] = {
     ("parquet", "spark"): _NO_TIME | {"timestamp[ns]": REFUSED},
     ("parquet", "duckdb"): {"timestamp[ns]": _towards_1970},
+    ("orc", "spark"): dict.fromkeys(_TIMESTAMPS, _of_orc_by_spark) | {"date": _after_the_gap},
+    ("orc", "pyarrow"): dict.fromkeys(_TIMESTAMPS, REFUSED)
+    | {"timestamp[ns]": _whole},  # for years beyond 1677 to 2262
     ("avro", "spark"): {"time[ms]": lambda nanoseconds: nanoseconds // 10**6, "time[us]": REFUSED},
     ("avro", "duckdb"): {leaf: _unscaled for leaf in LEAVES if leaf.startswith("decimal")},
     ("jsonl", "spark"): _NO_TIME | {"timestamp[ns]": _microseconds},
@@ -71,12 +91,18 @@ READERS: Final[Mapping[str, Sequence[str]]] = {
     "parquet": ("spark", "duckdb", "pyarrow"),
     "avro": ("spark", "duckdb", "fastavro"),
     "jsonl": ("spark", "duckdb"),
+    "orc": ("spark", "pyarrow"),
 }
 WITHOUT: Final = {("avro", "fastavro"): ("zstd", "snappy"), ("avro", "duckdb"): ("zstd",)}
 """Compressions for which readers have no library, of their own or here."""
 _SMALL: Final = {"rowGroupBytes": "64Ki", "pageBytes": "16Ki"}
 _INDEXED: Final = {"pageIndex": True, "withoutDictionary": ["pair_string"], "bloomFilters": [{"field": "plain_int64"}]}
-SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {"parquet": _SMALL, "avro": {}, "jsonl": {}}
+SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "parquet": _SMALL,
+    "avro": {},
+    "jsonl": {},
+    "orc": {"stripeBytes": "64Ki"},
+}
 """By which files have several row groups, if the format has some."""
 CASES: Final = [
     *(
@@ -88,7 +114,7 @@ CASES: Final = [
 ]
 
 
-VECTORISED: Final = ("parquet",)
+VECTORISED: Final = ("parquet", "orc")
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +124,7 @@ def spark() -> Iterator[SparkSession]:
         "spark.pyspark.python": sys.executable,
         "spark.driver.host": "127.0.0.1",
         "spark.sql.session.timeZone": "UTC",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",  # by which Spark reads instants of ORC before 1900
         "spark.jars": str(artifacts.spark_avro_jar()),
     }
     context = SparkContext(master="local[1]", appName="tests", conf=SparkConf().setAll(list(settings.items())))
@@ -136,6 +163,16 @@ def expected(file_format: str, reader: str, chosen: Sequence[Column]) -> list[An
     return plain_rows(chosen, leaf)
 
 
+def leaves_of(file_format: str) -> list[str]:
+    """Return the types that a format can have."""
+    return [leaf for leaf in LEAVES if file_format != "orc" or not leaf.startswith("time[")]
+
+
+def read_by(file_format: str, reader: str) -> list[str]:
+    """Return the types of a format that a reader can read."""
+    return [leaf for leaf in leaves_of(file_format) if reader not in refusing(file_format, leaf)]
+
+
 def refusing(file_format: str, leaf: str) -> list[str]:
     """Return the readers that cannot read a type."""
     return [one for one in READERS[file_format] if OTHERWISE.get((file_format, one), {}).get(leaf) == REFUSED]
@@ -146,11 +183,11 @@ def test_rows_of_every_type(
     readers: Mapping[str, Read], tmp_path: Path, case: tuple[str, str, Mapping[str, Any]]
 ) -> None:
     file_format, compression, settings = case
-    chosen = columns([leaf for leaf in LEAVES if not refusing(file_format, leaf)])
-    file = written(tmp_path, output_of(file_format, compression, settings), chosen)
     for name in READERS[file_format]:
         if compression in WITHOUT.get((file_format, name), ()):
             continue
+        chosen = columns(read_by(file_format, name))
+        file = written(tmp_path, output_of(file_format, compression, settings), chosen)
         found, rows = readers[name](file_format, file, chosen), expected(file_format, name, chosen)
         assert len(found) == ROWS
         for one in chosen:
@@ -160,7 +197,7 @@ def test_rows_of_every_type(
 @pytest.mark.parametrize("file_format", VECTORISED)
 def test_rows_by_vectors(spark: SparkSession, tmp_path: Path, file_format: str) -> None:
     """Spark has another reader for few columns, which takes whole vectors of them."""
-    leaves = [leaf for leaf in LEAVES if "spark" not in refusing(file_format, leaf)]
+    leaves = read_by(file_format, "spark")
     chosen = columns(leaves)
     output = output_of(file_format, COMPRESSIONS[file_format][0], SETTINGS[file_format])
     frame = data_frame(spark, file_format, written(tmp_path, output, chosen))
@@ -173,7 +210,7 @@ def test_rows_by_vectors(spark: SparkSession, tmp_path: Path, file_format: str) 
 
 @pytest.mark.parametrize(
     ("file_format", "leaf"),
-    [(file_format, leaf) for file_format in READERS for leaf in LEAVES if refusing(file_format, leaf)],
+    [(file_format, leaf) for file_format in READERS for leaf in leaves_of(file_format) if refusing(file_format, leaf)],
 )
 def test_types_that_not_all_can_read(readers: Mapping[str, Read], tmp_path: Path, file_format: str, leaf: str) -> None:
     chosen = [one for one in columns([leaf]) if one.shape == "plain"]
@@ -182,7 +219,7 @@ def test_types_that_not_all_can_read(readers: Mapping[str, Read], tmp_path: Path
         if name not in refusing(file_format, leaf):
             assert readers[name](file_format, file, chosen) == expected(file_format, name, chosen)
             continue
-        with pytest.raises((duckdb.Error, PySparkException), match=r"TIME|NANOS|decimal"):
+        with pytest.raises((duckdb.Error, PySparkException, pa.ArrowInvalid), match=r"TIME|NANOS|decimal|nanosecond"):
             readers[name](file_format, file, chosen)
 
 
@@ -191,6 +228,30 @@ def test_spark_reads_other_columns_beside_those_that_it_cannot(spark: SparkSessi
     file = written(tmp_path, output_of("parquet", "zstd", {}), chosen)
     rows = spark.read.schema("plain_int64 bigint").parquet(str(file)).collect()
     assert [row.asDict() for row in rows] == expected("parquet", "spark", chosen[1:])
+
+
+def test_orc_in_other_zones_and_with_filters(spark: SparkSession, tmp_path: Path) -> None:
+    """The same instants wherever Spark runs, and each value is found by what files say of columns."""
+    leaves = ["timestamp[ms]", "timestamp[us]", "date", "decimal(10,2)", "int64", "string", "float64"]
+    chosen = [one for one in columns(leaves) if one.shape == "plain"]
+    frame = data_frame(spark, "orc", written(tmp_path, output_of("orc", "zstd", {}), chosen))
+    rows = expected("orc", "spark", chosen)
+    zones = spark._jvm.java.util.TimeZone  # type: ignore[union-attr]
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+        zones.setDefault(zones.getTimeZone("America/New_York"))
+        found = rows_of(frame.toArrow())
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        zones.setDefault(zones.getTimeZone("UTC"))
+    for one in chosen:
+        for row, other in zip(found, rows, strict=True):
+            is_old = one.leaf.startswith("timestamp") and (row[one.name] or 0) < -2_208_988_800 * 10**9  # 1900
+            assert is_old or row[one.name] == other[one.name]
+        value = frame.where(f"{one.name} is not null").first()[one.name]  # type: ignore[index]
+        assert frame.where(frame[one.name] == value).count() == [row[one.name] for row in rows].count(
+            next(row[one.name] for row in rows if row[one.name] is not None)
+        )
 
 
 MILLISECONDS: Final = 1_795_237_200_123

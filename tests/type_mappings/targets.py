@@ -12,15 +12,24 @@ from pyiceberg.io.pyarrow import pyarrow_to_schema
 
 from logpersister.formats.avro_schema import schema_text
 from logpersister.formats.field_ids import id_paths, with_field_ids
+from logpersister.manifest.format_limits import format_findings
 from logpersister.manifest.hive_types import hive_type
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.table import TableSpec
 from logpersister.manifest.table_rules import refusal
 from logpersister.records.columns import row_columns
+from logpersister.verify.orc_tail import Kind, read_tail
 from tests.type_mappings.types import TYPES, column
 from tests.unit.formats.events import files
 from tests.unit.formats.samples import Record, batch
 
+_OF_ORC: Final = {
+    Kind.BYTE: "tinyint",
+    Kind.SHORT: "smallint",
+    Kind.LONG: "bigint",
+    Kind.INSTANT: "timestamp with local time zone",
+}
+"""Kinds of columns that have another name in the protobuf of ORC's specification than in its table of types."""
 _VALUES: Final[Mapping[str, Any]] = {
     "bool": True,
     "decimal(p,s)": 7.5,
@@ -41,7 +50,7 @@ _VALUES: Final[Mapping[str, Any]] = {
 def _file(name: str, file_format: str) -> bytes:
     """Return a file of one row."""
     value = json.dumps({"a": _VALUES.get(name, 7)}).encode()
-    settings = {} if file_format == "parquet" else {"compression": "none"}
+    settings = {} if file_format in ("parquet", "orc") else {"compression": "none"}
     output = OutputSpec.model_validate({"format": file_format, **settings})
     [content] = files(output, [batch([Record(0, 0, None, value)])], column(TYPES[name])).values()
     return content
@@ -65,6 +74,15 @@ def _parquet(name: str) -> str:
 
 def _unit(logical: Mapping[str, Any]) -> str:
     return str(logical["timeUnit"]).upper().replace("SECONDS", "S")
+
+
+def _orc(name: str) -> str:
+    [one] = column(TYPES[name]).columns
+    if [*format_findings("orc", [one])]:
+        return ""
+    content = _file(name, "orc")
+    found = read_tail(len(content), lambda begin, end: content[begin:end]).row.of[0]
+    return _OF_ORC.get(found.kind, found.kind.name.lower())
 
 
 def _avro(name: str) -> str:
@@ -107,6 +125,7 @@ def _refused(name: str, table_format: str) -> bool:
 
 TARGETS: Final[Mapping[str, Callable[[str], str]]] = {
     "Parquet": _parquet,
+    "ORC": _orc,
     "Avro files": _avro,
     "jsonl": _jsonl,
     "Iceberg": _iceberg,

@@ -17,6 +17,7 @@ from logpersister.formats.field_ids import with_field_ids
 from logpersister.formats.file_columns import Columns, columns_of, quarantine_columns
 from logpersister.formats.parquet_statistics import column_statistics, split_offsets
 from logpersister.formats.row_groups import RowGroups, payload_sizes
+from logpersister.formats.sink import Sink
 from logpersister.formats.tombstones import Tombstones
 from logpersister.records.columns import without_notation
 from logpersister.records.escaping import QUARANTINE
@@ -133,7 +134,7 @@ class ParquetEncoder:
         self._identity = identity
         self._columns = columns
         self._groups = RowGroups(options.row_group_bytes)
-        self._sink = _Sink()
+        self._sink = Sink()
         is_quarantine = identity.path == QUARANTINE  # whose columns are in no table
         self._ids = None if is_quarantine else options.field_ids
         self._schema = columns.schema if self._ids is None else with_field_ids(columns.schema, self._ids)
@@ -182,26 +183,3 @@ class ParquetEncoder:
                 table if self._ids is None else table.cast(self._schema), row_group_size=group.num_rows
             )
             yield from self._sink.taken()
-
-
-class _Sink:
-    """A file that hands over what was written to it."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self.closed = False
-
-    def write(self, data: bytes) -> int:
-        self._pieces.append(bytes(data))
-        return len(data)
-
-    def flush(self) -> None:
-        """Do nothing: what was written can be taken."""
-
-    def close(self) -> None:
-        self.closed = True
-
-    def taken(self) -> list[bytes]:
-        """Return what was written since the last call."""
-        pieces, self._pieces = self._pieces, []
-        return pieces

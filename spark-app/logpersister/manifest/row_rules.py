@@ -172,7 +172,7 @@ class RowRules(FramingRules):
     @rule(
         f"$parser.unknownFields != 'keep' || $output.format in {cel_literal(COLUMNAR)}",
         "adds a column, but the format stores values unchanged",
-        "remove it, or set spec.output.format to parquet, avro or jsonl",
+        "remove it, or set spec.output.format to parquet, orc, avro or jsonl",
         *("parser", "unknownFields"),
     )
     def _what_is_kept_has_a_column(self: Rows) -> bool:
@@ -290,7 +290,7 @@ class RowRules(FramingRules):
     @rule(
         f"{HIDES_NOTHING} || $output.format in {cel_literal(COLUMNAR)}",
         "stores values unchanged, but spec.schema hides fields of them",
-        "set it to parquet, avro or jsonl, or remove hash, mask and drop from spec.schema",
+        "set it to parquet, avro, orc or jsonl, or remove hash, mask and drop from spec.schema",
         *("output", "format"),
     )
     def _hidden_fields_are_columns(self: Rows) -> bool:

@@ -305,7 +305,11 @@ BY_STRUCT: dict[str, Any] = {
         "storage": {"bucket": "logs"},
         "parser": {"type": "thrift", "thrift": {"protocol": "compact"}},
         "schema": {"thrift": {"idl": "struct Item { } struct Click { 1: required i64 id }", "struct": "Click"}},
-        "output": {"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
+        "output": {
+            "format": "orc",
+            "orc": {"kafkaColumns": ["offset"], "stripeBytes": "16Mi", "tombstones": "null"},
+            "partitionBy": [{"field": "id", "prefix": "of="}],
+        },
     },
 }
 

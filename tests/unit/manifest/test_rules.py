@@ -186,6 +186,7 @@ ACCEPTED: list[dict[str, Any]] = [
     in_hive(catalog={"uri": "thrift://a:9083,thrift://b:9083"}) | {S + "caSecretName": "ca"},
     in_hive({"name": "at", "type": "time[ms]"}, {"name": "to", "type": "timestamp[ns]"}) | {F + "format": "jsonl"},
     in_hive({"name": "at", "type": "timestamp[ms]"}) | {F + "format": "avro"},
+    in_hive({"name": "at", "type": "timestamp[us]"}) | {F + "format": "orc", F + "orc": {"kafkaColumns": ["offset"]}},
     {F + "format": "text", F + "text": {"delimiter": "\n"}, T: HIVE},
     {F + "format": "sequencefile", T: HIVE},
     {OF: [{"topics": ["clicks"], "parser": {"type": "json"}, "output": {"format": "jsonl"}}]},
@@ -291,6 +292,9 @@ ACCEPTED: list[dict[str, Any]] = [
     rows({"name": "a", "type": "date"}) | {F + "format": "jsonl", F + "jsonl": {"kafkaColumns": ["headers"]}},
     {F + "format": "avro", F + "compression": "snappy", F + "avro": {"kafkaColumns": ["key"], "tombstones": "null"}},
     rows({"name": "_a1", "type": "struct<B_: map<string, list<struct<c: timestamp[s]>>>>"}) | {F + "format": "avro"},
+    {F + "format": "orc", F + "compression": "zlib", F + "orc": {"kafkaColumns": ["key"], "tombstones": "null"}},
+    {F + "format": "orc", F + "compression": "none", F + "orc": {"stripeBytes": "64Ki"}},
+    rows({"name": "@a-1", "type": "map<string, list<timestamp[ns]>>"}) | {F + "format": "orc"},
     {F + "format": "parquet", F + "compression": "snappy"},
     {F + "format": "parquet", F + "parquet": {"kafkaColumns": ["headers", "topic"], "rowGroupBytes": "1Gi"}},
     {F + "format": "parquet", F + "parquet": {"tombstones": "null", "rowGroupBytes": "64Ki"}},
@@ -381,6 +385,7 @@ ACCEPTED: list[dict[str, Any]] = [
     hashing("mail", "user.phone"),
     hashing("mail", output="jsonl", quarantine={"holdAbove": "0%"}),
     hashing("mail", output="avro", quarantine={"keepValue": True}),
+    hashing("mail", output="orc", quarantine={"keepValue": True}),
     hiding(mask=[{"fields": ["user.phone"], "keepLast": 4}, {"fields": ["mail"]}]),
     dropping("f1", of=2),
     adjusting(unknownFields="keep"),
@@ -516,6 +521,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         'spec.types.frame.header.column: "kafka_h" begins with kafka_',
     ),
     (in_table() | {F + "format": "jsonl"}, "spec.table: needs Parquet files"),
+    (in_table() | {F + "format": "orc"}, "spec.table: needs Parquet files; set spec.output.format to parquet, or"),
     (in_table() | PATTERN, 'spec.table.name: "a.b" names one table for several topics; put the placeholder'),
     (in_table() | {K + "topics": ["a", "b"]}, "names one table for several topics"),
     (in_table(name="clicks"), 'spec.table.name: "clicks" is not the name of a table; write namespace and table'),
@@ -540,6 +546,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         in_hive({"name": "a", "type": "timestamp[us]"}) | {F + "format": "avro"},
         "engines do not read from avro files of a Hive table; write timestamp[ms]",
+    ),
+    (
+        in_hive({"name": "a", "type": "timestamp[ns]"}) | {F + "format": "orc"},
+        "engines do not read from orc files of a Hive table; write timestamp[us]",
     ),
     (in_hive({"name": "a", "type": "json"}) | {F + "format": "jsonl"}, "which is no text where lines are JSON"),
     (in_hive({"name": "@at", "type": "string"}), "has other characters than letters, digits and _ in its name"),
@@ -727,8 +737,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({S + "checksums": True}, "spec.storage.checksums: true is not allowed here"),
     # output
     (
-        {F + "format": "orc"},
-        'output.format: "orc" is not allowed here; write one of: text, sequencefile, parquet, jsonl, avro',
+        {F + "format": "rcfile"},
+        'output.format: "rcfile" is not allowed here; write one of: text, sequencefile, parquet, jsonl, avro, orc',
     ),
     ({F + "parquet": {}}, "spec.output.parquet: contradicts format text; remove it, or set format to parquet"),
     ({F + "format": "parquet", F + "text": {}}, "spec.output.text: contradicts format parquet"),
@@ -748,6 +758,22 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         'output.parquet.bloomFilters[0].field: "a" cannot have this option: it is of type bool; name a field of text',
     ),
     ({F + "avro": {}}, "spec.output.avro: contradicts format text; remove it, or set format to avro"),
+    ({F + "orc": {}}, "spec.output.orc: contradicts format text; remove it, or set format to orc"),
+    (
+        {F + "format": "orc", F + "compression": "gzip"},
+        "is not possible in format orc; write one of: zstd, snappy, zlib",
+    ),
+    ({F + "format": "orc", F + "orc": {"stripeBytes": "1Ki"}}, 'stripeBytes: "1Ki" is too small: at least 64Ki'),
+    ({F + "format": "orc", F + "orc": {"stripeBytes": "2Gi"}}, 'stripeBytes: "2Gi" is too large: at most 1Gi'),
+    ({F + "format": "orc", F + "orc": {"tombstones": "empty"}}, "spec.output.orc.tombstones"),
+    (
+        rows({"name": "a", "type": "time[ms]"}) | {F + "format": "orc"},
+        '"orc" cannot hold the columns: field a is of type time[ms], and ORC has no times of day; write string or',
+    ),
+    (
+        rows({"name": "a", "type": "list<map<string, struct<b: list<time[us]>>>>"}) | {F + "format": "orc"},
+        "field a[]{}.b[] is of type time[us], and ORC has no times of day",
+    ),
     ({F + "format": "avro", F + "compression": "gzip"}, "is not possible in format avro; write one of: deflate, zstd"),
     (
         rows({"name": "user-id", "type": "string"}) | {F + "format": "avro"},
