@@ -4,6 +4,7 @@ import sys
 
 from bench import (
     backlog,
+    filters,
     folders,
     formats,
     latency,
@@ -26,6 +27,7 @@ COMMANDS = {
     "backlog": backlog,
     "parsers": parsers,
     "formats": formats,
+    "filters": filters,
     "folders": folders,
     "peers": peers,
     "rebalance": rebalance,

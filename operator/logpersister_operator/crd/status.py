@@ -145,6 +145,9 @@ class Uploads(Model):
     records: Count | None = None
     """Records in the objects."""
 
+    dropped: Count | None = None
+    """Records that `spec.keep` or `spec.types` has left out. Not set if there are none."""
+
     late: Count | None = None
     """Those that came when their folder was finished; not set when there are none."""
 

@@ -47,6 +47,7 @@ class Preview:
     note: str = ""
     """What the reader should know of how it was read."""
     keeps_offsets: bool = False
+    keeps_headers: bool = False
 
 
 def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
@@ -60,7 +61,8 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
     looks = next((name for magic, name in _MAGIC.items() if first.startswith(magic)), "none")
     if first.startswith(_PARQUET) if output is None else output.format == "parquet" or keeps_all:
         rows = ParquetRows(peeked.size, peeked.section)
-        return Preview("parquet", INSIDE, iter(rows), note, keeps_offsets=rows.keeps_offsets)
+        keeps = {"keeps_offsets": rows.keeps_offsets, "keeps_headers": rows.keeps_headers}
+        return Preview("parquet", INSIDE, iter(rows), note, **keeps)
     if first.startswith(_AVRO) if output is None else output.format == "avro":
         return _avro(bound, note)
     looks_so = looks == "none" and first.startswith(_SEQUENCEFILE)

@@ -33,6 +33,11 @@ class ParquetRows:
         """Whether each row has its offset."""
         return OFFSET in self._names
 
+    @property
+    def keeps_headers(self) -> bool:
+        """Whether each row has its headers."""
+        return f"{_KAFKA}headers" in self._names
+
     def __iter__(self) -> Iterator[ShownRecord]:
         with damage_as_content_error():
             for batch in self._file.iter_batches(BATCH_ROWS, use_threads=False):

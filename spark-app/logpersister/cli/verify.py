@@ -6,8 +6,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from logpersister import __version__
 from logpersister.cli import brokers, bucket, context, registry
@@ -26,15 +30,16 @@ from logpersister.pipeline.rules import other_rules
 from logpersister.report import logs
 from logpersister.report.human import number, plural, size
 from logpersister.storage.errors import StorageError
+from logpersister.storage.left_out import list_left_out
 from logpersister.storage.losses import list_losses
 from logpersister.storage.replays import list_replays
 from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
-from logpersister.verify.deep import DeepVerification
+from logpersister.verify.deep import DeepVerification, WritingOf
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.inventory import stored_topics, with_facts
-from logpersister.verify.missing_offsets import leaves_out
+from logpersister.verify.missing_offsets import LeavesOut, Rules, leaves_out
 from logpersister.verify.streams import ContentError
 from logpersister.verify.verification import TopicResult, Verification, VerifiedGroup, waiting
 from logpersister.verify.writing import Writing
@@ -55,9 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
         bucket.opened(resource, secrets) as store,
         _kafka(resource, secrets, arguments.timeout, found, deep=arguments.deep) as (offsets, reader),
         registry.all_opened(secrets) as registries,
+        registry.resources(resource, secrets) as with_columns,
     ):
         topics = _topics(resource, store, found, arguments.topic)
-        writing_of = _writing_of(resource, store, registries)
+        writing_of = _writings(resource, store, registries)
         compared = compared_tables(resource, store, secrets, reader, writing_of, deep=arguments.deep)
         verification = Verification(
             VerifiedGroup(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
@@ -65,10 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
             reader,
             lambda topic: compared.objects(topic, _stored(store, topic)),
             list(list_losses(store, resource.group_id)),
-            DeepVerification(reader, _reader_of(store), writing_of) if arguments.deep else None,
+            DeepVerification(reader, partial(_content, store), writing_of) if arguments.deep else None,
             lambda topic: list_replays(store, resource.group_id, topic),
             store.prefix,
-            lambda topic: leaves_out(resource.spec.for_topic(topic).types),
+            lambda topic: list_left_out(store, resource.group_id, topic),
+            lambda topic: _rules(resource, topic, with_columns, registries, writing_of if arguments.deep else None),
         )
         if not topics:
             pattern = resource.spec.kafka.topic_pattern
@@ -106,7 +113,7 @@ def exit_code(results: Sequence[TopicResult]) -> Exit:
 def _kafka(
     resource: LogPersister, secrets: Secrets, seconds: float, found: BrokerReport, *, deep: bool
 ) -> Iterator[tuple[OffsetReader, KafkaReader]]:
-    """Open what asks for offsets, and what reads records; `deep`: with headers, which an older revision may store."""
+    """Open what asks for offsets, and what reads records; `deep`: with headers, which an older revision may need."""
     kafka = resource.spec.kafka
     config = brokers.config(resource, secrets, seconds, found)
 
@@ -134,11 +141,7 @@ def _stored(store: ObjectStore, topic: str) -> Iterator[StoredObject]:
     return counted(with_facts(store, store.inventory(topic)), f"objects of {printable(topic)} read")
 
 
-def _writing_of(
-    resource: LogPersister, store: ObjectStore, registries: registry.Registries
-) -> Callable[[str], Writing | str]:
-    """Return what says how a revision has written records, or why that is not known."""
-
+def _writings(resource: LogPersister, store: ObjectStore, registries: registry.Registries) -> WritingOf:
     @lru_cache
     def writing_of(revision: str) -> Writing | str:
         snapshot = get_revision(store, resource.group_id, revision)
@@ -158,18 +161,46 @@ def _writing_of(
     return writing_of
 
 
-def _reader_of(store: ObjectStore) -> Callable[[str], Generator[bytes, None, None]]:
-    """Return what reads objects."""
+def _content(store: ObjectStore, key: str) -> Generator[bytes, None, None]:
+    try:
+        yield from store.read(key)
+    except StorageError as error:
+        if error.code != "NoSuchKey":
+            raise
+        raise ContentError("it was deleted after it had been listed") from None
 
-    def read_object(key: str) -> Generator[bytes, None, None]:
-        try:
-            yield from store.read(key)
-        except StorageError as error:
-            if error.code != "NoSuchKey":
-                raise
-            raise ContentError("it was deleted after it had been listed") from None
 
-    return read_object
+def _rules(
+    resource: LogPersister,
+    topic: str,
+    with_columns: Callable[[str], LogPersister],
+    registries: registry.Registries,
+    writing_of: WritingOf | None,
+) -> Rules:
+    """Return which records of a topic are left out; None as `writing_of`: what is noted is believed."""
+
+    @cache
+    def by_manifest() -> LeavesOut:  # made only where an offset is in no object, because a registry may be asked
+        found = with_columns(topic)
+        return leaves_out(Writing.of(found.spec, "", registry.writers_of(found, registries)).judging)
+
+    def of_manifest(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+        return by_manifest()(batch)
+
+    def written_by(revision: str) -> Writing | None:
+        found = None if writing_of is None else writing_of(revision)
+        return None if isinstance(found, str) else found
+
+    def of_revision(revision: str) -> LeavesOut | None:
+        writing = written_by(revision)
+        return None if writing is None else leaves_out(writing.judging)
+
+    def of_replayed(revision: str, horizon: int | None) -> LeavesOut | None:
+        writing = written_by(revision)
+        return None if writing is None else leaves_out(writing.layout_at(horizon), counts_refused=True)
+
+    left_out = resource.spec.for_topic(topic).leaves_out
+    return Rules(of_manifest if left_out else None, of_revision, of_replayed)
 
 
 def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document:

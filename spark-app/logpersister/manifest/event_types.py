@@ -9,6 +9,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, Unique
+from logpersister.manifest.keep import Conditions
 from logpersister.manifest.linear_pattern import Patterns, is_linear_pattern
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
@@ -92,18 +93,27 @@ class TypeRule(Model):
     output: OutputSpec | None = None
     """Replaces `spec.output` as a whole, with its folders, which stand below the folder of the type."""
 
+    keep: Conditions = ()
+    """Conditions that these records must fulfil to be stored, besides those of `spec.keep`."""
+
     table: Flag = True
     """Whether its types have tables, with `spec.table` and format `parquet`."""
 
     @property
     def blocks(self) -> frozenset[PathStep]:
         """The blocks of the spec that it replaces; a parser replaces the schema, too, by none."""
-        set_here = {"parser": self.parser, "schema": self.row_schema, "output": self.output}
+        set_here = {
+            "parser": self.parser,
+            "schema": self.row_schema,
+            "output": self.output,
+            "keep": self.keep or None,
+        }
         return frozenset(name for name, block in set_here.items() if block is not None)
 
     @rule(
-        "!has(self.parser) && !has(self.schema) && !has(self.output) && !has(self.folder) || $action == 'store'",
-        "has a parser, a schema, an output or a folder, but its records are not stored",
+        "!has(self.parser) && !has(self.schema) && !has(self.output) && !has(self.folder) && !has(self.keep)"
+        " || $action == 'store'",
+        "has a parser, a schema, an output, a folder or conditions, but its records are not stored",
         "remove these, or set action to store",
         "action",
     )
@@ -162,6 +172,13 @@ class TypesSpec(TypePlace):
     def rules(self) -> Sequence[TypeRule]:
         """The entries, and last the others."""
         return *self.entries, self.others
+
+    def with_conditions(self, rule: int, keep: Conditions) -> Self:
+        """Return the same with other conditions for the records of a rule, by its place."""
+        changed = self.rules[rule].model_copy(update={"keep": keep})
+        if rule == len(self.entries):
+            return self.model_copy(update={"others": changed})
+        return self.model_copy(update={"entries": (*self.entries[:rule], changed, *self.entries[rule + 1 :])})
 
     @property
     def _size_of_patterns(self) -> int:

@@ -15,6 +15,7 @@ from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import FinishSpec, Late, date_levels
 from logpersister.manifest.finish_rules import FinishRules
 from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.keep import Conditions
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.overrides import MOST_OVERRIDES, Override
 from logpersister.manifest.parser import ParserSpec
@@ -93,6 +94,10 @@ class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
 
     declared_schema: SchemaSpec | None = Field(default=None, alias="schema")
     """Columns that values become, with every parser except `bytes` (docs/schemas.md)."""
+
+    keep: Conditions = ()
+    """Conditions that a record must fulfil to be stored, all of them. Other records are counted and left out
+    (docs/filters.md). Default: all records are stored."""
 
     types: TypesSpec | None = None
     """For topics that mix records of many types: how the type of a record is found, and what becomes of each type
@@ -198,6 +203,12 @@ class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
         return self.types is not None or self.quarantines_late or self.parser.has_quarantine
 
     @property
+    def leaves_out(self) -> bool:
+        """Whether records may be in no object, overrides aside."""
+        rules = () if self.types is None else self.types.rules
+        return bool(self.keep) or any(one.action == "drop" or one.keep for one in rules)
+
+    @property
     def keeps_all_in_quarantine(self) -> bool:
         """Whether quarantine is Parquet with all of a record; where there are types or late records, it always is."""
         return self.types is not None or self.quarantines_late or self.parser.keeps_all_in_quarantine
@@ -256,6 +267,8 @@ class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
             update["declared_schema"] = override.row_schema
         if override.output is not None:
             update["output"] = override.output
+        if override.keep is not None:
+            update["keep"] = override.keep
         if override.upload is not None:
             set_here = {name: value for name, value in dict(override.upload).items() if value is not None}
             update["upload"] = self.upload.model_copy(update=set_here)

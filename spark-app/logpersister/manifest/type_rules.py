@@ -7,6 +7,7 @@ from typing import cast
 from logpersister.manifest.event_types import TypeRule, TypesSpec
 from logpersister.manifest.finish import date_levels, time_field
 from logpersister.manifest.headed_schema import HeadedSchema
+from logpersister.manifest.keep import named_columns
 from logpersister.manifest.output import COLUMNAR
 from logpersister.manifest.parser import REGISTERED
 from logpersister.manifest.problems import Finding, PathStep, path_text
@@ -56,6 +57,15 @@ class TypeRules(RowRules):
         if len(times) < 2:
             return []
         return [Finding(f"{_OTHER_TIMES}: {', '.join(times)}", _ONE_TIME, ("finish", "trigger"), '"partition-time"')]
+
+    @rule(
+        "!has(self.types) || !has(self.keep) || self.keep.all(one, !has(one.field))",
+        "names a field, but beside spec.types each type has columns of its own",
+        "name headers here, and fields in keep of the entries of spec.types",
+        "keep",
+    )
+    def _conditions_of_all_types_are_on_headers(self: Typed) -> bool:
+        return self.types is None or not named_columns(self.keep)
 
     @rule(
         "!has(self.types) || !has(self.types.schemaName)"

@@ -49,7 +49,7 @@ def stored_specs(spec: TypedSpec) -> Sequence[TypedSpec]:
 
 
 def _of(spec: TypedSpec, types: TypesSpec, entry: TypeRule) -> TypedSpec:
-    update: dict[str, object] = {"types": None}
+    update: dict[str, object] = {"types": None, "keep": entry.keep}  # those of the topic hold before there is a type
     if entry.action != "store":  # so it is not parsed
         return spec.model_copy(update=update | {"parser": ParserSpec(), "declared_schema": None})
     parser = entry.parser

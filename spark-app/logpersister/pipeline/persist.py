@@ -328,6 +328,11 @@ class RangeWriter:
         return Quarantined(stored.key, records, *self._first_refused)
 
     @property
+    def is_left_out(self) -> bool:
+        """Whether nothing is stored because all records are left out; known when all passes have ended."""
+        return self.dropped > 0 and not self._finishing
+
+    @property
     def types(self) -> Mapping[str, TypeCounts]:
         """See `RangeOutcome`."""
         return self._types.counts

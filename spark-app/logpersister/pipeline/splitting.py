@@ -14,6 +14,7 @@ from logpersister.pipeline.type_tally import TypeTally
 from logpersister.ranges import Offset
 from logpersister.records.adjusted import Adjusted
 from logpersister.records.escaping import QUARANTINE, own_path
+from logpersister.records.event_types import Found
 from logpersister.records.late import CAME_LATE
 from logpersister.records.paths import Assignment, Indices
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
@@ -77,7 +78,7 @@ class Side:
 def sides(
     batch: pa.RecordBatch, layout: AnyLayout, wanted: Container[int] | None = None, tally: TypeTally | None = None
 ) -> Iterator[Side]:
-    """Yield the sides of a batch that has rows. Records whose type is left out are in none.
+    """Yield the sides of a batch that has rows. Records that are left out are in none.
 
     Args:
         batch: columns of `records.schema`.
@@ -92,6 +93,10 @@ def sides(
 
 
 def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
+    if assignment.kept is not None:
+        if not len(assignment.kept):
+            return
+        batch = batch.take(assignment.kept)
     refused = assignment.refused
     if refused is None:
         rows = _with_rows(batch, assignment.rows)
@@ -111,12 +116,16 @@ def _of_types(
     batch: pa.RecordBatch, layout: TypedLayout, wanted: Container[int] | None, tally: TypeTally | None
 ) -> Iterator[Side]:
     """Yield a side for each rule whose records are stored, in pieces, and last one for all that are refused."""
+    kept = None if layout.headers is None else layout.headers.kept(batch)
+    if kept is not None:
+        if not len(kept):
+            return
+        batch = batch.take(kept)
     found = layout.finder.find(batch)
     if tally is not None:
         tally.found(batch, found)
     rule_of = np.array([place.rule for place in found.places], np.int64)[found.indices]
     order = in_order(rule_of - REFUSED)
-    folders = [place.segment for place in found.places]
     refused: list[pa.RecordBatch] = []
     for rows in np.split(order, np.flatnonzero(np.diff(rule_of[order])) + 1):
         rule, of_types = int(rule_of[rows[0]]), found.indices[rows]
@@ -129,26 +138,41 @@ def _of_types(
             )
             refused.append(_told(records, reasons, pa.nulls(len(rows), pa.string())))
             continue
-        begin = 0
-        for piece in pieces(records, layout.rules[rule].most_rows):
-            end = begin + piece.num_rows
-            inner, of_piece = layout.rules[rule].layout.assign(piece), of_types[begin:end]
-            placed = in_folders_of_types(inner, folders, of_piece)
-            if layout.lateness is not None:
-                placed = layout.lateness.place(placed)
-            for side in _of(piece, placed):
-                if side.refused is not None:
-                    refused.append(side.rows)
-                    continue
-                if tally is not None:
-                    of_rows = of_piece if placed.refused is None else np.delete(of_piece, placed.refused.rows)
-                    tally.accepted(found, of_rows, layout.rules[rule].times.milliseconds(side.rows))
-                yield replace(side, rule=rule, is_of_type=True)
-            if tally is not None and inner.refused is not None:
-                tally.refused(found, of_piece[inner.refused.rows])
-            begin = end
+        for side in _of_rule(records, layout, rule, replace(found, indices=of_types), tally):
+            if side.refused is None:
+                yield side
+            else:
+                refused.append(side.rows)
     if refused:
         yield _refused(_by_offset(refused))
+
+
+def _of_rule(
+    records: pa.RecordBatch, layout: TypedLayout, rule: int, found: Found, tally: TypeTally | None
+) -> Iterator[Side]:
+    """Yield the sides of records of one rule, in pieces; `found`: their types."""
+    folders = [place.segment for place in found.places]
+    begin = 0
+    for piece in pieces(records, layout.rules[rule].most_rows):
+        of_piece = found.indices[begin : begin + piece.num_rows]
+        begin += piece.num_rows
+        inner = layout.rules[rule].layout.assign(piece)
+        of_kept = of_piece if inner.kept is None else of_piece[inner.kept]
+        placed = in_folders_of_types(inner, folders, of_kept)
+        if layout.lateness is not None:
+            placed = layout.lateness.place(placed)
+        if tally is not None and inner.kept is not None:
+            tally.left_out(piece, found, of_piece, inner.kept)
+        if tally is not None and inner.refused is not None:
+            tally.refused(found, of_kept[inner.refused.rows])
+        for side in _of(piece, placed):
+            if side.refused is not None:
+                yield side
+                continue
+            if tally is not None:
+                of_rows = of_kept if placed.refused is None else np.delete(of_kept, placed.refused.rows)
+                tally.accepted(found, of_rows, layout.rules[rule].times.milliseconds(side.rows))
+            yield replace(side, rule=rule, is_of_type=True)
 
 
 def again(batch: pa.RecordBatch, layout: AnyLayout, columns: int) -> Iterator[pa.RecordBatch]:

@@ -18,6 +18,7 @@ from logpersister.pipeline.connections import begin_task, connections, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.folder_notes import folder_notes
+from logpersister.pipeline.left_out import LeftOutNotes
 from logpersister.pipeline.persist import RangeWriter, Upload
 from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.room import Room
@@ -89,6 +90,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         most_rows_of(spec),
         arrival_notes(store, group, spec),
         _leaving(store, group, objects.original, spec, of_types if binding is None else {NO_TYPE: binding}),
+        LeftOutNotes(store, group, revision).leave,
         EventTimes.of(spec),
         lateness,
     )

@@ -33,14 +33,32 @@ class TypeTally:
     def found(self, batch: pa.RecordBatch, found: Found) -> None:
         """Count the records of a batch, whose types were found."""
         records = np.bincount(found.indices, minlength=len(found.places))
-        sizes = binary.lengths(binary.column(batch, "value")) + binary.lengths(binary.column(batch, "key"))
-        payload = np.bincount(found.indices, sizes, len(found.places))
+        payload = np.bincount(found.indices, _payload_sizes(batch), len(found.places))
         for place, count, size in zip(found.places, records.tolist(), payload.tolist(), strict=True):
             if place.rule == DROPPED:
                 self._add(place.label, TypeCounts(dropped=count))
             else:
                 refused = count if place.rule == REFUSED else 0
                 self._add(place.label, TypeCounts(records=count, bytes=int(size), quarantined=refused))
+
+    def left_out(self, batch: pa.RecordBatch, found: Found, of_rows: Rows, kept: Rows) -> None:
+        """Count records of one rule that conditions leave out; `found` has counted them as stored.
+
+        Args:
+            batch: row ``i`` is of ``found.places[of_rows[i]]``.
+            found: the types.
+            of_rows: see `batch`.
+            kept: the rows that are not left out.
+        """
+        is_left_out = np.ones(len(of_rows), np.bool_)
+        is_left_out[kept] = False
+        of_left_out = of_rows[is_left_out]
+        records = np.bincount(of_left_out, minlength=len(found.places))
+        payload = np.bincount(of_left_out, _payload_sizes(batch)[is_left_out], len(found.places))
+        for index in np.flatnonzero(records).tolist():
+            count = int(records[index])
+            counts = TypeCounts(records=-count, bytes=-int(payload[index]), dropped=count)
+            self._add(found.places[index].label, counts)
 
     def refused(self, found: Found, of_rows: Rows) -> None:
         """Count records that the parser of their type refuses; row ``i`` is of ``found.places[of_rows[i]]``."""
@@ -63,3 +81,8 @@ class TypeTally:
             self._counts[label] = known.plus(counts)
         elif counts != TypeCounts():
             self._counts[label] = replace(counts)
+
+
+def _payload_sizes(batch: pa.RecordBatch) -> binary.Integers:
+    """Return the bytes of key and value of each record."""
+    return binary.lengths(binary.column(batch, "value")) + binary.lengths(binary.column(batch, "key"))

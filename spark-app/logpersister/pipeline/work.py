@@ -100,7 +100,7 @@ class RangeOutcome:
     unexplained: int = 0
     """Offsets at its end without records of which brokers only said nothing (`reader.RangeRead`)."""
     dropped: int = 0
-    """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    """Records that are in none of the objects, because ``spec.keep`` or ``spec.types`` leaves them out."""
     types: Mapping[str, TypeCounts] = field(default_factory=dict)
     """What there was of each type, by `TypesSpec.labels`; empty without ``spec.types``."""
     adjusted: Mapping[str, int] = field(default_factory=dict)

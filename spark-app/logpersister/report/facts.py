@@ -100,7 +100,7 @@ class RangeWritten:
     unexplained: int = 0
     """Offsets at its end without records, for which no record batch says that there are none."""
     dropped: int = 0
-    """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    """Records that are in none of the objects, because ``spec.keep`` or ``spec.types`` leaves them out."""
     types: Mapping[str, TypeCounts] = field(default_factory=dict)
     """By type, as they are told; empty without ``spec.types``."""
     adjusted: Mapping[str, int] = field(default_factory=dict)

@@ -86,7 +86,7 @@ class Metrics:
         self._records = counter("records", "Records stored and committed.", "topic")
         self._quarantined = counter("quarantined_records", "Records stored that the parser refused.", "topic")
         self._adjusted = counter("adjusted_values", "Values that the parser has adjusted.", "topic", "reason")
-        self._dropped = counter("dropped_records", "Records left out because of their type.", "topic")
+        self._dropped = counter("dropped_records", "Records left out by spec.keep or spec.types.", "topic")
         self._payload_bytes = counter("payload_bytes", "Bytes of keys and values stored, before encoding.", "topic")
         self._object_bytes = counter("object_bytes", "Bytes of the objects stored, as in the bucket.", "topic")
         self._objects = counter("objects", "Objects stored and committed.", "topic")

@@ -57,6 +57,14 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
         "it would have to understand Avro, protobuf and Thrift"
     ),
     "cannot be what keys become": "it would have to understand the type",
+    "cannot be compared": "it would have to understand the types of the schema",
+    "asks for nothing": "values may be of several types, so the definition knows nothing of them",
+    "has no meaning beside other operators, which hold for values only": (
+        "values may be of several types, so the definition knows nothing of them"
+    ),
+    "has more than 1,000 characters and classes, repeated ones counted so often": (
+        "it would have to understand the pattern"
+    ),
     "cannot be hidden": "it would have to understand the types",
     "cannot have this option": "it would have to understand the types of the schema",
     "cannot hold the columns": "it would have to understand the types of the schema",
@@ -96,7 +104,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
 
 _OF_OVERRIDES = re.compile(
     r"spec\.(overrides\[[0-9]+\]|types\.entries\[[0-9]+\]|types\.others)"
-    r"(\.(parser|schema|output)\b.*: |\.topics\[|\.upload\.maxBytes: .* does not fit|: does not go)"
+    r"(\.(parser|schema|output|keep)\b.*: |\.topics\[|\.upload\.maxBytes: .* does not fit|: does not go)"
 )
 """Of what an override replaces the API server knows fields and patterns, and no rules: they would cost too much. Of
 what an entry of types replaces it knows nothing."""

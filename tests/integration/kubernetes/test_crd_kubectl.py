@@ -177,7 +177,15 @@ def full_status() -> dict[str, Any]:
         ),
         lag=Lag(records=1, seconds=2, partitions=3, behind=4, worst=tuple(worst)),
         uploads=Uploads(
-            objects=1, bytes=2**60, records=3, last=now, failures=1, failures_last_hour=1, last_failure=failure
+            objects=1,
+            bytes=2**60,
+            records=3,
+            dropped=1,
+            late=1,
+            last=now,
+            failures=1,
+            failures_last_hour=1,
+            last_failure=failure,
         ),
         quarantine=Quarantine(
             records=2**62,

@@ -497,6 +497,55 @@ BY_ANY, BY_ONEOF = (
     for way in (_ANY, _ONEOF)
 )
 
+_KEPT: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-conditions"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "json", "quarantine": {"format": "parquet", "keepValue": False}},
+        "schema": {
+            "fields": [
+                {"name": "country", "type": "string"},
+                {"name": "level", "type": "int16"},
+                {"name": "id", "type": "int64"},
+            ],
+            "drop": ["level"],
+        },
+        "output": {"format": "parquet"},
+    },
+}
+_BOUNDS: dict[str, Any] = {"atLeast": -3, "atMost": 300, "below": 300, "orAbsent": True}
+BY_CONDITIONS: dict[str, Any] = {
+    **_KEPT,
+    "spec": {
+        **_KEPT["spec"],
+        "keep": [{"field": "level", "in": [1, 2, 3], "notIn": [2], **_BOUNDS}],
+        "overrides": [{"topicPattern": "^e", "keep": [{"field": "level", "absent": False}]}],
+    },
+}
+BY_PATTERN_OF_TEXT: dict[str, Any] = {
+    **_KEPT,
+    "spec": {
+        **_KEPT["spec"],
+        "keep": [{"field": "country", "matches": "^D"}, {"field": "level", "absent": False}],
+    },
+}
+BY_HEADERS: dict[str, Any] = {
+    **BY_TYPES,
+    "metadata": {"name": "by-headers"},
+    "spec": {
+        **BY_TYPES["spec"],
+        "keep": [{"header": "env", "absent": True}],
+        "types": {
+            "header": "event-type",
+            "entries": [{"names": ["a"], "keep": [{"header": "env", "in": ["prod"]}]}],
+            "others": {"action": "store", "keep": [{"header": "env", "notIn": ["test"]}]},
+        },
+    },
+}
+
 RICH = (
     BY_NAME,
     BY_PATTERN,
@@ -518,4 +567,7 @@ RICH = (
     BY_SCHEMA_NAMES,
     BY_ANY,
     BY_ONEOF,
+    BY_CONDITIONS,
+    BY_PATTERN_OF_TEXT,
+    BY_HEADERS,
 )

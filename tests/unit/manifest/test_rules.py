@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from logpersister.manifest import ManifestError, parse
+from tests.unit.manifest.conditions import ACCEPTED_CONDITIONS, REFUSED_CONDITIONS
 from tests.unit.manifest.documents import REMOVE, accepted, changed, problems
 
 K, S, F, U = "spec.kafka.", "spec.storage.", "spec.output.", "spec.upload."
@@ -160,6 +161,7 @@ def named_by_time(name: str, field: str | None = None) -> dict[str, Any]:
 
 
 ACCEPTED: list[dict[str, Any]] = [
+    *ACCEPTED_CONDITIONS,
     in_table(),
     in_table(name="lake.{topic}_{generation}", properties={"a": "b"}, create=False, commitInterval="5s"),
     in_table(name="a.{topic}") | PATTERN,
@@ -435,6 +437,7 @@ FRAME_HEADER = {"lengthAt": 4, "schema": {"protobuf": "message H { optional int3
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
+    *REFUSED_CONDITIONS,
     (in_table() | in_types(), 'spec.table.name: "a.b" has the placeholder of types without spec.types, or spec.types'),
     (in_table(name="a.{type}"), "has the placeholder of types without spec.types, or spec.types without it"),
     (tables_of({"names": ["a"], "output": {"format": "jsonl"}}), "tables of its types: none is stored with format par"),
@@ -1488,7 +1491,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (hashing("user.n"), 'spec.schema.hash.fields[0]: "user.n" cannot be hidden: it is not a string'),
     (hashing("mail", mask=[{"fields": ["mail"]}]), 'spec.schema.mask[0].fields[0]: "mail" cannot be hidden twice'),
     (hashing("a b"), 'spec.schema.hash.fields[0]: "a b" is not a field, or one in a struct'),
-    (hiding(drop=["mail"]), "spec.schema.drop: has no meaning beside fields"),
+    (hiding(drop=["mail"]), "spec.schema.drop: has columns of fields that no condition of spec.keep is about; remove"),
     (dropping("f1"), 'spec.schema.drop[0]: "f1" cannot be hidden: there is no such column'),
     (dropping("f0"), "spec.schema.drop: cannot be hidden: no column would be left"),
     (dropping("kafka_x", of=2), 'spec.schema.drop[0]: "kafka_x" begins with kafka_'),

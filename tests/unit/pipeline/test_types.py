@@ -274,6 +274,32 @@ def test_the_newest_record_of_a_type_is_by_the_time_of_its_folders_and_never_in_
     assert {name: one.newest for name, one in writer.types.items()} == {"a": 9, "b": None}
 
 
+def test_what_conditions_leave_out_counts_as_left_out_of_its_type() -> None:
+    schema = {"fields": [{"name": "kind", "type": "string"}, {"name": "id", "type": "int32"}]}
+    entry = {
+        "parser": {"type": "json"},
+        "schema": schema,
+        "keep": [{"field": "kind", "in": ["x"]}],
+        "output": {"format": "jsonl"},
+    }
+    spec = spec_of({"header": "event-type"}, [{"names": ["a", "b"], **entry}])
+    values = [
+        (1, name, value)
+        for name, value in [
+            ("a", b'{"kind":"y"}'),
+            ("a", b'{"kind":"x"}'),
+            ("b", b'{"kind":"y","id":1}'),
+            ("a", b'{"kind":"x","id":"no number"}'),
+            ("b", b'{"kind":"y"}'),
+        ]
+    ]
+    _, writer = written(spec, [batch_of(values, {"header": "event-type"})], Room(10**9, 10**9))
+    stored = sum(len(b"key") + len(values[place][2]) for place in (1, 3))
+    assert writer.types["a"] == TypeCounts(2, stored, quarantined=1, dropped=1, newest=DAY)
+    assert writer.types["b"] == TypeCounts(0, 0, 0, 2)
+    assert writer.dropped == 3
+
+
 HEADER_SCHEMA = {"protobuf": "message Header { optional string host = 1; repeated int32 ids = 2; }"}
 HOST_A, HOST_B = b"\x0a\x01a\x10\x05\x10\x06", b"\x0a\x01b"
 
@@ -318,6 +344,25 @@ def test_fields_of_headers_are_a_column_of_every_type_and_name_folders() -> None
     oracle = writing.at("type=container/dt=1970-01-03").oracle
     assert oracle is not None
     assert oracle.row_of_record(None, values[0]) == {"id": 7, "kind": "x", "of": {"host": "a", "ids": [5, 6]}}
+
+
+def test_conditions_on_fields_of_bodies_and_of_headers() -> None:
+    frame_of = {**FRAME, "header": {"lengthAt": 12, "schema": HEADER_SCHEMA, "column": "of"}}
+    keep = [{"field": "of.host", "in": ["a"]}, {"field": "id", "atLeast": 5}]
+    container: Any = ENTRIES[1]
+    spec = spec_of({"frame": frame_of}, [{**container, "keep": keep}])
+    values: list[Any] = [
+        frame(1001, 2 * DAY, header, json.dumps({"id": number}).encode())
+        for header, number in ((HOST_A, 5), (HOST_A, 4), (HOST_B, 5), (b"", 5), (HOST_A, 6))
+    ]
+    batch = batch_of([(9, None, value) for value in [*values, b"no frame"]], {"frame": FRAME})
+    bucket, writer = written(spec, [batch], Room(10**9, 10**9))
+    rows = pq.read_table(io.BytesIO(bucket.objects["type=container/dt=1970-01-03/0"])).to_pylist()
+    assert [(row["kafka_offset"], row["id"], row["of"]["host"]) for row in rows] == [(0, 5, "a"), (4, 6, "a")]
+    assert (sorted(bucket.objects), writer.dropped) == (["_quarantine/0", "type=container/dt=1970-01-03/0"], 3)
+    found = {offset: path for offset, (path, _) in paths(batch, layout_for(spec, lambda _: None)).items()}
+    verified = paths(batch, Writing.of(spec, "", lambda _: None).layout)
+    assert {offset: path for offset, (path, _) in verified.items()} == found
 
 
 def test_a_range_of_types_with_headers_is_the_same_however_it_is_cut() -> None:

@@ -48,8 +48,8 @@ def zoned(zone: str, *granularities: str) -> list[dict[str, Any]]:
 
 
 @lru_cache
-def json_rows(late: str, levels: str) -> Spec:
-    return spec_of(late, json.loads(levels), parser={"type": "json"}, schema=SCHEMA)
+def json_rows(late: str, levels: str, keep: str = "[]") -> Spec:
+    return spec_of(late, json.loads(levels), parser={"type": "json"}, schema=SCHEMA, keep=json.loads(keep))
 
 
 def layout(spec: Spec, horizon: int | None) -> AnyLayout:
@@ -235,20 +235,24 @@ def test_as_verification_has_it(
         assert (path == plain[offset][0]) != came_late
 
 
+@pytest.mark.parametrize("keep", [[], [{"field": "id", "in": [2]}]], ids=["all", "some"])
 @pytest.mark.parametrize("late", ["folder", "quarantine"])
 @examples(60)
 @given(
     records=st.lists(st.tuples(times, values), min_size=1, max_size=12), horizon=times.filter(lambda time: time >= 0)
 )
 def test_as_verification_has_it_by_a_field(
-    late: str, records: Sequence[tuple[int, bytes | None]], horizon: int
+    late: str, keep: Sequence[dict[str, Any]], records: Sequence[tuple[int, bytes | None]], horizon: int
 ) -> None:
+    """Records that conditions leave out are so whatever the horizon is: they are never late."""
     levels = [{"field": "id"}, {"date": {"granularity": "day", "field": "at", "timezone": "Europe/Berlin"}}]
-    spec = json_rows(late, json.dumps(levels))
+    spec = json_rows(late, json.dumps(levels), json.dumps(keep))
     batch = batch_of([time for time, _ in records], values=[value for _, value in records])
     expected = found(batch, Writing.of(spec, "", lambda _: None).layout_at(horizon))
     members = found(batch, layout(spec, horizon))
     assert {offset: one[:3] for offset, one in members.items()} == {offset: one[:3] for offset, one in expected.items()}
+    left_out = {offset for offset, (_, value) in enumerate(records) if keep and value in (b'{"id": 1}', None)}
+    assert set(range(len(records))) - members.keys() == left_out
 
 
 def test_what_was_said_of_a_path_is_remembered_and_makes_no_difference() -> None:

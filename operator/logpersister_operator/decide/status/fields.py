@@ -60,6 +60,7 @@ def uploads(observed: ObservedState) -> crd.Uploads | None:
         objects=stored.objects,
         bytes=stored.bytes,
         records=stored.records,
+        dropped=stored.dropped or None,
         late=stored.late or None,
         last=max(times, default=None),
         failures=stored.failures,
