@@ -1,5 +1,7 @@
 //! The Python package `logpersister_native`; its types are in `logpersister_native.pyi`.
 
+mod parquet_writer;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -40,15 +42,15 @@ struct Run {
     legacy: Vec<(usize, usize, usize)>,
 }
 
-/// Decode the records of one partition of a fetch response.
+/// Decode the records of one partition of a fetch response: `data` is a binary array, of which they are the only value.
 ///
-/// Raises CorruptBatchError, and ValueError for arguments that contradict each other.
+/// Raises CorruptBatchError, TypeError for another array, and ValueError for arguments that contradict each other.
 #[pyfunction]
 #[pyo3(signature = (data, start, end, *, aborted, headers, keys, max_bytes, max_batch_bytes))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 fn decode(
     py: Python<'_>,
-    data: PyBackedBytes,
+    data: &Bound<'_, PyAny>,
     start: i64,
     end: i64,
     aborted: Vec<(i64, i64)>,
@@ -61,8 +63,12 @@ fn decode(
         aborted.into_iter().map(|(producer_id, first_offset)| Aborted { producer_id, first_offset }).collect();
     let request = Request { wanted: start..end, aborted, keys, headers, max_bytes, max_batch_bytes };
     request.check().map_err(PyValueError::new_err)?;
+    let data = binary(data)?;
+    if data.len() != 1 {
+        return Err(PyValueError::new_err(format!("the records are one value, not {}", data.len())));
+    }
     let run = py
-        .detach(|| crate::decode(&data, request))
+        .detach(|| crate::decode(data.value(0), request))
         .map_err(|error| CorruptBatchError::new_err((error.offset, error.reason.to_string())))?;
     Ok(Run {
         batch: run.batch.to_pyarrow(py)?.unbind(),
@@ -544,6 +550,9 @@ mod _native {
         RowParser, Run, ThriftParser, avro_datums, avro_fingerprint, decode, decompress, json_lines, json_texts,
         keyed_hashes, not_json, parts, schema_keys,
     };
+
+    #[pymodule_export]
+    use super::parquet_writer::ParquetWriter;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

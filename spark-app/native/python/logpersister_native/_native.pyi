@@ -85,6 +85,23 @@ class MessageParts:
     def bodies(self, values: pa.BinaryArray) -> pa.BinaryArray: ...
 
 @final
+class ParquetWriter:
+    def __new__(
+        cls,
+        schema: pa.Schema,
+        *,
+        compression: str,
+        zstd_level: int,
+        row_group_bytes: int,
+        page_bytes: int,
+        page_index: bool,
+        without_dictionary: Sequence[str],
+        bloom_filters: Mapping[str, int],
+    ) -> ParquetWriter: ...
+    def write(self, rows: pa.RecordBatch, sizes: pa.Int64Array) -> bytes: ...
+    def finish(self) -> bytes: ...
+
+@final
 class Run:
     @property
     def batch(self) -> pa.RecordBatch: ...
@@ -100,7 +117,7 @@ class Run:
     def legacy(self) -> list[tuple[int, int, int]]: ...
 
 def decode(
-    data: bytes,
+    data: pa.BinaryArray,
     start: int,
     end: int,
     *,
