@@ -61,7 +61,9 @@ def test_machines_are_asked_only_for_what_a_group_is_made_with() -> None:
 )
 def test_a_target_asks_for_its_group(target: str, prepared: str) -> None:
     shown = subprocess.run(["make", "--dry-run", *target.split()], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert f"scripts/prepare.py {prepared}" in [line.strip().partition(" ")[2] for line in shown.stdout.splitlines()]
+    assert f"scripts/prepare.py {prepared}" in [
+        line.rstrip(" \\").partition(" ")[2] for line in shown.stdout.splitlines()
+    ]
 
 
 def test_a_part_is_not_made_where_a_better_one_is_wanted_or_ready(tmp_path: Path) -> None:
