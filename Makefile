@@ -158,8 +158,7 @@ node-programs:
 	$(PREPARE) cluster
 
 bench: ## measure what it costs (ARGS=throughput, latency, tables, trickle, backlog, peers, operator or service; ARGS=--help)
-	$(PREPARE) bench $(if $(filter operator,$(ARGS)),kube-apiserver etcd) $(if $(filter peers,$(ARGS)),spark-kafka) \
-		$(if $(filter tables,$(ARGS)),iceberg)
+	$(PREPARE) bench $(if $(filter operator,$(ARGS)),kube-apiserver etcd) $(if $(filter peers,$(ARGS)),spark-kafka) $(if $(filter tables,$(ARGS)),iceberg)
 	@$(BIN)/python -m bench $(ARGS)
 
 format: ## bring Python and Rust into shape

@@ -81,6 +81,10 @@ OUTPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "parquet zstd, rows of CSV": (CSV_ROWS, {"format": "parquet"}),
     "parquet zstd, rows by a pattern": (PATTERN_ROWS, {"format": "parquet"}),
     "parquet snappy, rows": (ROWS, {"format": "parquet", "compression": "snappy"}),
+    "orc zstd, `value` only": (VALUES, {"format": "orc"}),
+    "orc zstd, rows": (ROWS, {"format": "orc"}),
+    "orc snappy, rows": (ROWS, {"format": "orc", "compression": "snappy"}),
+    "orc zlib, rows": (ROWS, {"format": "orc", "compression": "zlib"}),
     "avro deflate, `value` only": (VALUES, {"format": "avro"}),
     "avro none, rows": (ROWS, {"format": "avro", "compression": "none"}),
     "avro deflate, rows": (ROWS, {"format": "avro"}),
@@ -131,6 +135,9 @@ class Registered:
 
     def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
         return {one: WriterSchema(self._text) for one in ids}
+
+    def of_subject(self, _: str) -> "Registered":
+        return self
 
 
 def measure(case: Case, batch: pa.RecordBatch, megabytes: int) -> None:

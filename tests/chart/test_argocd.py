@@ -78,7 +78,7 @@ def invalid() -> Document:
     life.step()
     life.get_ready()
     life.step(lag=lag())
-    life.change(output={"format": "orc"})
+    life.change(output={"format": "rcfile"})
     life.step(lag=lag())
     return life.resource
 

@@ -35,6 +35,7 @@ FOLDER: Final = "dt=2026-11-21"
 DEFINED: Final[Mapping[str, Sequence[str]]] = {
     "parquet": [one for one in LEAVES if not one.startswith(("time[", "timestamp[ns]"))],
     "avro": [one for one in LEAVES if not one.startswith(("time[", "timestamp[us]", "timestamp[ns]"))],
+    "orc": [one for one in LEAVES if not one.startswith(("time[", "timestamp[ns]"))],
     "jsonl": [one for one in LEAVES if one != "json"],
 }
 """By format: the types that a table can have."""

@@ -3,6 +3,7 @@
 Files are written here without Kafka and S3, and one Spark reads all of them.
 """
 
+import random
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,10 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+import pyarrow as pa
 import pytest
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 
 from logpersister.formats.registry import make_format
 from logpersister.manifest.output import COMPRESSIONS, OutputSpec
@@ -26,6 +28,8 @@ from tests.readers.others import by_duckdb, by_fastavro, by_pyarrow, by_spark, d
 from tests.readers.typed_rows import LEAVES, ROWS, Column, columns, documents, plain_rows
 from tests.stack import artifacts
 from tests.unit.formats.events import files
+from tests.unit.formats.random_rows import flat
+from tests.unit.formats.random_rows import written as parquet_of
 from tests.unit.formats.samples import Record, batch, encode, with_headers
 
 Leaf = Callable[[Any], Any]
@@ -50,10 +54,29 @@ def _unscaled(number: Decimal) -> bytes:
     return whole.to_bytes((whole + (whole < 0)).bit_length() // 8 + 1, "big", signed=True)
 
 
+def _whole(nanoseconds: int) -> int:
+    """Return an instant as files of ORC have it: before 1970 in whole seconds."""
+    return nanoseconds // 10**9 * 10**9 if nanoseconds < 0 else nanoseconds
+
+
+def _after_the_gap(days: int) -> int:
+    """Return a date as Spark reads it from ORC: the ten days that the Julian calendar has not are those after them."""
+    return days + 10 if days in range(-141_437, -141_427) else days
+
+
+def _of_orc_by_spark(nanoseconds: int) -> int:
+    days, time = divmod(_whole(nanoseconds), 86_400 * 10**9)
+    return _microseconds(_after_the_gap(days) * 86_400 * 10**9 + time)
+
+
+_TIMESTAMPS: Final = [leaf for leaf in LEAVES if leaf.startswith("timestamp")]
 _NO_TIME: Final = {"time[ms]": REFUSED, "time[us]": REFUSED}
 OTHERWISE: Final[Mapping[tuple[str, str], Mapping[str, str | Leaf]]] = {
     ("parquet", "spark"): _NO_TIME | {"timestamp[ns]": REFUSED},
     ("parquet", "duckdb"): {"timestamp[ns]": _towards_1970},
+    ("orc", "spark"): dict.fromkeys(_TIMESTAMPS, _of_orc_by_spark) | {"date": _after_the_gap},
+    ("orc", "pyarrow"): dict.fromkeys(_TIMESTAMPS, REFUSED)
+    | {"timestamp[ns]": _whole},  # for years beyond 1677 to 2262
     ("avro", "spark"): {"time[ms]": lambda nanoseconds: nanoseconds // 10**6, "time[us]": REFUSED},
     ("avro", "duckdb"): {leaf: _unscaled for leaf in LEAVES if leaf.startswith("decimal")},
     ("jsonl", "spark"): _NO_TIME | {"timestamp[ns]": _microseconds},
@@ -71,12 +94,18 @@ READERS: Final[Mapping[str, Sequence[str]]] = {
     "parquet": ("spark", "duckdb", "pyarrow"),
     "avro": ("spark", "duckdb", "fastavro"),
     "jsonl": ("spark", "duckdb"),
+    "orc": ("spark", "pyarrow"),
 }
 WITHOUT: Final = {("avro", "fastavro"): ("zstd", "snappy"), ("avro", "duckdb"): ("zstd",)}
 """Compressions for which readers have no library, of their own or here."""
 _SMALL: Final = {"rowGroupBytes": "64Ki", "pageBytes": "16Ki"}
 _INDEXED: Final = {"pageIndex": True, "withoutDictionary": ["pair_string"], "bloomFilters": [{"field": "plain_int64"}]}
-SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {"parquet": _SMALL, "avro": {}, "jsonl": {}}
+SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "parquet": _SMALL,
+    "avro": {},
+    "jsonl": {},
+    "orc": {"stripeBytes": "64Ki"},
+}
 """By which files have several row groups, if the format has some."""
 CASES: Final = [
     *(
@@ -88,7 +117,7 @@ CASES: Final = [
 ]
 
 
-VECTORISED: Final = ("parquet",)
+VECTORISED: Final = ("parquet", "orc")
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +127,7 @@ def spark() -> Iterator[SparkSession]:
         "spark.pyspark.python": sys.executable,
         "spark.driver.host": "127.0.0.1",
         "spark.sql.session.timeZone": "UTC",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",  # by which Spark reads instants of ORC before 1900
         "spark.jars": str(artifacts.spark_avro_jar()),
     }
     context = SparkContext(master="local[1]", appName="tests", conf=SparkConf().setAll(list(settings.items())))
@@ -136,6 +166,16 @@ def expected(file_format: str, reader: str, chosen: Sequence[Column]) -> list[An
     return plain_rows(chosen, leaf)
 
 
+def leaves_of(file_format: str) -> list[str]:
+    """Return the types that a format can have."""
+    return [leaf for leaf in LEAVES if file_format != "orc" or not leaf.startswith("time[")]
+
+
+def read_by(file_format: str, reader: str) -> list[str]:
+    """Return the types of a format that a reader can read."""
+    return [leaf for leaf in leaves_of(file_format) if reader not in refusing(file_format, leaf)]
+
+
 def refusing(file_format: str, leaf: str) -> list[str]:
     """Return the readers that cannot read a type."""
     return [one for one in READERS[file_format] if OTHERWISE.get((file_format, one), {}).get(leaf) == REFUSED]
@@ -146,11 +186,11 @@ def test_rows_of_every_type(
     readers: Mapping[str, Read], tmp_path: Path, case: tuple[str, str, Mapping[str, Any]]
 ) -> None:
     file_format, compression, settings = case
-    chosen = columns([leaf for leaf in LEAVES if not refusing(file_format, leaf)])
-    file = written(tmp_path, output_of(file_format, compression, settings), chosen)
     for name in READERS[file_format]:
         if compression in WITHOUT.get((file_format, name), ()):
             continue
+        chosen = columns(read_by(file_format, name))
+        file = written(tmp_path, output_of(file_format, compression, settings), chosen)
         found, rows = readers[name](file_format, file, chosen), expected(file_format, name, chosen)
         assert len(found) == ROWS
         for one in chosen:
@@ -160,7 +200,7 @@ def test_rows_of_every_type(
 @pytest.mark.parametrize("file_format", VECTORISED)
 def test_rows_by_vectors(spark: SparkSession, tmp_path: Path, file_format: str) -> None:
     """Spark has another reader for few columns, which takes whole vectors of them."""
-    leaves = [leaf for leaf in LEAVES if "spark" not in refusing(file_format, leaf)]
+    leaves = read_by(file_format, "spark")
     chosen = columns(leaves)
     output = output_of(file_format, COMPRESSIONS[file_format][0], SETTINGS[file_format])
     frame = data_frame(spark, file_format, written(tmp_path, output, chosen))
@@ -173,7 +213,7 @@ def test_rows_by_vectors(spark: SparkSession, tmp_path: Path, file_format: str) 
 
 @pytest.mark.parametrize(
     ("file_format", "leaf"),
-    [(file_format, leaf) for file_format in READERS for leaf in LEAVES if refusing(file_format, leaf)],
+    [(file_format, leaf) for file_format in READERS for leaf in leaves_of(file_format) if refusing(file_format, leaf)],
 )
 def test_types_that_not_all_can_read(readers: Mapping[str, Read], tmp_path: Path, file_format: str, leaf: str) -> None:
     chosen = [one for one in columns([leaf]) if one.shape == "plain"]
@@ -182,7 +222,7 @@ def test_types_that_not_all_can_read(readers: Mapping[str, Read], tmp_path: Path
         if name not in refusing(file_format, leaf):
             assert readers[name](file_format, file, chosen) == expected(file_format, name, chosen)
             continue
-        with pytest.raises((duckdb.Error, PySparkException), match=r"TIME|NANOS|decimal"):
+        with pytest.raises((duckdb.Error, PySparkException, pa.ArrowInvalid), match=r"TIME|NANOS|decimal|nanosecond"):
             readers[name](file_format, file, chosen)
 
 
@@ -191,6 +231,61 @@ def test_spark_reads_other_columns_beside_those_that_it_cannot(spark: SparkSessi
     file = written(tmp_path, output_of("parquet", "zstd", {}), chosen)
     rows = spark.read.schema("plain_int64 bigint").parquet(str(file)).collect()
     assert [row.asDict() for row in rows] == expected("parquet", "spark", chosen[1:])
+
+
+def test_orc_in_other_zones_and_with_filters(spark: SparkSession, tmp_path: Path) -> None:
+    """The same instants wherever Spark runs, and each value is found by what files say of columns."""
+    leaves = ["timestamp[ms]", "timestamp[us]", "date", "decimal(10,2)", "int64", "string", "float64"]
+    chosen = [one for one in columns(leaves) if one.shape == "plain"]
+    frame = data_frame(spark, "orc", written(tmp_path, output_of("orc", "zstd", {}), chosen))
+    rows = expected("orc", "spark", chosen)
+    zones = spark._jvm.java.util.TimeZone  # type: ignore[union-attr]
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+        zones.setDefault(zones.getTimeZone("America/New_York"))
+        found = rows_of(frame.toArrow())
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        zones.setDefault(zones.getTimeZone("UTC"))
+    for one in chosen:
+        for row, other in zip(found, rows, strict=True):
+            is_old = one.leaf.startswith("timestamp") and (row[one.name] or 0) < -2_208_988_800 * 10**9  # 1900
+            assert is_old or row[one.name] == other[one.name]
+        value = frame.where(f"{one.name} is not null").first()[one.name]  # type: ignore[index]
+        assert frame.where(frame[one.name] == value).count() == [row[one.name] for row in rows].count(
+            next(row[one.name] for row in rows if row[one.name] is not None)
+        )
+
+
+def test_spark_finds_the_rows_that_it_finds_without_statistics(spark: SparkSession, tmp_path: Path) -> None:
+    """By bounds of row groups and of pages, and by Bloom filters. For sums it reads all rows."""
+    types: list[pa.DataType] = [pa.bool_(), pa.int8(), pa.int64(), pa.float64(), pa.string(), pa.binary(), pa.date32()]
+    types += [pa.timestamp("us", "UTC"), pa.decimal128(5, 2), pa.decimal128(38, 10)]
+    rows = flat(random.Random(5), 4_000, types)
+    filters = {f"c{place}": 1_000 for place, one in enumerate(types) if one != pa.bool_()}
+    options = {"page_index": True, "page_bytes": 2_000, "row_group_bytes": 60_000, "bloom_filters": filters}
+    file = tmp_path / "rows.parquet"
+    file.write_bytes(parquet_of([rows], [60] * rows.num_rows, rows.schema, **options))
+    frame = spark.read.parquet(str(file))
+    conditions = []
+    for name in [*(f"c{place}" for place in range(len(types))), "s.g"]:
+        column = functions.col(name)
+        is_binary = dict(frame.dtypes).get(name) == "binary"
+        there = frame.where(column.isNotNull() & (functions.col("row") > 2_500)).select(
+            functions.hex(column) if is_binary else column
+        )
+        text = there.select(functions.col(there.columns[0]).cast("string")).first()
+        if text is not None:
+            type_ = frame.select(column).dtypes[0][1]
+            value = functions.unhex(functions.lit(text[0])) if is_binary else functions.lit(text[0]).cast(type_)
+            conditions += [column == value, column < value]
+    assert len(conditions) > 15
+    whole = frame.agg(*(functions.sum(functions.when(one, functions.col("row") + 1)) for one in conditions)).first()
+    assert whole is not None
+    for condition, rows_of_all in zip(conditions, whole, strict=True):
+        found = frame.where(condition).agg(functions.sum(functions.col("row") + 1)).first()
+        assert found is not None
+        assert found[0] == rows_of_all, condition
 
 
 MILLISECONDS: Final = 1_795_237_200_123

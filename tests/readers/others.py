@@ -10,6 +10,7 @@ import duckdb
 import duckdb_extension_avro
 import fastavro
 import pyarrow.parquet as pq
+from pyarrow import orc
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.readers.arrow import rows_of
@@ -59,8 +60,7 @@ def duckdb_rows(query: str) -> list[Any]:
 
 def by_pyarrow(file_format: str, file: Path, _: Sequence[Column] = ()) -> list[Any]:
     """Return what pyarrow reads."""
-    assert file_format == "parquet"
-    return rows_of(pq.read_table(file))
+    return rows_of(orc.read_table(file) if file_format == "orc" else pq.read_table(file))
 
 
 def by_fastavro(_: str, file: Path, __: Sequence[Column] = ()) -> list[Any]:

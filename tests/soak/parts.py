@@ -38,6 +38,10 @@ def _model(chance: random.Random, seconds: float) -> Iterator[Command]:
         yield _python("tests.model", "--first", chance.randrange(_SEEDS), "--histories", _HISTORIES)
 
 
+def _fuzz(chance: random.Random, seconds: float) -> Iterator[Command]:
+    yield _python("tests.soak.fuzz", "--seed", 1 + chance.randrange(_SEEDS), "--seconds", seconds)
+
+
 def _large(chance: random.Random, seconds: float) -> Iterator[Command]:
     yield _python("pytest", "-q", "--soak", "--timeout=0", "tests/integration")
 
@@ -65,7 +69,8 @@ def not_possible() -> Iterator[str]:
 PARTS = (
     Part("searches", 0.0, _searches),
     Part("model", 0.2, _model),
+    Part("fuzz", 0.1, _fuzz),
     Part("large", 0.0, _large),
-    Part("chaos", 0.6, _chaos),
+    Part("chaos", 0.5, _chaos),
     Part("oldest", 0.2, _oldest),
 )

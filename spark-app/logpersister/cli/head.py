@@ -124,7 +124,7 @@ class Shown:
             return (record for record in records if record.offset is not None and record.offset >= offset)
         if facts.records == facts.last - facts.first + 1:
             return islice(records, offset - facts.first, None)
-        what = "its rows" if self._preview.format == "parquet" else "lines"
+        what = "its rows" if self._preview.format in ("parquet", "orc") else "lines"
         self._notes.append(
             f"{what} have no offsets, and {facts.first} to {facts.last} are not all in this object: shown from its "
             "first record"

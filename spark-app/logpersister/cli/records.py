@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from logpersister.cli.avro_rows import shown_rows
+from logpersister.cli.orc_rows import shown_rows as shown_rows_of_orc
 from logpersister.cli.rows import OFFSET, ParquetRows
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.manifest.format_settings import JsonLinesSpec, TextSpec
@@ -21,6 +22,8 @@ from logpersister.storage.store import ObjectStore
 from logpersister.verify.avro_file import read_rows
 from logpersister.verify.content import TextContent
 from logpersister.verify.lines import Lines, decompressed
+from logpersister.verify.orc import OrcRows
+from logpersister.verify.orc_tail import MAGIC as _ORC
 from logpersister.verify.sequences import read_items
 from logpersister.verify.streams import ContentError
 
@@ -41,7 +44,7 @@ class Preview:
 
     format: str
     compression: str
-    """Of the whole object; SequenceFiles, Parquet and Avro compress inside."""
+    """Of the whole object; SequenceFiles, Parquet, ORC and Avro compress inside."""
     records: Iterator[ShownRecord]
     """Raises ContentError where the object is damaged."""
     note: str = ""
@@ -63,6 +66,9 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
         rows = ParquetRows(peeked.size, peeked.section)
         keeps = {"keeps_offsets": rows.keeps_offsets, "keeps_headers": rows.keeps_headers}
         return Preview("parquet", INSIDE, iter(rows), note, **keeps)
+    if first.startswith(_ORC) if output is None else output.format == "orc":
+        found = OrcRows(peeked.size, peeked.section, MOST_BYTES)
+        return Preview("orc", INSIDE, shown_rows_of_orc(found), note, keeps_offsets=OFFSET in found.names)
     if first.startswith(_AVRO) if output is None else output.format == "avro":
         return _avro(bound, note)
     looks_so = looks == "none" and first.startswith(_SEQUENCEFILE)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from logpersister.formats import avro, jsonl, parquet, sequencefile, text
+from logpersister.formats import avro, jsonl, orc, parquet, sequencefile, text
 from logpersister.formats.avro import AvroFormat, AvroOptions
 from logpersister.formats.avro_container import BlockCompression
 from logpersister.formats.base import Format
 from logpersister.formats.compression import Compression
 from logpersister.formats.file_columns import KAFKA_FIELDS
 from logpersister.formats.jsonl import JsonLinesFormat, JsonLinesOptions
+from logpersister.formats.orc import OrcFormat, OrcOptions, StripeCompression
 from logpersister.formats.parquet import PageCompression, ParquetFormat, ParquetOptions
 from logpersister.formats.quarantine import WithQuarantine
 from logpersister.formats.sequencefile import SequenceFileFormat
@@ -22,7 +23,14 @@ from logpersister.formats.sequencefile_layout import CompressionType, SequenceFi
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.formats.typed import TypedFormat
-from logpersister.manifest.format_settings import AvroSpec, JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.format_settings import (
+    AvroSpec,
+    JsonLinesSpec,
+    OrcSpec,
+    ParquetSpec,
+    SequenceFileSpec,
+    TextSpec,
+)
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
@@ -144,6 +152,19 @@ def _avro(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Forma
     )
 
 
+def _orc(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Format:
+    settings = output.orc or OrcSpec()
+    return OrcFormat(
+        OrcOptions(
+            compression=StripeCompression(output.compression),
+            kafka_columns=settings.kafka_columns,
+            stripe_bytes=settings.stripe_bytes,
+            keeps_tombstones=settings.tombstones == "null",
+            schema=None if schema is None else row_columns(schema),
+        )
+    )
+
+
 def _jsonl(output: OutputSpec, parser: ParserSpec, schema: SchemaSpec | None) -> Format:
     settings = output.jsonl or JsonLinesSpec()
     return JsonLinesFormat(
@@ -163,6 +184,7 @@ RULES: Final[Mapping[str, int]] = {
     "parquet": parquet.RULES,
     "jsonl": jsonl.RULES,
     "avro": avro.RULES,
+    "orc": orc.RULES,
 }
 """Of each format: the version of what it makes of records."""
 
@@ -172,4 +194,5 @@ _FACTORIES: Final[Mapping[str, Callable[[OutputSpec, ParserSpec, SchemaSpec | No
     "parquet": _parquet,
     "jsonl": _jsonl,
     "avro": _avro,
+    "orc": _orc,
 }

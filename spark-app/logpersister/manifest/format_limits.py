@@ -7,7 +7,7 @@ from typing import Final
 from logpersister.manifest.format_settings import ParquetSpec
 from logpersister.manifest.problems import Finding, PathStep
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import Binary, ListOf, MapOf, Member, Plain, Struct, Type
+from logpersister.manifest.types import Binary, ListOf, MapOf, Member, Plain, Struct, Time, Type
 
 NO_COLUMN: Final = "cannot have this option"
 NOT_IN_FORMAT: Final = "cannot hold the columns"
@@ -46,10 +46,15 @@ def _no_column(path: str, at: tuple[PathStep, ...]) -> Finding:
 
 def format_findings(format_: str, columns: Iterable[Member]) -> Iterator[Finding]:
     """Yield what a format cannot have of these columns."""
-    for path, _ in _fields(columns, ""):
+    at = ("output", "format")
+    for path, type_ in _fields(columns, ""):
         if format_ == "avro" and not _AVRO_NAME.fullmatch(path.rpartition(".")[2]):
             told = f"{NOT_IN_FORMAT}: field {path} has a name of more than letters, digits and _"
-            yield Finding(told, "choose another format, or leave the field out", ("output", "format"), f'"{format_}"')
+            yield Finding(told, "choose another format, or leave the field out", at, f'"{format_}"')
+        inside, leaf = _without_repetition(path, type_)
+        if format_ == "orc" and isinstance(leaf, Time):
+            told = f"{NOT_IN_FORMAT}: field {inside} is of type {leaf}, and ORC has no times of day"
+            yield Finding(told, "write string or int64 instead, or choose another format", at, f'"{format_}"')
 
 
 def _fields(columns: Iterable[Member], around: str) -> Iterator[_Located]:
@@ -60,6 +65,17 @@ def _fields(columns: Iterable[Member], around: str) -> Iterator[_Located]:
 def _field(path: str, type_: Type) -> Iterator[_Located]:
     yield path, type_
     yield from _inside(path, type_)
+
+
+def _without_repetition(path: str, type_: Type) -> _Located:
+    """Return what lists and maps are made of."""
+    match type_:
+        case ListOf(item):
+            return _without_repetition(f"{path}[]", item)
+        case MapOf(value):
+            return _without_repetition(f"{path}{{}}", value)
+        case _:
+            return path, type_
 
 
 def _inside(path: str, type_: Type) -> Iterator[_Located]:

@@ -123,6 +123,22 @@ class AvroSpec(Model):
     value are null, so each of these fields is a union with null."""
 
 
+class OrcSpec(Model):
+    """Settings of format ``orc``: columns of `spec.schema`, or each value as it is in the column `value`."""
+
+    kafka_columns: Annotated[tuple[KafkaColumn, ...], Field(max_length=6), Unique()] = ()
+    """Kafka's own fields that become columns, named `kafka_topic`, `kafka_offset` and so on, after the other columns.
+    Files in quarantine always have topic, partition, offset, timestamp and key."""
+
+    stripe_bytes: Annotated[int, Size("64Ki", "1Gi")] = 32 * 2**20
+    """Size of a stripe in bytes, as it is stored. Larger: faster scans. Smaller: less memory, and more large folders of
+    a range in one pass (docs/formats.md)."""
+
+    tombstones: Literal["skip", "null"] = "skip"
+    """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all columns of the
+    value are null."""
+
+
 class JsonLinesSpec(Model):
     """Settings of format ``jsonl``: a JSON object per record, of the fields of `spec.schema` or of the value itself."""
 

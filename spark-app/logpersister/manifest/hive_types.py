@@ -56,6 +56,8 @@ _WORDS: Final[Mapping[Format, _Words]] = {
     "parquet": _Words(_PLAIN, "binary", None, ("s", "ms", "us")),
     # Its SerDe has no number that is shorter than int, and takes microseconds for milliseconds.
     "avro": _Words({**_PLAIN, "int8": "int", "int16": "int"}, "binary", None, ("s", "ms")),
+    # Spark has no nanoseconds, and Hive's instants in files would be other columns than those of Parquet.
+    "orc": _Words(_PLAIN, "binary", None, ("s", "ms", "us")),
     # Its SerDe reads no RFC 3339, no base64, and no document as text.
     "jsonl": _Words({name: type_ for name, type_ in _PLAIN.items() if name != "json"}, _TEXT, _TEXT, None),
 }
@@ -88,7 +90,7 @@ def kafka_columns(output: OutputSpec, *, has_schema: bool) -> tuple[str, ...]:
     """Return which of Kafka's own fields are columns of files."""
     if output.jsonl is not None:
         return output.jsonl.columns_of_kafka(has_schema=has_schema)
-    settings = output.parquet or output.avro
+    settings = output.parquet or output.avro or output.orc
     return () if settings is None else settings.kafka_columns
 
 

@@ -10,13 +10,20 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from logpersister.manifest.constraint import Model
-from logpersister.manifest.format_settings import AvroSpec, JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.format_settings import (
+    AvroSpec,
+    JsonLinesSpec,
+    OrcSpec,
+    ParquetSpec,
+    SequenceFileSpec,
+    TextSpec,
+)
 from logpersister.manifest.partition_rule import SAME_LEVEL, PartitionRule
 from logpersister.manifest.problems import Finding
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
 
-Format = Literal["text", "sequencefile", "parquet", "jsonl", "avro"]
-Compression = Literal["none", "gzip", "deflate", "zstd", "snappy"]
+Format = Literal["text", "sequencefile", "parquet", "jsonl", "avro", "orc"]
+Compression = Literal["none", "gzip", "deflate", "zstd", "snappy", "zlib"]
 
 COMPRESSIONS: Mapping[str, tuple[Compression, ...]] = {
     "text": ("gzip", "zstd", "none"),
@@ -24,6 +31,7 @@ COMPRESSIONS: Mapping[str, tuple[Compression, ...]] = {
     "parquet": ("zstd", "snappy", "gzip", "none"),
     "jsonl": ("gzip", "zstd", "none"),
     "avro": ("deflate", "zstd", "snappy", "none"),
+    "orc": ("zstd", "snappy", "zlib", "none"),
 }
 """What each format allows; its default first."""
 
@@ -52,11 +60,15 @@ def _default_avro(so_far: dict[str, Any]) -> AvroSpec | None:
     return AvroSpec() if so_far.get("format") == "avro" else None
 
 
+def _default_orc(so_far: dict[str, Any]) -> OrcSpec | None:
+    return OrcSpec() if so_far.get("format") == "orc" else None
+
+
 def _default_sequencefile(so_far: dict[str, Any]) -> SequenceFileSpec | None:
     return SequenceFileSpec() if so_far.get("format") == "sequencefile" else None
 
 
-COLUMNAR: Final = ("parquet", "jsonl", "avro")
+COLUMNAR: Final = ("parquet", "jsonl", "avro", "orc")
 """Formats whose files have a column for each field of ``spec.schema``."""
 
 
@@ -64,14 +76,16 @@ class OutputSpec(Model):
     """What is written. A change of anything here that readers would notice is a new ``generation``."""
 
     format: Format = "text"
-    """File format. `text`: one value per line, for every tool. `sequencefile`: Hadoop's format with offsets, optionally
-    keys and timestamps, and any bytes. `parquet`: columns; typed ones with `spec.schema`. `jsonl`: a JSON object per
-    line, with everything that a record has, or with the fields of `spec.schema`. `avro`: container files of rows."""
+    """File format. `text`: one value per line, for every tool. `sequencefile`: Hadoop's format with offsets,
+    optionally keys and timestamps, and any bytes. `parquet`: columns; typed ones with `spec.schema`. `jsonl`: a JSON
+    object per line, with everything that a record has, or with the fields of `spec.schema`. `avro`: container files of
+    rows. `orc`: columns, as `parquet` has."""
 
     compression: Compression = Field(default_factory=_default_compression)
     """Compression. For `text`: `gzip` (default; every tool reads it), `zstd` (smaller), `none`. For `sequencefile`:
     `deflate` (default), `none`. For `parquet`: `zstd` (default), `snappy`, `gzip`, `none`. For `jsonl`: as for
-    `text`. For `avro`: `deflate` (default; every reader has it), `zstd`, `snappy`, `none`."""
+    `text`. For `avro`: `deflate` (default; every reader has it), `zstd`, `snappy`, `none`. For `orc`: `zstd`
+    (default), `snappy`, `zlib`, `none`."""
 
     text: TextSpec | None = Field(default_factory=_default_text)
     """Settings of format `text`; only with it."""
@@ -87,6 +101,9 @@ class OutputSpec(Model):
 
     avro: AvroSpec | None = Field(default_factory=_default_avro)
     """Settings of format `avro`; only with it."""
+
+    orc: OrcSpec | None = Field(default_factory=_default_orc)
+    """Settings of format `orc`; only with it."""
 
     partition_by: Annotated[tuple[PartitionRule, ...], Field(max_length=4)] = ()
     """Levels of folders below the topic, outermost first; `[]` for none. A range of offsets becomes one object per
@@ -160,6 +177,15 @@ class OutputSpec(Model):
     )
     def _settings_of_avro_are_for_avro(self) -> bool:
         return self.avro is None or self.format == "avro"
+
+    @rule(
+        "!has(self.orc) || $format == 'orc'",
+        "contradicts format {format}",
+        "remove it, or set format to orc",
+        "orc",
+    )
+    def _settings_of_orc_are_for_orc(self) -> bool:
+        return self.orc is None or self.format == "orc"
 
     @rule(
         "!has(self.compression) || self.compression != 'none' || $sequencefile.compressionType == 'block'",

@@ -28,6 +28,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, Rule, cel_literal, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
+from logpersister.manifest.subjects import with_subjects
 from logpersister.manifest.table import TableSpec
 from logpersister.manifest.table_rules import TableRules
 from logpersister.manifest.type_rules import TypeRules
@@ -178,7 +179,14 @@ class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
     def for_topic(self, topic: str) -> "Spec":
         """Return what holds for a topic, as a spec without overrides. So it does not depend on those of others."""
         place = self.override_of(topic)
-        return self._with(None if place is None else self.overrides[place])
+        found = self._with(None if place is None else self.overrides[place])
+        named = with_subjects(found, topic)
+        return found.model_copy(update=named) if named else found
+
+    @property
+    def names_subjects(self) -> bool:
+        """Whether the specs of topics differ by the subjects of a registry, overrides aside."""
+        return any(with_subjects(variant, "") for variant in self.variants())
 
     def variants(self) -> "Sequence[Spec]":
         """Return what holds for topics: the group's spec, and that of each entry of `overrides`, without overrides."""

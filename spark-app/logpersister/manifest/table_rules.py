@@ -54,7 +54,7 @@ class TableRules(Model):
     @rule(
         "!has(self.table) || self.table.format == 'hive' || has(self.types) || $output.format == 'parquet'",
         "needs Parquet files",
-        "set spec.output.format to parquet",
+        "set spec.output.format to parquet, or spec.table.format to hive",
         "table",
     )
     def _files_of_an_iceberg_table_are_parquet(self: _Table) -> bool:

@@ -1,14 +1,13 @@
 """A reader of Avro's object container files (specification 1.12), block by block, without code of the writer."""
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-import pyarrow as pa
-import zstandard
-
+from logpersister.verify import inflating
 from logpersister.verify.avro_input import Cursor
+from logpersister.verify.inflating import Inflate
 from logpersister.verify.refusal import RefusalError
 from logpersister.verify.streams import ByteStream, ContentError
 
@@ -50,9 +49,7 @@ def read_container(pieces: Iterable[bytes], most_inflated: int = LARGEST_BLOCK) 
     return Container(schema, _blocks(stream, stream.take(16), _CODECS[codec], most_inflated))
 
 
-def _blocks(
-    stream: ByteStream, marker: bytes, inflated: "_Inflate", most_inflated: int
-) -> Iterator[tuple[int, Cursor]]:
+def _blocks(stream: ByteStream, marker: bytes, inflated: Inflate, most_inflated: int) -> Iterator[tuple[int, Cursor]]:
     while not stream.ended:
         rows, size = _long(stream), _long(stream)
         content = inflated(stream.take(size), most_inflated)
@@ -78,62 +75,16 @@ def _long(stream: ByteStream) -> int:
         raise ContentError("a length in it is no number") from None
 
 
-_Inflate = Callable[[bytes, int], bytes]
-
-
-def _deflate(content: bytes, most: int) -> bytes:
-    stream = zlib.decompressobj(-zlib.MAX_WBITS)
-    try:
-        found = stream.decompress(content, most)
-    except zlib.error as error:
-        raise ContentError(f"a block in it is damaged ({error})") from None
-    _bounded(len(found) + bool(stream.unconsumed_tail), most)
-    if not stream.eof or stream.unused_data:
-        raise ContentError("a block in it is not one whole deflate stream")
-    return found
-
-
-def _zstandard(content: bytes, most: int) -> bytes:
-    stream = zstandard.ZstdDecompressor().stream_reader(content)
-    try:
-        found: bytes = stream.read(most + 1)
-    except zstandard.ZstdError as error:
-        raise ContentError(f"a block in it is damaged ({error})") from None
-    _bounded(len(found), most)
-    return found
-
-
 def _snappy(content: bytes, most: int) -> bytes:
-    block, crc = content[:-4], content[-4:]
-    size = shift = 0
-    for byte in block[:5]:  # what snappy begins with: seven bits a byte, the lowest first
-        size |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            break
-    _bounded(size, most)
-    try:
-        found: bytes = pa.decompress(block, decompressed_size=size, codec="snappy", asbytes=True)
-    except (pa.ArrowException, OSError) as error:
-        raise ContentError(f"a block in it is damaged ({error})") from None
-    if zlib.crc32(found).to_bytes(4, "big") != crc:
+    found = inflating.snappy(content[:-4], most)
+    if zlib.crc32(found).to_bytes(4, "big") != content[-4:]:
         raise ContentError("a block in it has a wrong checksum")
     return found
 
 
-def _null(content: bytes, most: int) -> bytes:
-    _bounded(len(content), most)
-    return content
-
-
-def _bounded(size: int, most: int) -> None:
-    if size > most:
-        raise ContentError(f"a block in it has more than {most:,} bytes")
-
-
-_CODECS: Final[Mapping[str, _Inflate]] = {
-    "null": _null,
-    "deflate": _deflate,
-    "zstandard": _zstandard,
+_CODECS: Final[Mapping[str, Inflate]] = {
+    "null": inflating.stored,
+    "deflate": inflating.deflate,
+    "zstandard": inflating.zstd,
     "snappy": _snappy,
 }

@@ -11,13 +11,21 @@ from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
 
-from logpersister.manifest.format_settings import AvroSpec, JsonLinesSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.format_settings import (
+    AvroSpec,
+    JsonLinesSpec,
+    OrcSpec,
+    ParquetSpec,
+    SequenceFileSpec,
+    TextSpec,
+)
 from logpersister.manifest.output import COLUMNAR
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.verify.avro_file import AvroContent
 from logpersister.verify.jsonl import JsonLinesContent
 from logpersister.verify.lines import Lines, decompressed
+from logpersister.verify.orc import OrcContent
 from logpersister.verify.parquet import ParquetContent
 from logpersister.verify.row_items import RowItems
 from logpersister.verify.sequences import SequenceItem, read_items
@@ -83,7 +91,7 @@ def _columnar(writing: Writing, partition: TopicPartition, *, in_quarantine: boo
     oracle = None if in_quarantine else writing.oracle
     if output.format in _ROWS:
         default, content = _ROWS[output.format]
-        settings = output.parquet or output.avro or default
+        settings = output.parquet or output.avro or output.orc or default
         skips = settings.tombstones == "skip"
         return content(RowItems(partition, in_quarantine, settings.kafka_columns, skips, oracle))
     jsonl = output.jsonl or JsonLinesSpec()
@@ -93,9 +101,10 @@ def _columnar(writing: Writing, partition: TopicPartition, *, in_quarantine: boo
     return JsonLinesContent(items, output.compression)
 
 
-_ROWS: Final[Mapping[str, tuple[ParquetSpec | AvroSpec, Callable[[RowItems], Content]]]] = {
+_ROWS: Final[Mapping[str, tuple[ParquetSpec | AvroSpec | OrcSpec, Callable[[RowItems], Content]]]] = {
     "parquet": (ParquetSpec(), ParquetContent),
     "avro": (AvroSpec(), AvroContent),
+    "orc": (OrcSpec(), OrcContent),
 }
 """Of formats whose files have columns inside: the default settings, and their reader."""
 

@@ -222,27 +222,38 @@ def test_rows_are_shown_as_json() -> None:
     assert [one.value for one in found.records] == [b'{"at": 1795237200123456789, "raw": "AAE="}']
 
 
-@pytest.mark.parametrize("bucket", [None, {"format": "avro"}], ids=["magic", "revision"])
-def test_rows_in_avro_are_shown_as_json(bucket: dict[str, Any] | None) -> None:
-    names = ("date", "time[ms]", "timestamp[s]", "timestamp[us]", "list<map<string, struct<n: decimal(3,1)>>>")
+@pytest.mark.parametrize("by_revision", [False, True], ids=["magic", "revision"])
+@pytest.mark.parametrize(
+    ("file_format", "time", "whole", "early"),
+    [
+        ("avro", "time[ms]", "2026-11-21T05:00:00.000Z", "0001-01-01T00:00:00.000001Z"),
+        ("orc", "string", "2026-11-21T05:00:00Z", "0001-01-01T00:00:00Z"),
+    ],
+)
+def test_rows_are_shown_with_dates_and_instants_as_text(
+    file_format: str, time: str, whole: str, early: str, by_revision: bool
+) -> None:
+    names = ("date", time, "timestamp[s]", "timestamp[us]", "list<map<string, struct<n: decimal(3,1)>>>")
     schema = SchemaSpec(
         fields=(
             *(FieldSpec(name=f"a{number}", type=name) for number, name in enumerate(names)),
             FieldSpec(name="raw", type="binary[base64]"),
         )
     )
-    value = b"""{"a0": "2026-11-21", "a1": "05:00:00.5", "a2": "2026-11-21T05:00:00Z",
+    value = b"""{"a0": "2026-11-21", "a1": "05:00:00.500", "a2": "2026-11-21T05:00:00Z",
         "a3": "0001-01-01T00:00:00.000001Z",
         "a4": [{"x": {"n": 1.5}}, null], "raw": "AAE="}"""
-    output = OutputSpec.model_validate({"format": "avro", "avro": {"kafkaColumns": ["offset", "timestamp", "key"]}})
+    settings = {"kafkaColumns": ["offset", "timestamp", "key"]}
+    output = OutputSpec.model_validate({"format": file_format, file_format: settings})
     records = batch([Record(7, 5, b"k", value), Record(9, -1, None, b"{}")])
     ((_, rows),) = by_path(records, layout_of(output, ParserSpec(type="json"), schema))
     content = encode(make_format(output, schema=schema), [rows])
-    found = begin(content) if bucket is None else begin(content, bucket=written_as(bucket), metadata=METADATA)
-    assert (found.format, found.compression, found.keeps_offsets) == ("avro", "inside", True)
+    written: Any = {"bucket": written_as({"format": file_format}), "metadata": METADATA}
+    found = begin(content, **(written if by_revision else {}))
+    assert (found.format, found.compression, found.keeps_offsets) == (file_format, "inside", True)
     first, second = found.records
     assert json.loads(first.value) == {
-        "a0": "2026-11-21", "a1": "05:00:00.500", "a2": "2026-11-21T05:00:00.000Z", "a3": "0001-01-01T00:00:00.000001Z",
+        "a0": "2026-11-21", "a1": "05:00:00.500", "a2": whole, "a3": early,
         "a4": [{"x": {"n": "1.5"}}, None], "raw": "AAE=",
     }  # fmt: skip
     assert (first.offset, first.timestamp, first.key, second.offset) == (7, 5, b"k", 9)

@@ -15,6 +15,7 @@ from logpersister.formats.avro_container import BlockCompression
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.formats.compression import Compression
 from logpersister.formats.jsonl import JsonLinesFormat, JsonLinesOptions
+from logpersister.formats.orc import OrcFormat, OrcOptions, StripeCompression
 from logpersister.formats.parquet import PageCompression, ParquetFormat, ParquetOptions
 from logpersister.formats.sequencefile import SequenceFileFormat
 from logpersister.formats.sequencefile_keys import KeyLayout
@@ -74,7 +75,23 @@ AVRO_FORMATS = [
         (BlockCompression.NONE, ("key",), True),
     )
 ]
-FORMATS: list[Format] = [*TEXT_FORMATS, *SEQUENCEFILE_FORMATS, *PARQUET_FORMATS, *JSONL_FORMATS, *AVRO_FORMATS]
+ORC_FORMATS = [
+    OrcFormat(OrcOptions(compression, kafka_columns, stripe_bytes, keeps_tombstones))
+    for compression, kafka_columns, stripe_bytes, keeps_tombstones in (
+        (StripeCompression.ZSTD, ("topic", "partition", "offset", "timestamp", "key"), 1 << 20, True),
+        (StripeCompression.SNAPPY, (), 1000, False),
+        (StripeCompression.ZLIB, ("offset",), 64 << 20, False),
+        (StripeCompression.NONE, ("key", "timestamp"), 200_000, True),
+    )
+]
+FORMATS: list[Format] = [
+    *TEXT_FORMATS,
+    *SEQUENCEFILE_FORMATS,
+    *PARQUET_FORMATS,
+    *JSONL_FORMATS,
+    *AVRO_FORMATS,
+    *ORC_FORMATS,
+]
 
 
 class Record(NamedTuple):
@@ -124,8 +141,12 @@ def encode(file_format: Format, batches: Iterable[pa.RecordBatch], identity: Obj
 
 def label(file_format: Format) -> str:
     """Return a name for parametrized tests."""
-    assert isinstance(file_format, TextFormat | SequenceFileFormat | ParquetFormat | JsonLinesFormat | AvroFormat)
+    assert isinstance(
+        file_format, TextFormat | SequenceFileFormat | ParquetFormat | JsonLinesFormat | AvroFormat | OrcFormat
+    )
     options = file_format.options
+    if isinstance(options, OrcOptions):
+        return f"orc-{options.compression}-{options.stripe_bytes}"
     if isinstance(options, AvroOptions):
         return f"avro-{options.compression}"
     if isinstance(options, JsonLinesOptions):

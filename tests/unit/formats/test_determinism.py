@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.formats import avro_container, binary, compression, sequencefile_blocks, sequencefile_records
+from logpersister.formats import avro_container, binary, compression, orc, sequencefile_blocks, sequencefile_records
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.ranges import Range
 from tests.examples import examples
@@ -43,6 +43,7 @@ def test_cutting_any_content_otherwise_gives_the_same_bytes(
         mock.patch.object(sequencefile_records, "SYNC_INTERVAL", 150),
         mock.patch.object(sequencefile_blocks, "BLOCK_BYTES", 400),
         mock.patch.object(avro_container, "BLOCK_BYTES", 250),
+        mock.patch.object(orc, "GROUP_BYTES", 300),
     ):
         whole = encode(file_format, [batch(rows)])
         with mock.patch.object(binary.slices, "__defaults__", (slice_bytes,)):

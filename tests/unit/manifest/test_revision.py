@@ -153,7 +153,7 @@ def test_an_older_document_has_the_defaults_of_newer_fields() -> None:
 
 def test_a_newer_document_is_refused_with_what_to_do() -> None:
     document = revision({}).document | {"codeVersion": "9.0.0"}
-    document["spec"]["output"] = {"format": "orc"}
+    document["spec"]["output"] = {"format": "rcfile"}
     document["spec"]["quarantine"] = {"prefix": "bad"}
     with pytest.raises(RevisionError) as caught:
         resource_of(document)
@@ -161,7 +161,7 @@ def test_a_newer_document_is_refused_with_what_to_do() -> None:
     assert "was written by logpersister 9.0.0" in message
     assert "run a member of version 9.0.0" in message
     assert "spec.quarantine: is an unknown field" in message
-    assert '"orc" is not allowed here' in message
+    assert '"rcfile" is not allowed here' in message
 
 
 @pytest.mark.parametrize("document", [{}, {"codeVersion": 1}, {"spec": {}}])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from logpersister.manifest import ManifestError, parse
+from tests.unit.manifest import framing_cases
 from tests.unit.manifest.conditions import ACCEPTED_CONDITIONS, REFUSED_CONDITIONS
 from tests.unit.manifest.documents import REMOVE, accepted, changed, problems
 
@@ -185,6 +186,7 @@ ACCEPTED: list[dict[str, Any]] = [
     in_hive(catalog={"uri": "thrift://a:9083,thrift://b:9083"}) | {S + "caSecretName": "ca"},
     in_hive({"name": "at", "type": "time[ms]"}, {"name": "to", "type": "timestamp[ns]"}) | {F + "format": "jsonl"},
     in_hive({"name": "at", "type": "timestamp[ms]"}) | {F + "format": "avro"},
+    in_hive({"name": "at", "type": "timestamp[us]"}) | {F + "format": "orc", F + "orc": {"kafkaColumns": ["offset"]}},
     {F + "format": "text", F + "text": {"delimiter": "\n"}, T: HIVE},
     {F + "format": "sequencefile", T: HIVE},
     {OF: [{"topics": ["clicks"], "parser": {"type": "json"}, "output": {"format": "jsonl"}}]},
@@ -290,6 +292,9 @@ ACCEPTED: list[dict[str, Any]] = [
     rows({"name": "a", "type": "date"}) | {F + "format": "jsonl", F + "jsonl": {"kafkaColumns": ["headers"]}},
     {F + "format": "avro", F + "compression": "snappy", F + "avro": {"kafkaColumns": ["key"], "tombstones": "null"}},
     rows({"name": "_a1", "type": "struct<B_: map<string, list<struct<c: timestamp[s]>>>>"}) | {F + "format": "avro"},
+    {F + "format": "orc", F + "compression": "zlib", F + "orc": {"kafkaColumns": ["key"], "tombstones": "null"}},
+    {F + "format": "orc", F + "compression": "none", F + "orc": {"stripeBytes": "64Ki"}},
+    rows({"name": "@a-1", "type": "map<string, list<timestamp[ns]>>"}) | {F + "format": "orc"},
     {F + "format": "parquet", F + "compression": "snappy"},
     {F + "format": "parquet", F + "parquet": {"kafkaColumns": ["headers", "topic"], "rowGroupBytes": "1Gi"}},
     {F + "format": "parquet", F + "parquet": {"tombstones": "null", "rowGroupBytes": "64Ki"}},
@@ -380,6 +385,7 @@ ACCEPTED: list[dict[str, Any]] = [
     hashing("mail", "user.phone"),
     hashing("mail", output="jsonl", quarantine={"holdAbove": "0%"}),
     hashing("mail", output="avro", quarantine={"keepValue": True}),
+    hashing("mail", output="orc", quarantine={"keepValue": True}),
     hiding(mask=[{"fields": ["user.phone"], "keepLast": 4}, {"fields": ["mail"]}]),
     dropping("f1", of=2),
     adjusting(unknownFields="keep"),
@@ -418,7 +424,10 @@ ACCEPTED: list[dict[str, Any]] = [
     keyed(of="json", type="struct<mail: string, a: json>", schema={"mask": [{"fields": ["key.mail"]}]})
     | {"spec.parser": {"type": "json", "quarantine": QUIET}, F + "format": "avro"},
     keyed(of="avro", type="struct<a: int8>", framing="apicurio", schema=REGISTERED),
+    keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | {"fields": None}),
+    keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | MESSAGE, parser="protobuf"),
     plain('syntax = "proto3"; message M { int64 id = 1; } // done.'),
+    *framing_cases.ACCEPTED,
 ]
 
 
@@ -512,6 +521,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         'spec.types.frame.header.column: "kafka_h" begins with kafka_',
     ),
     (in_table() | {F + "format": "jsonl"}, "spec.table: needs Parquet files"),
+    (in_table() | {F + "format": "orc"}, "spec.table: needs Parquet files; set spec.output.format to parquet, or"),
     (in_table() | PATTERN, 'spec.table.name: "a.b" names one table for several topics; put the placeholder'),
     (in_table() | {K + "topics": ["a", "b"]}, "names one table for several topics"),
     (in_table(name="clicks"), 'spec.table.name: "clicks" is not the name of a table; write namespace and table'),
@@ -536,6 +546,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         in_hive({"name": "a", "type": "timestamp[us]"}) | {F + "format": "avro"},
         "engines do not read from avro files of a Hive table; write timestamp[ms]",
+    ),
+    (
+        in_hive({"name": "a", "type": "timestamp[ns]"}) | {F + "format": "orc"},
+        "engines do not read from orc files of a Hive table; write timestamp[us]",
     ),
     (in_hive({"name": "a", "type": "json"}) | {F + "format": "jsonl"}, "which is no text where lines are JSON"),
     (in_hive({"name": "@at", "type": "string"}), "has other characters than letters, digits and _ in its name"),
@@ -723,8 +737,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({S + "checksums": True}, "spec.storage.checksums: true is not allowed here"),
     # output
     (
-        {F + "format": "orc"},
-        'output.format: "orc" is not allowed here; write one of: text, sequencefile, parquet, jsonl, avro',
+        {F + "format": "rcfile"},
+        'output.format: "rcfile" is not allowed here; write one of: text, sequencefile, parquet, jsonl, avro, orc',
     ),
     ({F + "parquet": {}}, "spec.output.parquet: contradicts format text; remove it, or set format to parquet"),
     ({F + "format": "parquet", F + "text": {}}, "spec.output.text: contradicts format parquet"),
@@ -744,6 +758,22 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         'output.parquet.bloomFilters[0].field: "a" cannot have this option: it is of type bool; name a field of text',
     ),
     ({F + "avro": {}}, "spec.output.avro: contradicts format text; remove it, or set format to avro"),
+    ({F + "orc": {}}, "spec.output.orc: contradicts format text; remove it, or set format to orc"),
+    (
+        {F + "format": "orc", F + "compression": "gzip"},
+        "is not possible in format orc; write one of: zstd, snappy, zlib",
+    ),
+    ({F + "format": "orc", F + "orc": {"stripeBytes": "1Ki"}}, 'stripeBytes: "1Ki" is too small: at least 64Ki'),
+    ({F + "format": "orc", F + "orc": {"stripeBytes": "2Gi"}}, 'stripeBytes: "2Gi" is too large: at most 1Gi'),
+    ({F + "format": "orc", F + "orc": {"tombstones": "empty"}}, "spec.output.orc.tombstones"),
+    (
+        rows({"name": "a", "type": "time[ms]"}) | {F + "format": "orc"},
+        '"orc" cannot hold the columns: field a is of type time[ms], and ORC has no times of day; write string or',
+    ),
+    (
+        rows({"name": "a", "type": "list<map<string, struct<b: list<time[us]>>>>"}) | {F + "format": "orc"},
+        "field a[]{}.b[] is of type time[us], and ORC has no times of day",
+    ),
     ({F + "format": "avro", F + "compression": "gzip"}, "is not possible in format avro; write one of: deflate, zstd"),
     (
         rows({"name": "user-id", "type": "string"}) | {F + "format": "avro"},
@@ -801,7 +831,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (rows(), "spec.schema.fields: has 0 entries; give at least 1"),
     (
         {"spec.parser": {"type": "json"}, "spec.schema": {}},
-        "spec.schema.fields: is missing, and so are avro, protobuf, thrift and",
+        "spec.schema.fields: is missing, and so are avro, protobuf, thrift, jsonSchema and registry",
     ),
     (by_registry(version=0), "spec.schema.registry.version: 0 is neither latest nor the number of a version; write"),
     (by_registry(version="newest"), 'version: "newest" is neither latest nor the number of a version; write latest'),
@@ -865,9 +895,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (rows({"name": "id", "type": "int8"}) | {"spec.parser": {"type": "avro"}}, "spec.schema.registry: is missing"),
     (
         avro() | {"spec.parser": {"type": "json"}},
-        "spec.schema.registry: has no meaning without parser avro or protobuf,",
+        "spec.schema.registry: has no meaning: neither values nor keys name schemas, and it declares no columns",
     ),
-    (plain(registry={"url": "http://registry:8081"}), "spec.schema.registry: has no meaning without parser avro or"),
+    (plain(registry={"url": "http://registry:8081"}), "spec.schema.registry: has no meaning: neither values nor keys"),
     (
         plain() | {"spec.parser": {"type": "protobuf"}},
         "spec.schema.registry: is missing, and values with a header name",
@@ -879,7 +909,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         },
         "spec.schema.protobuf: is missing, and values without a header do not say by which schema",
     ),
-    (plain() | {"spec.parser": {"type": "avro", "framing": "plain"}}, '"plain" is no framing of Avro values; write'),
     (plain() | {"spec.parser": {"type": "json"}}, "has no meaning without parser protobuf; name the columns in"),
     (
         rows({"name": "id", "type": "int8"}) | {"spec.schema.message": "M"},
@@ -1041,7 +1070,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (plain("a;" + " " * 200_000), "is longer than 200000 characters; shorten it"),
     (
         {"spec.parser": {"type": "json", "framing": "apicurio"}},
-        'spec.parser.framing: "apicurio" has no meaning without parser avro or protobuf; remove it',
+        "spec.schema: is missing, and values would be stored with their header; name the fields of the documents",
     ),
     ({"spec.parser": {"quarantine": {}}}, "spec.parser.quarantine: has no meaning without a parser that refuses"),
     (
@@ -1110,7 +1139,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         avro({"name": "id", "type": "list<json>"}),
         "spec.schema.fields: has a field of type json, which Avro and MessagePack values do not have; write the type",
     ),
-    (avro(url="registry:8081"), "is not an http or https URL of a schema registry; write what producers have as"),
+    (avro(url="registry:8081"), "is not an http or https URL of a schema registry, and no glue://REGION/REGISTRY"),
     (avro(url="https://me:secret@registry"), "has credentials in it; put them in the Secret that secretName names"),
     (
         {"spec.parser": {"type": "json", "unknownFields": "refuse"}},
@@ -1468,22 +1497,17 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (keyed(of="json"), 'spec.schema.key.type: "string" cannot be what keys become by parser json: it is no struct'),
     (
         keyed(of="avro", type="struct<a: json>", schema=REGISTERED),
-        "cannot be what keys become by parser avro: Avro has",
+        "cannot be what keys become by parser avro: such keys have no json",
     ),
     (keyed(format="epoch[s]"), 'spec.schema.key.format: "epoch[s]" is set, and the type has no timestamp'),
     (keyed(column="kafka_k"), 'spec.schema.key.column: "kafka_k" begins with kafka_'),
-    (keyed(framing="apicurio"), 'spec.schema.key.framing: "apicurio" has no meaning without parser avro'),
     (
         keyed(column="MAIL"),
         'spec.schema.key.column: "MAIL" is the name of a column of values, too; case does not count',
     ),
-    (keyed(of="avro", type="struct<a: int8>"), "spec.schema.registry: is missing, and Avro keys name schemas that it"),
+    (keyed(of="avro", type="struct<a: int8>"), "spec.schema.registry: is missing, and keys name schemas that it"),
     (
-        keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | MESSAGE, parser="protobuf"),
-        'spec.schema.key.parser: "avro" is avro, and one registry is asked for schemas of one kind',
-    ),
-    (
-        keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | {"fields": None}),
+        keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | {"fields": None}, parser="messagepack"),
         "spec.schema.fields: is missing, and for values of this parser the registry has no schemas",
     ),
     (hashing("email"), 'spec.schema.hash.fields[0]: "email" cannot be hidden: spec.schema has no such field'),
@@ -1502,6 +1526,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"spec.parser": {"type": "json", "quarantine": {"keepValue": False}}},
         "spec.parser.quarantine.keepValue: false needs format parquet, which has a column for the reason",
     ),
+    *framing_cases.REFUSED,
 ]
 
 

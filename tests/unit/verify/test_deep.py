@@ -77,7 +77,16 @@ AVRO: list[dict[str, Any]] = [
         ("snappy", ["offset"], "skip"),
     )
 ]
-COLUMNAR = [OutputSpec.model_validate(output) for output in [*PARQUET, *JSONL, *AVRO]]
+ORC: list[dict[str, Any]] = [
+    {"format": "orc", "compression": compression, "orc": {"kafkaColumns": kafka, "tombstones": lost, **size}}
+    for compression, kafka, lost, size in (
+        ("zstd", ["topic", "partition", "offset", "timestamp", "key"], "skip", {"stripeBytes": "64Ki"}),
+        ("snappy", ["timestamp"], "null", {}),
+        ("zlib", ["offset"], "skip", {}),
+        ("none", [], "null", {}),
+    )
+]
+COLUMNAR = [OutputSpec.model_validate(output) for output in [*PARQUET, *JSONL, *AVRO, *ORC]]
 ROWS, ROWS_ALONE, LINES, _, CONTAINER = COLUMNAR[:5]
 OUTPUTS = [*(OutputSpec.model_validate(output) for output in [*TEXT, *SEQUENCEFILES]), *COLUMNAR]
 PLAIN, GZIP, SEQUENCE = OUTPUTS[0], OUTPUTS[4], OUTPUTS[len(TEXT) + len(SEQUENCEFILES) - 1]
@@ -201,7 +210,7 @@ class Read:
 
 
 def name(output: OutputSpec) -> str:
-    settings = output.text or output.sequencefile or output.parquet or output.jsonl or output.avro
+    settings = output.text or output.sequencefile or output.parquet or output.jsonl or output.avro or output.orc
     return f"{output.format}-{output.compression}-" + "-".join(map(repr, settings.model_dump().values()))  # type: ignore[union-attr]
 
 
@@ -409,6 +418,7 @@ SIDES = {
     "parquet": ROWS,
     "jsonl": LINES,
     "avro": CONTAINER,
+    "orc": COLUMNAR[-4],
 }
 
 

@@ -40,6 +40,7 @@ CLASSES: Final[Mapping[Format, FileClasses]] = {
     "avro": FileClasses(
         f"{_QL}.avro.AvroContainerInputFormat", f"{_QL}.avro.AvroContainerOutputFormat", f"{_SERDE}.avro.AvroSerDe"
     ),
+    "orc": FileClasses(f"{_QL}.orc.OrcInputFormat", f"{_QL}.orc.OrcOutputFormat", f"{_QL}.orc.OrcSerde"),
     # The one that Hive, Athena and Trino have.
     "jsonl": FileClasses(f"{_MAPRED}.TextInputFormat", _LINES, "org.apache.hive.hcatalog.data.JsonSerDe"),
     "text": FileClasses(f"{_MAPRED}.TextInputFormat", _LINES, f"{_SERDE}.lazy.LazySimpleSerDe", _WHOLE_VALUE),

@@ -12,26 +12,34 @@ from tests.unit.tables.hive.fakes import BY_DAY, manifest
 
 
 @pytest.mark.parametrize(
-    ("type_", "parquet", "avro", "jsonl"),
+    ("type_", "parquet", "avro", "jsonl", "orc"),
     [
-        ("int8", "tinyint", "int", "tinyint"),
-        ("int64", "bigint", "bigint", "bigint"),
-        ("float32", "float", "float", "float"),
-        ("decimal(10,2)", "decimal(10,2)", "decimal(10,2)", "decimal(10,2)"),
-        ("binary[base64]", "binary", "binary", "string"),
-        ("date", "date", "date", "date"),
-        ("time[us]", None, None, "string"),
-        ("timestamp[ms]", "timestamp", "timestamp", "string"),
-        ("timestamp[us]", "timestamp", None, "string"),
-        ("timestamp[ns]", None, None, "string"),
-        ("json", "string", "string", None),
-        ("list<bool not null>", "array<boolean>", "array<boolean>", "array<boolean>"),
-        ("map<string, int16>", "map<string,smallint>", "map<string,int>", "map<string,smallint>"),
-        ("struct<A: string, b: int32 not null>", *["struct<a:string,b:int>"] * 3),
+        ("int8", "tinyint", "int", "tinyint", "tinyint"),
+        ("int64", "bigint", "bigint", "bigint", "bigint"),
+        ("float32", "float", "float", "float", "float"),
+        ("decimal(10,2)", "decimal(10,2)", "decimal(10,2)", "decimal(10,2)", "decimal(10,2)"),
+        ("binary[base64]", "binary", "binary", "string", "binary"),
+        ("date", "date", "date", "date", "date"),
+        ("time[us]", None, None, "string", None),
+        ("timestamp[ms]", "timestamp", "timestamp", "string", "timestamp"),
+        ("timestamp[us]", "timestamp", None, "string", "timestamp"),
+        ("timestamp[ns]", None, None, "string", None),
+        ("json", "string", "string", None, "string"),
+        ("list<bool not null>", "array<boolean>", "array<boolean>", "array<boolean>", "array<boolean>"),
+        (
+            "map<string, int16>",
+            "map<string,smallint>",
+            "map<string,int>",
+            "map<string,smallint>",
+            "map<string,smallint>",
+        ),
+        ("struct<A: string, b: int32 not null>", *["struct<a:string,b:int>"] * 4),
     ],
 )
-def test_a_type_in_hives_words(type_: str, parquet: str | None, avro: str | None, jsonl: str | None) -> None:
-    formats: dict[Format, str | None] = {"parquet": parquet, "avro": avro, "jsonl": jsonl}
+def test_a_type_in_hives_words(
+    type_: str, parquet: str | None, avro: str | None, jsonl: str | None, orc: str | None
+) -> None:
+    formats: dict[Format, str | None] = {"parquet": parquet, "avro": avro, "jsonl": jsonl, "orc": orc}
     for file_format, expected in formats.items():
         if expected is None:
             with pytest.raises(ValueError, match="has nothing for"):
@@ -50,6 +58,10 @@ def test_every_format_is_read_by_some_classes() -> None:
         ({"format": "text"}, [("value", "string")]),
         ({"format": "sequencefile"}, [("value", "string")]),
         ({"format": "parquet"}, [("value", "binary")]),
+        (
+            {"format": "orc", "orc": {"kafkaColumns": ["timestamp"]}},
+            [("value", "binary"), ("kafka_timestamp", "timestamp")],
+        ),
         (
             {"format": "avro", "avro": {"kafkaColumns": ["offset", "timestamp", "headers"]}},
             [

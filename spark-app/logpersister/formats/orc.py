@@ -1,0 +1,129 @@
+"""Format ``orc``: rows of ``spec.schema``, or values as they are, with Kafka's own fields by choice.
+
+Memory: a stripe of each open object waits in the writer as it will be stored, and some rows as Arrow.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import IO, Final, Literal, cast
+
+import pyarrow as pa
+from pyarrow import orc
+
+from logpersister.formats.base import Bytes, ObjectIdentity
+from logpersister.formats.cuts import payload_sizes
+from logpersister.formats.file_columns import Columns, columns_of
+from logpersister.formats.orc_footer import with_calendar
+from logpersister.formats.orc_instants import with_whole_seconds
+from logpersister.formats.row_groups import RowGroups
+from logpersister.formats.sink import Sink
+from logpersister.formats.tombstones import Tombstones
+from logpersister.records.columns import without_notation
+
+RULES: Final = 1
+"""Raise it when an object gets another extension, or records become other columns, values, rows or stripes."""
+
+GROUP_BYTES: Final = 1 << 20
+"""Keys and values that the writer gets at once. It ends stripes by itself, so where depends on this cut."""
+_DICTIONARY_RATIO: Final = 0.8
+"""A column of text has a dictionary if at most this share of its first 10,000 values differ; as in Java's writer."""
+_CODECS: "Final[Mapping[str, Literal['ZSTD', 'SNAPPY', 'ZLIB', 'UNCOMPRESSED']]]" = {
+    "zstd": "ZSTD",
+    "snappy": "SNAPPY",
+    "zlib": "ZLIB",
+    "none": "UNCOMPRESSED",
+}
+_BLOCK_BYTES: Final = 64 << 10
+"""Of each stream, compressed apart. Larger ones made files no smaller, and take memory of each stream."""
+
+
+class StripeCompression(StrEnum):
+    """Compression of each block of a stream."""
+
+    ZSTD = "zstd"
+    SNAPPY = "snappy"
+    ZLIB = "zlib"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class OrcOptions:
+    """The settings of the format."""
+
+    compression: StripeCompression = StripeCompression.ZSTD
+    kafka_columns: tuple[str, ...] = ()
+    stripe_bytes: int = 32 << 20
+    """As stored."""
+    keeps_tombstones: bool = False
+    """Whether a record with a null value is a row of nulls, or left out."""
+    schema: pa.Schema | None = None
+    """Columns of rows (`records.columns`); None: values as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrcFormat:
+    """`formats.base.Format` for ORC."""
+
+    options: OrcOptions
+
+    @property
+    def extension(self) -> str:
+        return ".orc"
+
+    @property
+    def content_type(self) -> str:
+        return "application/vnd.apache.orc"
+
+    @property
+    def content_encoding(self) -> str | None:
+        return None
+
+    @property
+    def wants_headers(self) -> bool:
+        return "headers" in self.options.kafka_columns
+
+    @property
+    def held_back(self) -> int:
+        return self.options.stripe_bytes + 2 * GROUP_BYTES
+
+    def encoder(self, identity: ObjectIdentity) -> "OrcEncoder":
+        options = self.options
+        schema = None if options.schema is None else without_notation(options.schema)
+        columns = columns_of(identity.path, schema, options.kafka_columns, keeps_tombstones=options.keeps_tombstones)
+        return OrcEncoder(options, identity, columns)
+
+
+class OrcEncoder:
+    """`formats.base.Encoder` for ORC. Exhaust what a call returns before the next call."""
+
+    def __init__(self, options: OrcOptions, identity: ObjectIdentity, columns: Columns) -> None:
+        self._keeps_tombstones = options.keeps_tombstones
+        self._identity = identity
+        self._columns = columns
+        self._groups = RowGroups(GROUP_BYTES)
+        self._sink = Sink()
+        self._writer = orc.ORCWriter(
+            cast("IO[bytes]", self._sink),
+            stripe_size=options.stripe_bytes,
+            compression=_CODECS[options.compression],
+            compression_block_size=_BLOCK_BYTES,
+            dictionary_key_size_threshold=_DICTIONARY_RATIO,
+        )
+        self._writer.write(columns.schema.empty_table())  # which tells it the columns, should no row follow
+
+    def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
+        if not self._keeps_tombstones:
+            batch = Tombstones.SKIP.apply(batch)
+        rows = with_whole_seconds(self._columns.rows(batch, self._identity))
+        return self._written(self._groups.add(rows, payload_sizes(batch)))
+
+    def finish(self) -> Iterator[Bytes]:
+        yield from self._written(self._groups.rest())
+        self._writer.close()
+        yield from with_calendar(self._sink.taken())
+
+    def _written(self, groups: Iterable[pa.Table]) -> Iterator[Bytes]:
+        for group in groups:
+            self._writer.write(group)
+            yield from self._sink.taken()

@@ -1,0 +1,284 @@
+"""Format orc: rows in whatever batches they come, what its files look like, and what verification reads in them."""
+
+import io
+import os
+import random
+import subprocess
+import sys
+from contextlib import suppress
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as st
+from pyarrow import orc
+
+from logpersister.formats.orc import GROUP_BYTES
+from logpersister.formats.orc_footer import with_calendar
+from logpersister.formats.orc_instants import with_whole_seconds
+from logpersister.formats.registry import make_format
+from logpersister.manifest.field import FieldSpec
+from logpersister.manifest.output import COMPRESSIONS, OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.pipeline.splitting import by_path
+from logpersister.records.escaping import QUARANTINE
+from logpersister.records.quarantine import layout_of
+from logpersister.verify.content import content_of
+from logpersister.verify.orc import OrcRows
+from logpersister.verify.orc_tail import GREGORIAN
+from logpersister.verify.parquet import plain_type
+from logpersister.verify.streams import ContentError
+from logpersister.verify.writing import Writing
+from tests.examples import examples
+from tests.readers.typed_rows import columns, documents
+from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
+from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode, many_records, with_headers
+from tests.unit.records.row_samples import documents as documents_of
+from tests.unit.records.row_samples import schemas
+
+JSON = ParserSpec(type="json")
+
+
+def output_of(compression: str = "zstd", **settings: Any) -> OutputSpec:
+    settings = {"kafkaColumns": EVERYTHING, "stripeBytes": "64Ki"} | settings
+    return OutputSpec.model_validate({"format": "orc", "compression": compression, "orc": settings})
+
+
+def written(compression: str = "zstd") -> dict[str, bytes]:
+    return files(output_of(compression), [batch(RECORDS)])
+
+
+def read(content: bytes) -> pa.Table:
+    return orc.read_table(io.BytesIO(content))
+
+
+def verified(content: bytes) -> list[dict[str, Any]]:
+    rows = OrcRows(len(content), lambda begin, end: content[begin:end])
+    return [dict(zip(rows.names, row, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS["orc"])
+@pytest.mark.parametrize("seed", range(4))
+def test_cutting_rows_otherwise_gives_the_same_bytes(compression: str, seed: int) -> None:
+    """Rows with text and nested columns, in several stripes; `test_determinism` has values as they are."""
+    chance = random.Random(seed)
+    cuts = [chance.randrange(len(RECORDS)) for _ in range(chance.choice([1, 10, 300]))]
+    assert files(output_of(compression), cut(batch(RECORDS), cuts)) == written(compression)
+
+
+_SCRIPT = """
+import sys
+from tests.unit.formats.test_orc import COMPRESSIONS, written
+sys.stdout.buffer.write(b"".join(written(one)[""] for one in COMPRESSIONS["orc"]))
+"""
+
+
+@pytest.mark.slow
+def test_the_machine_is_not_in_the_bytes() -> None:
+    """Neither its time zone, nor what another process has in memory that nobody has written to."""
+    other = {"TZ": "Asia/Tokyo", "PYTHONHASHSEED": "5", "MALLOC_PERTURB_": "165"}
+    environment = os.environ | other | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    here = b"".join(written(one)[""] for one in COMPRESSIONS["orc"])
+    assert subprocess.run([sys.executable, "-c", _SCRIPT], env=environment, stdout=-1, check=True).stdout == here
+
+
+@pytest.mark.slow
+@examples(60)
+@given(st.data(), schemas(), st.sampled_from(COMPRESSIONS["orc"]))
+def test_rows_of_any_schema_are_read_by_verification(data: st.DataObject, schema: SchemaSpec, compression: str) -> None:
+    """Which makes rows of the values once more. pyarrow reads the same, but for years that nanoseconds do not reach."""
+    if "time[" in str([one.type for one in schema.fields or ()]).replace("timestamp[", ""):
+        reject()
+    values: list[bytes | None] = data.draw(st.lists(documents_of(schema), min_size=1, max_size=12))
+    records = batch([Record(number, 5, None, value) for number, value in enumerate(values)])
+    output = output_of(compression)
+    good = dict(by_path(records, layout_of(output, JSON, schema))).get("")
+    if good is None:
+        reject()
+    content = files(output, [records], schema)[""]
+    reader = content_of(Writing(output, JSON, schema), IDENTITY.range.partition, "")
+    assert [item for items in reader.stored([content]) for item in items] == list(reader.expectation()(good))
+    with suppress(pa.ArrowInvalid):
+        assert read(content).num_rows == good.num_rows
+
+
+def test_columns_and_rows() -> None:
+    content = written()[""]
+    good = [one for one in RECORDS if one.value is not None and (one.offset - 100) % 11 not in (5, 7)]
+    table = read(content)
+    assert table.column_names == ["n", "at", "text", "tags", *(f"kafka_{name}" for name in EVERYTHING)]
+    assert table.column("kafka_offset").to_pylist() == [one.offset for one in good]
+    assert table.column("n").to_pylist() == [one.offset - 100 for one in good]
+    assert table.schema.field("at").type == pa.timestamp("ns", "UTC")
+    own = verified(content)
+    assert [one["text"] for one in own] == table.column("text").to_pylist()
+    assert [one["tags"] and one["tags"][0]["b"] for one in own] == [
+        one and one[0]["b"] for one in table.column("tags").to_pylist()
+    ]
+    opened = orc.ORCFile(io.BytesIO(content))
+    assert (opened.compression, opened.writer, opened.nstripes) == ("ZSTD", "ORC_CPP", 1)
+
+
+def test_stripes_end_with_the_group_that_fills_them() -> None:
+    output = output_of("none", stripeBytes="256Ki")
+    content = encode(make_format(output), [batch(many_records(3 * GROUP_BYTES))])
+    opened = orc.ORCFile(io.BytesIO(content))
+    assert opened.nstripes > 3
+    assert sum(opened.read_stripe(one).num_rows for one in range(opened.nstripes)) == len(verified(content))
+
+
+def test_texts_that_repeat_are_in_a_dictionary() -> None:
+    def stored(texts: list[str]) -> int:
+        schema = SchemaSpec(fields=(FieldSpec(name="text", type="string"),))
+        records = batch([Record(n, 5, None, b'{"text": "%s"}' % text.encode()) for n, text in enumerate(texts)])
+        content = files(output_of("none", kafkaColumns=[]), [records], schema)[""]
+        assert [one["text"] for one in verified(content)] == texts == read(content).column("text").to_pylist()
+        return len(content)
+
+    chance = random.Random(5)
+    words = [f"{chance.random():.50f}" for _ in range(20_000)]
+    assert stored(words) > 20 * stored([words[n % 20] for n in range(20_000)])
+
+
+def test_quarantine_keeps_what_is_needed_to_put_records_right() -> None:
+    bad = [one for one in RECORDS if (one.offset - 100) % 11 in (5, 7)]
+    rows = verified(files(output_of(kafkaColumns=[]), [batch(RECORDS)])[QUARANTINE])
+    assert [(one["value"], one["kafka_offset"], one["kafka_key"]) for one in rows] == [
+        (one.value, one.offset, one.key) for one in bad
+    ]
+    assert [*rows[0]] == ["value", "reason", "field", *(f"kafka_{name}" for name in EVERYTHING)]
+    assert {(one["reason"], one["field"]) for one in rows} == {("wrong_type", "n"), ("not_json", None)}
+
+
+@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["values", "rows"])
+def test_tombstones(schema: SchemaSpec | None) -> None:
+    few = [batch([Record(1, 5, b"a", None), Record(2, 5, b"b", b'{"n": 1}'), Record(3, 5, b"c", None)])]
+    first = "value" if schema is None else "n"
+    kept = read(files(output_of(tombstones="null"), few, schema)[""])
+    assert kept.column("kafka_key").to_pylist() == [b"a", b"b", b"c"]
+    assert kept.column(first).is_null().to_pylist() == [True, False, True]
+    assert read(files(output_of(), few, schema)[""]).column("kafka_key").to_pylist() == [b"b"]
+    nothing = files(output_of(), [few[0].slice(0, 1)], schema)[""]
+    assert (read(nothing).num_rows, read(nothing).column_names[0], verified(nothing)) == (0, first, [])
+
+
+def test_everything_of_a_record_can_be_kept() -> None:
+    headers = [[(b"trace", b"1"), (b"\xff", None)], []]
+    records = with_headers(batch([Record(7, -1, None, b"\xff"), Record(9, 1_795_237_200_123, b"k", b"")]), headers)
+    rows = verified(encode(make_format(output_of(kafkaColumns=[*EVERYTHING, "headers"])), [records]))
+    assert [list(one.values())[:4] for one in rows] == [[b"\xff", "clicks", 3, 7], [b"", "clicks", 3, 9]]
+    assert [one["kafka_timestamp"] for one in rows] == [None, 1_795_237_200_123_000_000]
+    assert [[(one["key"], one["value"]) for one in row["kafka_headers"]] for row in rows] == headers
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS["orc"])
+def test_files_say_by_which_calendar_they_count(compression: str) -> None:
+    content = written(compression)[""]
+    assert OrcRows(len(content), lambda begin, end: content[begin:end]).calendar == GREGORIAN
+    assert read(content).num_rows == len(verified(content))
+    for length in (1, 2, 5, 1000):  # wherever the last bytes are cut
+        tail = content[-2000:]
+        pieces = [tail[begin : begin + length] for begin in range(0, len(tail), length)]
+        assert b"".join(with_calendar(pieces)) == b"".join(with_calendar([tail]))
+
+
+def test_another_writer_s_postscript_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not begin with the length of the footer"):
+        list(with_calendar([b"x\x10\x00ORC\x05"]))
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_before_1970_there_are_whole_seconds(unit: str) -> None:
+    """At every depth, in slices too; what changes nothing is not copied."""
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    earliest = -(2**63 // (2 * per_second)) * 2
+    numbers = [-1, 0, 5, None, -per_second, -per_second - 1, -(2**63), 2**53]
+    whole = [
+        one if one is None or one >= 0 or unit == "s" else max(one // per_second, earliest) * per_second
+        for one in numbers
+    ]
+    leaf = pa.timestamp(cast("Any", unit), "UTC")
+
+    def batch_of(instants: list[int | None]) -> pa.RecordBatch:
+        flat: Any = pa.array(instants, pa.int64()).view(leaf)
+        lists: Any = pa.ListArray.from_arrays(pa.array([0, 0, *range(2, 9)], pa.int32()), flat)
+        structs: Any = pa.StructArray.from_arrays([flat, lists], ["a", "b"], mask=pa.array([False] * 7 + [True]))
+        maps: Any = _map_of(list("abcdefgh"), structs)
+        named = {"flat": flat, "lists": lists, "structs": structs, "maps": maps}
+        return pa.RecordBatch.from_arrays(list(named.values()), names=list(named))
+
+    given_, expected = batch_of(numbers), batch_of(whole)
+    for begin, length in ((0, 8), (3, 5), (2, 3)):
+        found = with_whole_seconds(given_.slice(begin, length))
+        found.validate(full=True)
+        assert (
+            found.cast(_plain(found.schema)).to_pylist()
+            == expected.slice(begin, length).cast(_plain(found.schema)).to_pylist()
+        )
+    later = batch_of([0, 1, None, 5, 2**53, None, 7, 8])
+    assert _addresses(with_whole_seconds(later)) == _addresses(later)
+
+
+def test_kafka_s_times_are_read_back_however_far_they_are() -> None:
+    """No reader refuses the nanoseconds of any."""
+    far = 2**53 * 1000
+    times = [0, far - 1, far, far + 999, far + 1000, far + 2500, 2**63 - 1, -far - 1000, -far - 2001, -(2**63)]
+    stored = [0, far - 1, far, far + 999, far, far + 2000, 9_223_372_036_854_774_000, -far - 2000]
+    stored += [-far - 4000, -9_223_372_036_854_774_000]
+    content = encode(make_format(output_of()), [batch([Record(n, one, None, b"x") for n, one in enumerate(times)])])
+    assert [one["kafka_timestamp"] // 10**6 for one in verified(content)] == stored
+
+
+def _map_of(keys: list[str], items: Any) -> Any:
+    make: Any = pa.MapArray.from_arrays
+    return make(pa.array(range(len(keys) + 1), pa.int32()), pa.array(keys), items)
+
+
+def _addresses(rows: pa.RecordBatch) -> list[list[int]]:
+    return [[one.address for one in column.buffers() if one] for column in rows.columns]
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([pa.field(one.name, plain_type(one.type)) for one in schema])
+
+
+def test_instants_beyond_nanoseconds_are_read_by_verification() -> None:
+    chosen = [one for one in columns(["timestamp[us]"]) if one.shape == "plain"]
+    schema = SchemaSpec(fields=(FieldSpec(name="plain_timestamp_us", type="timestamp[us]"),))
+    records = batch([Record(number, 5, None, value) for number, value in enumerate(documents(chosen))])
+    content = files(output_of(), [records], schema)[""]
+    found = {one["plain_timestamp_us"] for one in verified(content)}
+    assert {-62_135_596_800 * 10**9, 253_402_300_799 * 10**9} < found
+    with pytest.raises(pa.ArrowInvalid, match="out of range for nanosecond resolution"):
+        read(content)
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS["orc"])
+def test_damage_is_no_other_error_and_no_other_row(compression: str) -> None:
+    """A file has no checksums: what is damaged in statistics and indexes changes no row, and is not seen."""
+    output = output_of(compression, kafkaColumns=["offset", "timestamp"])
+    records = batch(many_records(30_000))
+    content = encode(make_format(output), [records])
+    reader = content_of(Writing(output, ParserSpec()), IDENTITY.range.partition, IDENTITY.path)
+    expected = list(reader.expectation()(records))
+    assert [item for items in reader.stored([content]) for item in items] == expected
+    seen = 0
+    places = range(0, len(content), len(content) // 150 + 1)
+    for place in places:
+        spoilt = content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :]
+        try:
+            seen += [item for items in reader.stored([spoilt]) for item in items] != expected
+        except ContentError:
+            seen += 1
+    assert seen > len(places) * 0.8
+    with pytest.raises(ContentError, match="does not end as an ORC file"):
+        list(reader.stored([content[:-1]]))
+
+
+@pytest.mark.parametrize("compression", ["zstd", "zlib", "snappy"])
+def test_a_value_that_is_too_long_is_not_read(compression: str) -> None:
+    content = encode(make_format(output_of(compression)), [batch([Record(1, 5, None, bytes(4 << 20))])])
+    with pytest.raises(ContentError, match="a length in it is 4194304"):
+        list(OrcRows(len(content), lambda begin, end: content[begin:end], most=1 << 20))
