@@ -68,9 +68,9 @@ class KeySpec(Model):
     `thrift`, `messagepack`: each key is what `spec.parser` says of values."""
 
     type: TypeText = _NO_TYPE
-    """Type of the column: with `text` one without parts, such as `string` or `int64`; else a struct, for example
-    `struct<id: int64 not null, region: string>`. Fields of keys that it does not name are left out. May be absent
-    beside `avro`, `protobuf` or `thrift`, which then declare the struct."""
+    """Type of the column: with `text` one without parts, such as `string`; else a struct, for example `struct<id: int64
+    not null, region: string>`; fields that it does not name are left out. May be absent beside `avro`, `protobuf` or
+    `thrift`, which then declare it."""
 
     format: Notation | None = None
     """Notation of the timestamps in keys, as in `fields`. Default: `rfc3339`. Only with timestamps."""

@@ -52,9 +52,8 @@ class QuarantineSpec(Model):
     """How records are stored that the parser refuses."""
 
     format: QuarantineFormat = "output"
-    """`output`: like all other records. `parquet`: as Parquet, whatever `spec.output` is, with everything that a record
-    has (value, key, headers, topic, partition, offset, timestamp), the reason and the field, so that `logpersister
-    quarantine replay` can store it again (docs/parsers.md)."""
+    """`output`: like all other records. `parquet`: as Parquet with everything that a record has, the reason and the
+    field, so that `logpersister quarantine replay` can store it again (docs/parsers.md)."""
 
     hold_above: Annotated[int, Percent("100%")] | None = None
     """Largest share of a range's records that may go to quarantine. A range above it is not stored: its partition is
@@ -63,8 +62,8 @@ class QuarantineSpec(Model):
 
     keep_value: Flag | None = None
     """Whether value, key and headers of a refused record are stored. `false`: readers of quarantine see nothing that
-    the schema hides, but nobody can replay the record; only with format `parquet`. Default: they are stored; a schema
-    that hides fields requires a decision."""
+    the schema hides, but nobody can replay the record; only with format `parquet`. Default: `true`; a schema that hides
+    fields requires a decision."""
 
     @rule(
         "!has(self.keepValue) || self.keepValue || $format == 'parquet'",
@@ -84,19 +83,16 @@ class ParserSpec(Model):
     """What values must be. A change of it is a new ``generation`` for readers that count on it."""
 
     type: Parser = "bytes"
-    """`bytes`: any value, unchecked. `json`: each value must be one JSON document (RFC 8259, UTF-8, nested at most 128
-    deep), or with `spec.schema` one JSON object with these fields (docs/schemas.md). `avro`: each value must be an Avro
-    record, and becomes the fields of `spec.schema`; `framing` says how it names its schema. `protobuf`: the same with a
-    message of protobuf.
-    `thrift`: each value must be one struct of Thrift, by the schema in `spec.schema.thrift`.
-    `messagepack`: each value must be one MessagePack map with the fields of `spec.schema`. `csv`: each value must be
-    one CSV record with these fields, `regex`: a text that a pattern matches. Records with other values are stored
+    """`bytes`: any value, unchecked. `json`: one JSON document (RFC 8259, UTF-8, nested at most 128 deep), or with
+    `spec.schema` one object with its fields. `avro`, `protobuf`: one record or message, which becomes the fields of
+    `spec.schema`; `framing` says how it names its schema. `thrift`: one struct, by `spec.schema.thrift`. `messagepack`:
+    one map. `csv`: one CSV record. `regex`: a text that a pattern matches. Records with other values are stored
     unchanged in the topic's folder `_quarantine` (docs/parsers.md). Null values are never parsed."""
 
     unknown_fields: UnknownFields = "drop"
-    """Treatment of fields that `spec.schema` does not name, at every depth. `drop` leaves them out of the columns;
-    `keep` stores them as one JSON object in `restColumn`; `refuse` stores the record in quarantine. Only with a schema;
-    `refuse` only with `json` and `messagepack`, `keep` also with `csv` (docs/schemas.md#unknown-fields)."""
+    """Treatment of fields that `spec.schema` does not name, at every depth. `drop` leaves them out; `keep` stores them
+    as one JSON object in `restColumn`; `refuse` stores the record in quarantine. Only with a schema; `refuse` only with
+    `json` and `messagepack`, `keep` also with `csv` (docs/schemas.md#unknown-fields)."""
 
     rest_column: FieldName | None = None
     """Name of the column that `unknownFields: keep` adds. Default: `_rest`."""
@@ -106,12 +102,10 @@ class ParserSpec(Model):
     `json`, `messagepack`, `csv` and `regex`."""
 
     framing: Framing = Field(default_factory=_framing_of)
-    """Header of Avro, protobuf and JSON values. `confluent`: a zero byte and an id of 4 bytes, as Confluent's
-    serializers write it by default, and Apicurio's since version 3; with protobuf also the indexes of the message.
-    `apicurio`: a zero byte and an id of 8 bytes; with protobuf also the name of the message. `glue`: 18 bytes, as AWS
-    Glue's serializers write it. `singleObject`: Avro's own, with the fingerprint of the schema. `plain`: none; the
-    schema of Avro and protobuf is then in `spec.schema`. Default: `confluent` with `avro` and `protobuf`, else
-    `plain`."""
+    """Header of Avro, protobuf and JSON values. `confluent`: a zero byte and an id of 4 bytes, with protobuf also
+    indexes of the message; Apicurio's default since version 3, too. `apicurio`: a zero byte and an id of 8 bytes.
+    `glue`: the 18 bytes of AWS Glue. `singleObject`: Avro's own. `plain`: none; Avro and protobuf then need their
+    schema in `spec.schema`. Default: `confluent` with `avro` and `protobuf`, else `plain`."""
 
     thrift: ThriftSpec | None = None
     """How values of parser `thrift` are written. Only with `thrift`."""

@@ -45,18 +45,18 @@ class SchemaSpec(Model):
     """Fields of the values that become columns. For other fields see `spec.parser.unknownFields`."""
 
     avro: AvroText | None = None
-    """An Avro schema, as JSON. With parser `avro`, and only with it. Without `fields` its fields are the columns, with
-    their defaults and aliases; those whose type has no null are required. With framing `plain` and `singleObject` it is
-    also a schema by which values were written, so it may be set beside `fields`."""
+    """An Avro schema, as JSON; only with parser `avro`. Without `fields` its fields are the columns, with their
+    defaults and aliases; those whose type has no null are required. With framing `plain` and `singleObject` values were
+    written by it, also beside `fields`."""
 
     writers: Annotated[tuple[AvroText, ...], Field(max_length=MOST_WRITERS)] = ()
     """Avro schemas by which values were written that name none in a registry: with framing `singleObject` besides
     `avro`, with `plain` one in its place."""
 
     protobuf: ProtobufText | None = None
-    """Schema of protobuf, as `.proto` text or as a descriptor set in base64. With parser `protobuf`, and only with it.
-    Without `fields` the fields of `message` are the columns. With framing `plain` it is the schema of the values, so it
-    may be set beside `fields`."""
+    """Schema of protobuf, as `.proto` text or as a descriptor set in base64; only with parser `protobuf`. Without
+    `fields` the fields of `message` are the columns. With framing `plain` values were written by it, also beside
+    `fields`."""
 
     message: MessageName | None = None
     """Message of `protobuf` that declares the columns, and whose form values with framing `plain` have. Default: the
@@ -70,9 +70,8 @@ class SchemaSpec(Model):
     """Instead of `fields`: a JSON Schema whose properties are the columns. With parser `json`, and only with it."""
 
     registry: RegistrySpec | None = None
-    """Schema registry that knows the schemas by which values or keys were written. With parser `avro`, `protobuf` or
-    `json`, or for keys of these kinds. If `fields`, `avro`, `protobuf` and `jsonSchema` are absent, a version of the
-    topic's subject declares the columns."""
+    """Schema registry that knows by which schemas values or keys were written: those of Avro, protobuf or JSON. Without
+    `fields`, `avro`, `protobuf` and `jsonSchema` a version of the topic's subject declares the columns."""
 
     key: KeySpec | None = None
     """Column that keys become, parsed by themselves (docs/schemas.md#keys). Default: none."""

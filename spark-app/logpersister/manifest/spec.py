@@ -138,15 +138,14 @@ class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
     `maxAge` is a few seconds. Lengthen it for fewer and larger Spark jobs over thousands of slow partitions."""
 
     target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
-    """Largest acceptable age of the oldest unstored record. Above it, condition `LagWithinTarget` is False and
-    partitions that do not move are reported as stuck. A rollout treats a lag above it as late. `autoscale` uses it
-    unless `autoscale` sets its own; it must then be longer than `upload.maxAge`. Default: twice the `maxAge` of the
-    topic plus a minute. `logpersister run` ignores it."""
+    """Largest acceptable age of the oldest unstored record. Above it, condition `LagWithinTarget` is False, partitions
+    that do not move are reported as stuck, and a rollout is late. `autoscale` uses it unless it has its own, which must
+    be longer than `upload.maxAge`. Default: twice the `maxAge` of the topic plus a minute. `logpersister run` ignores
+    it."""
 
     network_policy: Literal["None", "Restricted"] = "None"
     """Whether a NetworkPolicy protects the pods. `Restricted`: only pods of the same resource may connect to them,
-    except to the port of metrics and probes. Egress is not limited, because brokers and buckets may be anywhere.
-    `logpersister run` ignores it."""
+    except to the port of metrics and probes; egress is not limited. `logpersister run` ignores it."""
 
     rollout: RolloutSpec = RolloutSpec()
     """How members of a new revision replace those of the old one. `logpersister run` ignores it."""
